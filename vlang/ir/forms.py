@@ -1,0 +1,361 @@
+"""The intermediate representation: a program with every name resolved and every type known.
+
+What `vlang.ir.lower` has done by then: functions of the program are inlined, updates (`x += e`) are written out,
+names are unique in the whole program, literals carry the type of their place, conversions are explicit (`cast`),
+`changed(f)` is the operator `differs`. Expressions compare by value; statements by identity.
+The IR holds the whole language; what a target cannot run yet, its writer refuses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Iterator
+
+from vlang.syntax.tree import Span
+from vlang.types import Scalar, Type
+
+__all__ = [
+    "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
+    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op", "ParamDecl",
+    "EdgeDecl", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction", "Vertex", "Where",
+    "walk", "rebuild", "children",
+]
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression; `type` is the type of its value."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A value: bool, int, float (inf, too), or None for the vertex `none`. Integer `inf` is the type's largest value."""
+
+    value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class GraphValue(Expr):
+    """One value for the whole graph.
+
+    kind: "parameter", "global", "let", "loop" (variable of a `for`), or "builtin" (name N, M or iteration).
+    """
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """A vertex field. of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression
+    of type vertex (`label.label`). time: "now", "old" (start of the superstep), or "change" (now minus told)."""
+
+    name: str
+    of: str | Expr
+    time: str = "now"
+
+
+@dataclass(frozen=True)
+class EdgeValue(Expr):
+    """An edge field at the edge in sight."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Vertex(Expr):
+    """The vertex itself: of "self" or "other"."""
+
+    of: str
+
+
+@dataclass(frozen=True)
+class Degree(Expr):
+    """kind: "in", "out" or "all"; of: "self", "other", or an expression of type vertex."""
+
+    kind: str
+    of: str | Expr
+
+
+@dataclass(frozen=True)
+class Accumulator(Expr):
+    """What a gather earlier in the block gave this vertex."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Op(Expr):
+    """An operator or function.
+
+    op: add sub mul div floordiv mod pow neg, shl shr bitor bitand bitxor, eq ne lt le gt ge differs (`changed(f)`:
+    now, old; two NaN are equal), not and or, select (test, yes, no), cast, min max (pairs: n-ary ones are folded
+    from the left), abs sqrt exp log log1p tanh floor, tuple item (index in `data`), vector (from components),
+    component (vector, index), vsum vmin vmax dot reverse (of vectors), broadcast (scalar to vector), bit,
+    position (vertex, set), random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
+    reduction as a function; its name in `data`).
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    data: str | int | None = None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """kind: "in", "out", "both" (over edges), "vertices", "set" (set_name is the parameter)."""
+
+    kind: str
+    set_name: str | None = None
+
+    @property
+    def edges(self) -> bool:
+        """Whether it ranges over edges."""
+        return self.kind in ("in", "out", "both")
+
+
+@dataclass(frozen=True)
+class Reduce(Expr):
+    """A reduction: built in, or (`user` true) declared by the program. `cond` None means always."""
+
+    name: str
+    body: Expr
+    domain: Domain
+    cond: Expr | None
+    default: Expr | None
+    user: bool = False
+
+
+# ----------------------------------------------------------------- declarations
+
+
+@dataclass(frozen=True)
+class ParamDecl:
+    """A parameter; `default` is an expression over constants and earlier parameters, or None if it must be given."""
+
+    name: str
+    type: Type
+    default: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class EdgeDecl:
+    """An edge field; `default` is graph-level, or None if the graph must have it."""
+
+    name: str
+    type: Scalar
+    default: Expr | None
+    span: Span
+
+
+@dataclass(frozen=True)
+class FieldDecl:
+    """A vertex field. output: declared at top level. required: has no initializer, the caller passes an array."""
+
+    name: str
+    type: Type
+    output: bool
+    required: bool
+    span: Span
+
+
+@dataclass(frozen=True)
+class GlobalDecl:
+    """A graph-level output."""
+
+    name: str
+    type: Type
+    span: Span
+
+
+@dataclass(frozen=True)
+class UserReduction:
+    """`reduction f(a, b)`: body over Accumulator("a"), Accumulator("b") renamed to `left` and `right`."""
+
+    name: str
+    left: str
+    right: str
+    type: Type
+    body: Expr
+    identity: Expr
+    span: Span
+
+
+@dataclass(frozen=True)
+class Require:
+    """A contract: `cond` is at most edge-level. `text` is the source of the condition."""
+
+    cond: Expr
+    span: Span
+    text: str
+
+
+# ------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, eq=False)
+class Statement:
+    """A statement; `span` is where the text says it."""
+
+    span: Span
+
+
+@dataclass(frozen=True, eq=False)
+class InitField(Statement):
+    """Evaluate the initializer of a field for all vertices; `value` may hold one Reduce over edges, any over vertices."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class InitGlobal(Statement):
+    """Evaluate a `global`."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Gather(Statement):
+    """`name` = `reduce`, for every selected vertex."""
+
+    name: str
+    reduce: Reduce
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Statement):
+    """Write fields; with several, `value` is a tuple."""
+
+    fields: tuple[str, ...]
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Let(Statement):
+    """Name a graph-level value."""
+
+    name: str
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Activate(Statement):
+    """`activate when cond`."""
+
+    cond: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Where(Statement):
+    """Run `body` for the vertices for which `cond` holds on entry."""
+
+    cond: Expr
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat(Statement):
+    """A loop of supersteps. limit: None or a graph-level count; exact: `n times` rather than `at most n times`.
+    body ends with the Activate, if there is one."""
+
+    limit: Expr | None
+    exact: bool
+    until: Expr | None
+    body: tuple[Statement, ...]
+
+    @property
+    def activate(self) -> Activate | None:
+        """The `activate when` of the loop, if written."""
+        last = self.body[-1] if self.body else None
+        return last if isinstance(last, Activate) else None
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Statement):
+    """`sweep field up|down`."""
+
+    field: str
+    up: bool
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ForVertices(Statement):
+    """`for name in set_name`."""
+
+    name: str
+    set_name: str
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ForRange(Statement):
+    """`for name from low to high until until`."""
+
+    name: str
+    low: Expr
+    high: Expr
+    until: Expr | None
+    body: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """A whole program. `source` and `filename` are for messages; `names` maps a unique name to the written one."""
+
+    name: str
+    doc: str
+    params: tuple[ParamDecl, ...]
+    edges: tuple[EdgeDecl, ...]
+    fields: tuple[FieldDecl, ...]
+    globals: tuple[GlobalDecl, ...]
+    reductions: tuple[UserReduction, ...]
+    requires: tuple[Require, ...]
+    body: tuple[Statement, ...]
+    source: str
+    filename: str
+    names: dict[str, str]
+    precision: int = 32
+
+
+# -------------------------------------------------------------------- traversal
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside."""
+    if isinstance(expr, Op):
+        return expr.args
+    if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
+        return (expr.of,)
+    if isinstance(expr, Reduce):
+        return tuple(e for e in (expr.body, expr.cond, expr.default) if e is not None)
+    return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all inside it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
+    """The same expression with other children, in the order of `children`."""
+    if isinstance(expr, Op):
+        return replace(expr, args=new)
+    if isinstance(expr, (Field, Degree)) and new:
+        return replace(expr, of=new[0])
+    if isinstance(expr, Reduce):
+        rest = iter(new)
+        return replace(
+            expr,
+            body=next(rest),
+            cond=next(rest) if expr.cond is not None else None,
+            default=next(rest) if expr.default is not None else None,
+        )
+    return expr

@@ -1,0 +1,108 @@
+"""The one table of reductions: identity, algebra and types (language.md section 8).
+
+Checker, analysis and both writers read it; how a reduction is spelled on a target stands with that target's
+writer, keyed by the names used here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.types import BOOL, F64, I64, U64, VERTEX, Scalar, Tuple, Type, Vector
+
+__all__ = ["REDUCTIONS", "ReductionRule", "identity", "accumulator"]
+
+
+@dataclass(frozen=True)
+class ReductionRule:
+    """What is known of a reduction.
+
+    accepts: kinds of body types: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
+    operator: the binary operator or function whose normal form joins it into a field (language.md 10.1).
+    has_identity: whether the reduction of nothing has a value without `default`.
+    holistic: needs all contributions of a vertex at once.
+    exact: bits do not depend on order for floats either.
+    direction: the way a field moves under its normal form: "up", "down" or None.
+    """
+
+    name: str
+    accepts: frozenset[str]
+    operator: str | None
+    idempotent: bool
+    has_identity: bool = True
+    holistic: bool = False
+    exact: bool = True
+    direction: str | None = None
+    over_vertices: bool = True
+
+
+_NUMBERS = frozenset({"int", "uint", "float", "vector"})
+_ORDERED = _NUMBERS | {"vertex", "tuple"}
+_BITS = frozenset({"int", "uint", "vector"})
+
+REDUCTIONS: dict[str, ReductionRule] = {
+    rule.name: rule
+    for rule in (
+        ReductionRule("sum", _NUMBERS, "+", idempotent=False, exact=False),
+        ReductionRule("prod", _NUMBERS, "*", idempotent=False, exact=False),
+        ReductionRule("min", _ORDERED, "min", idempotent=True, direction="down"),
+        ReductionRule("max", _ORDERED, "max", idempotent=True, direction="up"),
+        ReductionRule("any", frozenset({"bool"}), "or", idempotent=True, direction="up"),
+        ReductionRule("all", frozenset({"bool"}), "and", idempotent=True, direction="down"),
+        ReductionRule("count", frozenset({"bool"}), None, idempotent=False),
+        ReductionRule("bitor", _BITS, "|", idempotent=True, direction="up"),
+        ReductionRule("bitand", _BITS, "&", idempotent=True, direction="down"),
+        ReductionRule("bitxor", _BITS, "^", idempotent=False),
+        ReductionRule("mean", frozenset({"int", "uint", "float"}), None, idempotent=False, has_identity=False,
+                      exact=False),
+        ReductionRule("mode", frozenset({"int", "uint", "bool", "vertex"}), None, idempotent=False,
+                      has_identity=False, holistic=True, over_vertices=False),
+        ReductionRule("mex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True, over_vertices=False),
+        ReductionRule("hindex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True,
+                      over_vertices=False),
+    )
+}
+
+
+def identity(name: str, type_: Type) -> bool | int | float | None | tuple[object, ...]:
+    """The value of the reduction of nothing, for values of `type_`; None is the vertex `none`.
+
+    For vectors, the identity of one component. Raises KeyError where the reduction has none.
+    """
+    if isinstance(type_, Vector):
+        return identity(name, type_.item)
+    if isinstance(type_, Tuple):
+        return tuple(identity(name, item) for item in type_.items)
+    assert isinstance(type_, Scalar)
+    if name in ("min", "max"):
+        if type_ == VERTEX:
+            return None
+        if type_ == BOOL:
+            return name == "min"
+        if type_.floating:
+            return float("inf") if name == "min" else float("-inf")
+        return type_.highest if name == "min" else type_.lowest
+    if name in ("any", "all"):
+        return name == "all"
+    if name in ("sum", "count", "bitor", "bitxor", "mex", "hindex"):
+        return 0.0 if type_.floating else 0
+    if name == "prod":
+        return 1.0 if type_.floating else 1
+    if name == "bitand":
+        return -1 if type_.kind == "int" else type_.highest
+    raise KeyError(name)
+
+
+def accumulator(name: str, type_: Scalar, over_vertices: bool) -> Scalar:
+    """The type in which values of `type_` are accumulated.
+
+    Sums and products of floats accumulate in 64 bits on the way and are rounded once; integer sums over
+    vertices in i64 (u64 for unsigned ones), counts as sums of integers.
+    """
+    if name in ("sum", "prod", "mean") and type_.floating:
+        return F64
+    if name == "mean":
+        return F64
+    if over_vertices and name in ("sum", "prod", "count") and (type_.integral or type_ == BOOL):
+        return U64 if type_.kind == "uint" else I64
+    return type_

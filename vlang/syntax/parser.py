@@ -1,0 +1,319 @@
+"""Text to tree: Lark parses by `grammar.lark`, a transformer builds the dataclasses of `tree`."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, cast
+
+from lark import Lark, Token, Transformer, Tree, v_args
+from lark.indenter import Indenter
+
+from vlang.cachedir import cache_dir
+from vlang.syntax import tree as t
+
+GRAMMAR = Path(__file__).resolve().parent.parent / "grammar.lark"
+
+
+class _Blocks(Indenter):
+    """Injects _INDENT and _DEDENT, and keeps quiet inside ( ) and [ ]."""
+
+    NL_type = "_NL"
+    OPEN_PAREN_types = ["LPAR", "LSQB"]
+    CLOSE_PAREN_types = ["RPAR", "RSQB"]
+    INDENT_type = "_INDENT"
+    DEDENT_type = "_DEDENT"
+    tab_len = 8
+
+    def process(self, stream: Iterator[Token]) -> Iterator[Token]:
+        return cast(Iterator[Token], super().process(stream))
+
+
+@functools.cache
+def grammar() -> Lark:
+    """The parser, built from the grammar once and kept in the cache directory."""
+    options: dict[str, Any] = {
+        "parser": "lalr", "lexer": "contextual", "postlex": _Blocks(), "propagate_positions": True,
+        "maybe_placeholders": True,
+    }
+    text = GRAMMAR.read_text(encoding="utf-8")
+    folder = cache_dir()
+    if folder is not None:
+        import hashlib
+
+        import lark
+
+        key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:16]
+        try:
+            return Lark(text, cache=str(folder / f"grammar-{key}.lark"), **options)
+        except Exception:  # a damaged cache file: build afresh below
+            (folder / f"grammar-{key}.lark").unlink(missing_ok=True)
+    return Lark(text, **options)
+
+
+def parse_tree(text: str, filename: str) -> t.File:
+    """Parse a correct text. Raises lark's own errors; `vlang.syntax.parse` turns those into problems."""
+    raw = grammar().parse(text if text.endswith("\n") else text + "\n")
+    return cast(t.File, _Build(text, filename).transform(raw))
+
+
+def doc_comment(text: str) -> str:
+    """The comment lines above the header, without their marks."""
+    lines = []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            lines.append(line.lstrip("#").strip())
+        elif line.strip():
+            break
+    return "\n".join(lines).strip()
+
+
+def token_span(token: Token) -> t.Span:
+    return t.Span(token.start_pos or 0, token.end_pos or 0, token.line or 1, token.column or 1)
+
+
+def _meta_span(meta: Any) -> t.Span:
+    if getattr(meta, "empty", True):
+        return t.Span(0, 0, 1, 1)
+    return t.Span(meta.start_pos, meta.end_pos, meta.line, meta.column)
+
+
+def _join(a: t.Span, b: t.Span) -> t.Span:
+    return t.Span(a.start, b.end, a.line, a.column)
+
+
+@v_args(meta=True)
+class _Build(Transformer[Token, Any]):
+    """One method a production; children are already built."""
+
+    def __init__(self, text: str, filename: str) -> None:
+        super().__init__()
+        self._text = text
+        self._filename = filename
+
+    def _span(self, meta: Any) -> t.Span:
+        """The span of a production, without the line end that statements carry."""
+        span = _meta_span(meta)
+        end = span.end
+        while end > span.start and self._text[end - 1 : end] in ("\n", "\r", " ", "\t", ""):
+            end -= 1
+        return t.Span(span.start, end, span.line, span.column)
+
+    # ---- file
+    def start(self, meta: Any, kids: list[Any]) -> t.File:
+        kids = [k for k in kids if not (isinstance(k, Token) or k is None)]
+        name, params = kids[0]
+        return t.File(self._span(meta), str(name), token_span(name), params, tuple(kids[1:]),
+                      self._text, self._filename, doc_comment(self._text))
+
+    def header(self, meta: Any, kids: list[Any]) -> tuple[Token, tuple[t.Param, ...]]:
+        return kids[0], tuple(k for k in kids[1:] if isinstance(k, t.Param))
+
+    def param(self, meta: Any, kids: list[Any]) -> t.Param:
+        return t.Param(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+
+    # ---- declarations
+    def names(self, meta: Any, kids: list[Any]) -> list[Token]:
+        return kids
+
+    def vertex_field(self, meta: Any, kids: list[Any]) -> t.VertexField:
+        names = kids[0]
+        return t.VertexField(self._span(meta), tuple(map(str, names)), tuple(map(token_span, names)), kids[1], kids[2])
+
+    def edge_field(self, meta: Any, kids: list[Any]) -> t.EdgeField:
+        names = kids[0]
+        return t.EdgeField(self._span(meta), tuple(map(str, names)), tuple(map(token_span, names)), kids[1], kids[2])
+
+    def global_value(self, meta: Any, kids: list[Any]) -> t.GlobalValue:
+        return t.GlobalValue(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+
+    def function(self, meta: Any, kids: list[Any]) -> t.Function:
+        params = tuple(k for k in kids[1:-2] if isinstance(k, t.Param))
+        return t.Function(self._span(meta), str(kids[0]), token_span(kids[0]), params, kids[-2], kids[-1])
+
+    def reduction(self, meta: Any, kids: list[Any]) -> t.Reduction:
+        name, left, right, type_, value, identity = kids
+        return t.Reduction(self._span(meta), str(name), token_span(name), str(left), str(right), type_, value, identity)
+
+    def contract(self, meta: Any, kids: list[Any]) -> t.Contract:
+        return t.Contract(self._span(meta), kids[0])
+
+    def scalar_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "scalar", str(kids[0]))
+
+    def vertex_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "vertex")
+
+    def vertices_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "vertices")
+
+    def array_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "array", str(kids[0]), kids[1])
+
+    def tuple_type(self, meta: Any, kids: list[Any]) -> t.TypeExpr:
+        return t.TypeExpr(self._span(meta), "tuple", items=tuple(kids))
+
+    # ---- statements
+    def gather(self, meta: Any, kids: list[Any]) -> t.Gather:
+        return t.Gather(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1])
+
+    def let(self, meta: Any, kids: list[Any]) -> t.Let:
+        return t.Let(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1])
+
+    def activate(self, meta: Any, kids: list[Any]) -> t.Activate:
+        return t.Activate(self._span(meta), kids[0])
+
+    def _assign(self, meta: Any, kids: list[Any], keyword: bool) -> t.Apply:
+        target, rest = kids[0], list(kids[1:])
+        op = str(rest.pop(0)) if isinstance(rest[0], Token) else "="
+        value, *tail = rest
+        domain, cond = (tail[0], tail[1]) if tail else (None, None)
+        return t.Apply(self._span(meta), target, op, value, keyword, domain, cond)
+
+    def apply(self, meta: Any, kids: list[Any]) -> t.Apply:
+        return self._assign(meta, kids, True)
+
+    apply_update = apply_many = apply_many_update = apply
+
+    def bare(self, meta: Any, kids: list[Any]) -> t.Apply:
+        return self._assign(meta, kids, False)
+
+    bare_update = bare_many = bare_many_update = bare
+
+    def target_one(self, meta: Any, kids: list[Any]) -> t.Target:
+        return t.Target(self._span(meta), (str(kids[0]),), (token_span(kids[0]),))
+
+    def target_many(self, meta: Any, kids: list[Any]) -> t.Target:
+        return t.Target(self._span(meta), tuple(map(str, kids)), tuple(map(token_span, kids)), many=True)
+
+    def target_foreign(self, meta: Any, kids: list[Any]) -> t.Target:
+        return t.Target(self._span(meta), (str(kids[1]),), (token_span(kids[1]),), owner=str(kids[0]))
+
+    def exactly(self, meta: Any, kids: list[Any]) -> t.Limit:
+        return t.Limit(self._span(meta), kids[0], exact=True)
+
+    def at_most(self, meta: Any, kids: list[Any]) -> t.Limit:
+        return t.Limit(self._span(meta), kids[0], exact=False)
+
+    def repeat(self, meta: Any, kids: list[Any]) -> t.Repeat:
+        limit, until, block = kids
+        span = self._span(meta)
+        last = until or limit
+        head = t.Span(span.start, last.span.end if last else span.start + len("repeat"), span.line, span.column)
+        return t.Repeat(span, limit, until, block, head)
+
+    def direction(self, meta: Any, kids: list[Any]) -> bool:
+        return str(kids[0]) == "up"
+
+    def sweep(self, meta: Any, kids: list[Any]) -> t.Sweep:
+        return t.Sweep(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+
+    def where(self, meta: Any, kids: list[Any]) -> t.Where:
+        return t.Where(self._span(meta), kids[0], kids[1])
+
+    def for_vertices(self, meta: Any, kids: list[Any]) -> t.ForVertices:
+        name, group, block = kids
+        return t.ForVertices(self._span(meta), str(name), token_span(name), str(group), token_span(group), block)
+
+    def for_range(self, meta: Any, kids: list[Any]) -> t.ForRange:
+        name, low, high, until, block = kids
+        return t.ForRange(self._span(meta), str(name), token_span(name), low, high, until, block)
+
+    def block(self, meta: Any, kids: list[Any]) -> t.Block:
+        return t.Block(self._span(meta), tuple(k for k in kids if isinstance(k, t.Statement)))
+
+    # ---- expressions
+    def conditional(self, meta: Any, kids: list[Any]) -> t.Conditional:
+        return t.Conditional(self._span(meta), kids[0], kids[1], kids[2])
+
+    def or_(self, meta: Any, kids: list[Any]) -> t.Logical:
+        return t.Logical(self._span(meta), "or", kids[0], kids[1])
+
+    def and_(self, meta: Any, kids: list[Any]) -> t.Logical:
+        return t.Logical(self._span(meta), "and", kids[0], kids[1])
+
+    def not_(self, meta: Any, kids: list[Any]) -> t.Unary:
+        return t.Unary(self._span(meta), "not", kids[0])
+
+    def compare(self, meta: Any, kids: list[Any]) -> t.Compare:
+        return t.Compare(self._span(meta), str(kids[1]), kids[0], kids[2])
+
+    def binary(self, meta: Any, kids: list[Any]) -> t.Binary:
+        return t.Binary(self._span(meta), str(kids[1]), kids[0], kids[2])
+
+    def power(self, meta: Any, kids: list[Any]) -> t.Binary:
+        return t.Binary(self._span(meta), "**", kids[0], kids[-1])
+
+    def unary(self, meta: Any, kids: list[Any]) -> t.Expr:
+        return cast(t.Expr, kids[-1])  # unary plus
+
+    def negate(self, meta: Any, kids: list[Any]) -> t.Unary:
+        return t.Unary(self._span(meta), "-", kids[0])
+
+    def member(self, meta: Any, kids: list[Any]) -> t.Member:
+        return t.Member(self._span(meta), kids[0], str(kids[1]), token_span(kids[1]))
+
+    def index(self, meta: Any, kids: list[Any]) -> t.Index:
+        return t.Index(self._span(meta), kids[0], kids[1])
+
+    def number(self, meta: Any, kids: list[Any]) -> t.Literal:
+        text = str(kids[0])
+        value: int | float
+        if text[:2] in ("0x", "0X"):
+            value = int(text, 16)
+        elif any(c in text for c in ".eE"):
+            value = float(text)
+        else:
+            value = int(text)
+        return t.Literal(self._span(meta), value, text)
+
+    def true(self, meta: Any, kids: list[Any]) -> t.Literal:
+        return t.Literal(self._span(meta), True, "true")
+
+    def false(self, meta: Any, kids: list[Any]) -> t.Literal:
+        return t.Literal(self._span(meta), False, "false")
+
+    def inf(self, meta: Any, kids: list[Any]) -> t.Literal:
+        return t.Literal(self._span(meta), float("inf"), "inf")
+
+    def none(self, meta: Any, kids: list[Any]) -> t.Literal:
+        return t.Literal(self._span(meta), None, "none")
+
+    def self_(self, meta: Any, kids: list[Any]) -> t.Self:
+        return t.Self(self._span(meta))
+
+    def name(self, meta: Any, kids: list[Any]) -> t.Name:
+        return t.Name(self._span(meta), str(kids[0]))
+
+    def call(self, meta: Any, kids: list[Any]) -> t.Call:
+        args = tuple(k for k in kids[1:] if k is not None)
+        return t.Call(self._span(meta), str(kids[0]), token_span(kids[0]), args)
+
+    def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
+        name, body, domain, cond, default = kids
+        return t.Reduce(self._span(meta), str(name), token_span(name), body, domain, cond, default)
+
+    def tuple(self, meta: Any, kids: list[Any]) -> t.TupleExpr:
+        return t.TupleExpr(self._span(meta), tuple(kids))
+
+    def vector(self, meta: Any, kids: list[Any]) -> t.VectorExpr:
+        return t.VectorExpr(self._span(meta), tuple(k for k in kids if k is not None))
+
+    def _domain(self, meta: Any, kind: str, name: Token, group: Token | None = None) -> t.Domain:
+        return t.Domain(self._span(meta), kind, str(name), None if group is None else str(group))
+
+    def in_edges(self, meta: Any, kids: list[Any]) -> t.Domain:
+        return self._domain(meta, "in", kids[0])
+
+    def out_edges(self, meta: Any, kids: list[Any]) -> t.Domain:
+        return self._domain(meta, "out", kids[0])
+
+    def all_edges(self, meta: Any, kids: list[Any]) -> t.Domain:
+        return self._domain(meta, "both", kids[0])
+
+    def all_vertices(self, meta: Any, kids: list[Any]) -> t.Domain:
+        return self._domain(meta, "vertices", kids[0])
+
+    def some_vertices(self, meta: Any, kids: list[Any]) -> t.Domain:
+        return self._domain(meta, "set", kids[0], kids[1])

@@ -1,0 +1,423 @@
+"""The syntax tree: what a `.vp` text says, as frozen dataclasses with spans.
+
+Nodes compare by identity, so that they can key the tables that later stages
+keep beside the tree (types, levels, declarations). `dump` gives the structure
+as text, without spans, for comparing trees and for `vlang explain --stage tree`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+
+__all__ = [
+    "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
+    "EdgeField", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
+    "Index", "Item", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
+    "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
+    "TypeExpr", "Unary", "VectorExpr", "VertexField", "Where", "dump",
+]
+
+
+@dataclass(frozen=True)
+class Span:
+    """A piece of the text: character offsets [start, end) and the line and column (from 1) of the start."""
+
+    start: int
+    end: int
+    line: int
+    column: int
+
+
+@dataclass(frozen=True, eq=False)
+class Node:
+    """Anything that the text says, and where it says it."""
+
+    span: Span
+
+
+class Expr(Node):
+    """An expression."""
+
+
+class Statement(Node):
+    """What a block may hold: statements proper and declarations."""
+
+
+# ------------------------------------------------------------------ expressions
+
+
+@dataclass(frozen=True, eq=False)
+class Literal(Expr):
+    """`1`, `0.5`, `true`, `inf` (value float inf), `none` (value None)."""
+
+    value: bool | int | float | None
+    text: str
+
+
+@dataclass(frozen=True, eq=False)
+class Self(Expr):
+    """`self`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Name(Expr):
+    """A name standing alone."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Member(Expr):
+    """`value.name`."""
+
+    value: Expr
+    name: str
+    name_span: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Index(Expr):
+    """`value[index]`."""
+
+    value: Expr
+    index: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Unary(Expr):
+    """`-x` (op "-") and `not x` (op "not")."""
+
+    op: str
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Binary(Expr):
+    """`left op right` with op one of + - * / // % ** << >> | & ^."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Compare(Expr):
+    """`left op right` with op one of == != < <= > >=."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Logical(Expr):
+    """`left and right`, `left or right`."""
+
+    op: str
+    left: Expr
+    right: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Conditional(Expr):
+    """`yes if test else no`."""
+
+    yes: Expr
+    test: Expr
+    no: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Call(Expr):
+    """`name(args)`."""
+
+    name: str
+    name_span: Span
+    args: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class TupleExpr(Expr):
+    """`(a, b, ...)`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class VectorExpr(Expr):
+    """`[a, b, ...]`."""
+
+    items: tuple[Expr, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Domain(Node):
+    """What a reduction ranges over.
+
+    kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`),
+    "vertices" (`v in vertices`), "set" (`v in S`; set_name is S).
+    """
+
+    kind: str
+    name: str
+    set_name: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Reduce(Expr):
+    """`name(body for domain if cond, default = default)`."""
+
+    name: str
+    name_span: Span
+    body: Expr
+    domain: Domain
+    cond: Expr | None
+    default: Expr | None
+
+
+# ----------------------------------------------------------------- declarations
+
+
+@dataclass(frozen=True, eq=False)
+class TypeExpr(Node):
+    """A type as written.
+
+    kind: "scalar" (name), "vertex", "vertices", "array" (name and size), "tuple" (items).
+    """
+
+    kind: str
+    name: str = ""
+    size: Expr | None = None
+    items: tuple[TypeExpr, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Param(Node):
+    """A parameter of the program or of a function."""
+
+    name: str
+    name_span: Span
+    type: TypeExpr | None
+    default: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class VertexField(Statement):
+    """`vertex a, b: T = e`."""
+
+    names: tuple[str, ...]
+    name_spans: tuple[Span, ...]
+    type: TypeExpr
+    init: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeField(Statement):
+    """`edge a, b: T = e`."""
+
+    names: tuple[str, ...]
+    name_spans: tuple[Span, ...]
+    type: TypeExpr
+    init: Expr | None
+
+
+@dataclass(frozen=True, eq=False)
+class GlobalValue(Statement):
+    """`global a: T = e`."""
+
+    name: str
+    name_span: Span
+    type: TypeExpr | None
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Function(Statement):
+    """`fn f(x: T, ...): T = e`."""
+
+    name: str
+    name_span: Span
+    params: tuple[Param, ...]
+    type: TypeExpr | None
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Reduction(Statement):
+    """`reduction f(a, b): T = e, identity i`."""
+
+    name: str
+    name_span: Span
+    left: str
+    right: str
+    type: TypeExpr | None
+    value: Expr
+    identity: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Contract(Statement):
+    """`require e`."""
+
+    cond: Expr
+
+
+# ------------------------------------------------------------------- statements
+
+
+@dataclass(frozen=True, eq=False)
+class Target(Node):
+    """What is written: one name, several in parentheses, or (a mistake) `u.f`: then `owner` is u."""
+
+    names: tuple[str, ...]
+    name_spans: tuple[Span, ...]
+    many: bool = False
+    owner: str | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Block(Node):
+    """The statements under a `:`."""
+
+    items: tuple[Statement, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Gather(Statement):
+    """`gather name = value`; a correct one has a Reduce as its value."""
+
+    name: str
+    name_span: Span
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Apply(Statement):
+    """`apply target op value`.
+
+    op is "=" or an update operator ("+=", ...). Mistakes that parse: `keyword` false (no `apply` was
+    written), `domain` not None (`for ...` without a reduction, perhaps with a condition).
+    """
+
+    target: Target
+    op: str
+    value: Expr
+    keyword: bool = True
+    domain: Domain | None = None
+    cond: Expr | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Let(Statement):
+    """`let name = value`."""
+
+    name: str
+    name_span: Span
+    value: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Activate(Statement):
+    """`activate when cond`."""
+
+    cond: Expr
+
+
+@dataclass(frozen=True, eq=False)
+class Where(Statement):
+    """`where cond: block`."""
+
+    cond: Expr
+    block: Block
+
+
+@dataclass(frozen=True, eq=False)
+class Limit(Node):
+    """`count times` (exact) or `at most count times`."""
+
+    count: Expr
+    exact: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat(Statement):
+    """`repeat [limit] [until until]: block`. `head` spans the line up to the colon."""
+
+    limit: Limit | None
+    until: Expr | None
+    block: Block
+    head: Span
+
+
+@dataclass(frozen=True, eq=False)
+class Sweep(Statement):
+    """`sweep field up|down: block`."""
+
+    field: str
+    field_span: Span
+    up: bool
+    block: Block
+
+
+@dataclass(frozen=True, eq=False)
+class ForVertices(Statement):
+    """`for name in set_name: block`."""
+
+    name: str
+    name_span: Span
+    set_name: str
+    set_span: Span
+    block: Block
+
+
+@dataclass(frozen=True, eq=False)
+class ForRange(Statement):
+    """`for name from low to high [until until]: block`."""
+
+    name: str
+    name_span: Span
+    low: Expr
+    high: Expr
+    until: Expr | None
+    block: Block
+
+
+Item = Statement
+
+
+@dataclass(frozen=True, eq=False)
+class File(Node):
+    """One program: its header, and everything under it in order.
+
+    `text` is the source, `filename` the name for messages, `doc` the comment lines above the header.
+    """
+
+    name: str
+    name_span: Span
+    params: tuple[Param, ...]
+    items: tuple[Statement, ...]
+    text: str
+    filename: str
+    doc: str
+
+
+def dump(node: object, indent: int = 0) -> str:
+    """The structure of a tree as text, one node a line, without spans."""
+    pad = "  " * indent
+    if isinstance(node, Node):
+        head, below = [], []
+        for field in fields(node):
+            value = getattr(node, field.name)
+            if isinstance(value, Span) or field.name in ("text", "filename", "doc") or field.name.endswith("_spans"):
+                continue
+            if isinstance(value, Node) or (isinstance(value, tuple) and any(isinstance(v, Node) for v in value)):
+                below.append((field.name, value))
+            elif value is not None and value != ():
+                head.append(f"{field.name}={value!r}")
+        lines = [pad + " ".join([type(node).__name__, *head])]
+        for name, value in below:
+            lines.append(f"{pad}  {name}:")
+            values = value if isinstance(value, tuple) else (value,)
+            lines.extend(dump(v, indent + 2) for v in values)
+        return "\n".join(lines)
+    return pad + repr(node)
