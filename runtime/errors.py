@@ -1,0 +1,50 @@
+"""The errors that a user can meet. Each is also the matching builtin, and carries one clear message."""
+
+from __future__ import annotations
+
+__all__ = [
+    "BindError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "VlangError",
+]
+
+
+class VlangError(Exception):
+    """Base of all errors that vlang raises on purpose (public as `vlang.Error`)."""
+
+
+class ProgramError(VlangError, SyntaxError):
+    """The text of a program is wrong. `problems` are the diagnostics, `str()` is the whole report."""
+
+    def __init__(self, report: str, problems: tuple[object, ...] = ()) -> None:
+        super().__init__(report)
+        self.problems = problems
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class ProgramTypeError(ProgramError, TypeError):
+    """A program whose only problems are types."""
+
+
+class BindError(VlangError, TypeError):
+    """A call of a program whose arguments do not fit its declarations."""
+
+
+class GraphError(VlangError, ValueError):
+    """A graph, or a file of one, that is not what it should be; or a vertex that is not in the graph."""
+
+
+class DiskError(VlangError, OSError):
+    """A file that cannot be read or written."""
+
+
+class OutOfMemory(VlangError, MemoryError):
+    """The work does not fit the memory there is, or the budget."""
+
+
+class DeviceError(VlangError, RuntimeError):
+    """The device asked for is not there, or failed."""
+
+
+class InternalError(VlangError, RuntimeError):
+    """A bug in vlang itself: the message asks to report it."""

@@ -1,0 +1,53 @@
+"""What the checker found out about a correct program: the tables that lowering reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from vlang.syntax import tree as t
+from vlang.types import Type
+
+__all__ = ["Checked", "Symbol"]
+
+
+@dataclass(frozen=True, eq=False)
+class Symbol:
+    """What a name stands for. Symbols compare by identity: two loops may both have a `near`.
+
+    kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
+    form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of `v in vertices`
+    or `v in S`), "argument" (a parameter of a `fn`, an operand of a `reduction`), "builtin" (N, M, iteration,
+    degree, indegree, outdegree).
+    decl: the node that declares it (None for builtins).
+    local: a field declared in the block of a loop.
+    """
+
+    kind: str
+    name: str
+    type: Type | None
+    decl: t.Node | None
+    local: bool = False
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A correct program with its tables.
+
+    types: the type of every expression that has one; literals and counters may be weak (`vlang.types.INTEGER`,
+    `NUMBER`) and take the type of their place. Inside a `fn` or `reduction` body: the type as declared there.
+    symbols: what each use of a name stands for, keyed by the node that uses it (Name, Member for its field,
+    Call for a `fn` or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Target by
+    its position through `targets`, Sweep for its field, ForVertices for its set) .
+    targets: for each Target, the symbols written, in order.
+    declared: for each declaring node, the symbols it declares, in the order of its names.
+    precision: 32 or 64, the bits of `int` and `float`.
+    warnings: problems of severity "warning".
+    """
+
+    file: t.File
+    types: dict[t.Expr, Type]
+    symbols: dict[t.Node, Symbol]
+    targets: dict[t.Target, tuple[Symbol, ...]]
+    declared: dict[t.Node, tuple[Symbol, ...]]
+    precision: int = 32
+    warnings: tuple[object, ...] = field(default=())
