@@ -1,0 +1,1 @@
+"""Devices: where kernels are loaded and launched."""

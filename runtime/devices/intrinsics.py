@@ -1,0 +1,80 @@
+"""What kernels need that numba lacks: typed slots of a frame, and atomic addition. Imported by kernel text only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import types
+from numba.extending import intrinsic
+
+_NAMES: dict[str, Any] = {
+    "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
+    "u8": types.uint8, "u16": types.uint16, "u32": types.uint32, "u64": types.uint64,
+    "f32": types.float32, "f64": types.float64,
+}  # fmt: skip
+
+
+def _slot_pointer(type_: Any) -> Any:
+    """`f(frame, k)`: the address in slot k of the frame, as a pointer to `type_`."""
+
+    def typing(context: Any, frame: Any, slot: Any) -> Any:
+        result = types.CPointer(type_)
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(builder.gep(args[0], [context.cast(builder, args[1], slot, types.intp)]))
+            return builder.inttoptr(value, context.get_value_type(result))
+
+        return result(types.CPointer(types.uint64), slot), generate
+
+    return intrinsic(typing)
+
+
+def _slot_value(type_: Any) -> Any:
+    """`f(frame, k)`: the value kept in slot k of the frame."""
+
+    def typing(context: Any, frame: Any, slot: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            at = builder.gep(args[0], [context.cast(builder, args[1], slot, types.intp)])
+            return builder.load(builder.bitcast(at, context.get_value_type(type_).as_pointer()))
+
+        return type_(types.CPointer(types.uint64), slot), generate
+
+    return intrinsic(typing)
+
+
+def _slot_store(type_: Any) -> Any:
+    """`f(frame, k, value)`: keep a value in slot k of the frame."""
+
+    def typing(context: Any, frame: Any, slot: Any, value: Any) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            at = builder.gep(args[0], [context.cast(builder, args[1], slot, types.intp)])
+            stored = context.cast(builder, args[2], value, type_)
+            builder.store(stored, builder.bitcast(at, context.get_value_type(type_).as_pointer()))
+            return context.get_dummy_value()
+
+        return types.void(types.CPointer(types.uint64), slot, value), generate
+
+    return intrinsic(typing)
+
+
+pointer_i8, pointer_i16, pointer_i32, pointer_i64 = (_slot_pointer(_NAMES[n]) for n in ("i8", "i16", "i32", "i64"))
+pointer_u8, pointer_u16, pointer_u32, pointer_u64 = (_slot_pointer(_NAMES[n]) for n in ("u8", "u16", "u32", "u64"))
+pointer_f32, pointer_f64 = _slot_pointer(types.float32), _slot_pointer(types.float64)
+value_i8, value_i16, value_i32, value_i64 = (_slot_value(_NAMES[n]) for n in ("i8", "i16", "i32", "i64"))
+value_u8, value_u16, value_u32, value_u64 = (_slot_value(_NAMES[n]) for n in ("u8", "u16", "u32", "u64"))
+value_f32, value_f64 = _slot_value(types.float32), _slot_value(types.float64)
+store_i8, store_i16, store_i32, store_i64 = (_slot_store(_NAMES[n]) for n in ("i8", "i16", "i32", "i64"))
+store_u8, store_u16, store_u32, store_u64 = (_slot_store(_NAMES[n]) for n in ("u8", "u16", "u32", "u64"))
+store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
+
+
+@intrinsic
+def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """`fetch_add(p, i, v)`: p[i] += v by one indivisible step; the value before. p points to i64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        added = context.cast(builder, args[2], value, types.int64)
+        return builder.atomic_rmw("add", at, added, "monotonic")
+
+    return types.int64(types.CPointer(types.int64), index, value), generate

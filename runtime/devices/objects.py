@@ -1,0 +1,231 @@
+"""Kernel text to callable machine code: compiled by numba once, kept as object code, loaded by llvmlite.
+
+A warm process never imports numba: the object code of a text is found in the cache directory by a key made of the
+text, the signatures, the versions of numba and llvmlite and the processor. An entry that is damaged or foreign is
+ignored and built again; entries appear whole or not at all, so that two processes may build the same one at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import json
+import os
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from vlang.cachedir import cache_dir
+from vlang.runtime.errors import InternalError
+
+__all__ = ["Kernel", "Kernels", "load_kernels"]
+
+_MAGIC = b"vlang kernels 1\n"
+
+_CTYPES: dict[str, Any] = {
+    "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+    "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float, "f64": ctypes.c_double,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """`i64(u32*, i64)` taken apart: the result ("void" or "i64") and the argument types ("u32*", "i64")."""
+
+    result: str
+    args: tuple[str, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def parse(text: str) -> _Signature:
+        result, _, rest = text.partition("(")
+        args = tuple(a.strip() for a in rest.rstrip(") ").split(",") if a.strip())
+        if result not in ("void", "i64") or any(a.rstrip("*") not in _CTYPES for a in args):
+            raise ValueError(f"not a kernel signature: {text!r}")
+        return _Signature(result, args)
+
+
+class Kernel:
+    """Machine code as a callable. Arrays stand for pointers (dtype and contiguity are checked), numbers for scalars.
+
+    A call releases the GIL. `address` is the entry point: `int32 (void *result, void *unused, args...)`.
+    """
+
+    __slots__ = ("_checks", "_function", "_returns", "address", "name")
+
+    def __init__(self, name: str, address: int, signature: _Signature) -> None:
+        self.name = name
+        self.address = address
+        types = [ctypes.c_void_p if a.endswith("*") else _CTYPES[a] for a in signature.args]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
+        self._function = prototype(address)
+        self._returns = signature.result == "i64"
+        self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
+
+    def __call__(self, *args: Any) -> int:
+        result = ctypes.c_int64(0)
+        if len(args) != len(self._checks):
+            raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
+        raw = [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
+        status = self._function(ctypes.addressof(result), None, *raw)
+        if status:
+            raise InternalError(f"kernel {self.name} stopped with status {status}")
+        return result.value
+
+
+@cache
+def _dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(name.replace("f", "float").replace("i", "int") if name[0] != "u" else f"uint{name[1:]}")
+
+
+def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
+    if array is None:
+        return None
+    if isinstance(array, int):
+        return array
+    if array.dtype != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
+        raise TypeError(f"{name}: an array of {dtype} is needed, not {array.dtype}")
+    if not array.flags.c_contiguous:
+        raise TypeError(f"{name}: the array is not contiguous")
+    return int(array.ctypes.data)
+
+
+class Kernels(Mapping[str, Kernel]):
+    """The kernels of one text, by name; holds the loaded code alive."""
+
+    def __init__(self, data: bytes, symbols: Mapping[str, str], exports: Mapping[str, str]) -> None:
+        self._engine = _execution_engine()
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        self._kernels: dict[str, Kernel] = {}
+        for name, text in exports.items():
+            address = self._engine.get_function_address(symbols[name])
+            if not address:
+                raise InternalError(f"kernel {name} is not in the object code")
+            self._kernels[name] = Kernel(name, address, _Signature.parse(text))
+
+    def __getitem__(self, name: str) -> Kernel:
+        return self._kernels[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+
+_lock = threading.RLock()
+_loaded: dict[str, Kernels] = {}
+
+
+def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
+    """The functions named in `exports`, compiled from a Python module's `text`.
+
+    exports: function name -> signature such as `"void(u32*, i64, f32*)"`; result `void` or `i64`; scalars and
+    pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Raises InternalError if
+    numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
+    """
+    key = _key(text, exports)
+    with _lock:
+        kernels = _loaded.get(key)
+        if kernels is None:
+            entry = _read(key)
+            if entry is None:
+                from vlang.runtime.devices.compile_numba import compile_object
+
+                entry = compile_object(text, {n: (_Signature.parse(s).result, _Signature.parse(s).args)
+                                              for n, s in exports.items()}, prefix=f"vlang_{key[:12]}_")
+                _write(key, *entry)
+            kernels = _loaded[key] = Kernels(*entry, exports)
+    return kernels
+
+
+def _key(text: str, exports: Mapping[str, str]) -> str:
+    parts = [text, json.dumps(dict(exports), sort_keys=True), *_environment()]
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+
+
+@cache
+def _environment() -> tuple[str, ...]:
+    """What else the object code depends on."""
+    try:
+        numba = version("numba")
+    except PackageNotFoundError as error:
+        raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
+    here = Path(__file__).parent
+    sources = [(here / name).read_text(encoding="utf-8") for name in ("compile_numba.py", "intrinsics.py")]
+    return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
+
+
+@cache
+def cpu() -> tuple[str, str]:
+    """The processor's name and features, as LLVM spells them."""
+    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
+
+
+def _path(key: str) -> Path | None:
+    folder = cache_dir()
+    return None if folder is None else folder / f"{key[:32]}.kernels"
+
+
+def _read(key: str) -> tuple[bytes, dict[str, str]] | None:
+    """The cached object code and symbols; None if there is no sound entry."""
+    path = _path(key)
+    if path is None:
+        return None
+    try:
+        raw = path.read_bytes()
+    except OSError:
+        return None
+    head, magic, rest = raw[:64], raw[64 : 64 + len(_MAGIC)], raw[64 + len(_MAGIC) :]
+    if magic != _MAGIC or hashlib.sha256(raw[64:] + key.encode()).hexdigest().encode() != head:
+        return None
+    line, _, data = rest.partition(b"\n")
+    return data, dict(json.loads(line))
+
+
+def _write(key: str, data: bytes, symbols: Mapping[str, str]) -> None:
+    """Keep an entry; a full disk or a read-only folder only costs the next process a compilation."""
+    path = _path(key)
+    if path is None:
+        return
+    body = _MAGIC + json.dumps(dict(symbols)).encode() + b"\n" + data
+    digest = hashlib.sha256(body + key.encode()).hexdigest().encode()
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kernels-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(digest + body)
+        os.replace(temporary, path)
+    except OSError:
+        if temporary is not None:
+            Path(temporary).unlink(missing_ok=True)
+
+
+@cache
+def _initialize() -> None:
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+
+
+def target_machine() -> Any:
+    """LLVM's machine for this processor, at full optimisation."""
+    _initialize()
+    name, features = cpu()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=name, features=features, opt=3, codemodel="jitdefault", jit=True
+    )
+
+
+def _execution_engine() -> Any:
+    machine = target_machine()
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
