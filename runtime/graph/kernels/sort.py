@@ -1,0 +1,182 @@
+"""Sorting entries (row, neighbour) by row, then neighbour, stably: count, scatter to buckets of rows, sort in cache.
+
+An entry travels as one signed 64-bit key, `(row inside its bucket) << bits | neighbour`, with the place in the input
+that its column values come from. Bucket b holds the rows b << shift ... (b + 1) << shift - 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+EXPORTS = {
+    "count_edges": "void(u32*, u32*, i64, i64, i64, i64, i64*)",
+    "scatter_edges": "void(u32*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*)",
+    "scatter_rows": "void(u64*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*)",
+    "finish_buckets":
+        "void(i64*, i64*, i64*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*, u64*, u32*)",
+    "take8": "void(u8*, i64*, i64, i64, u8*)",
+    "take16": "void(u16*, i64*, i64, i64, u16*)",
+    "take32": "void(u32*, i64*, i64, i64, u32*)",
+    "take64": "void(u64*, i64*, i64, i64, u64*)",
+}
+
+
+def count_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, counts: Any) -> None:
+    """counts[b] += entries in bucket b that the edges first..last-1 give; mirrored ones too, self-loops once."""
+    for e in range(first, last):
+        row = np.int64(rows[e])
+        counts[row >> shift] += 1
+        if mirror != 0:
+            other = np.int64(others[e])
+            if other != row:
+                counts[other >> shift] += 1
+
+
+@njit(inline="always")
+def _put(row: Any, other: Any, e: Any, shift: Any, bits: Any, low: Any, base: Any, cursors: Any, keys: Any,
+         places: Any, placed: Any) -> None:  # fmt: skip
+    bucket = row >> shift
+    at = cursors[bucket]
+    cursors[bucket] = at + 1
+    keys[at - base] = ((row - (bucket << shift)) << bits) | other
+    if placed != 0:
+        places[at - base] = e
+
+
+def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, bits: Any, low: Any,
+                  high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
+    """Put the entries of edges first..last-1 whose row is in low..high-1 where the cursor of their bucket says.
+
+    mirror: bit 0 stores both directions, bit 1 records places.
+    """
+    both = mirror & 1
+    placed = mirror & 2
+    for e in range(first, last):
+        row = np.int64(rows[e])
+        other = np.int64(others[e])
+        if row >= low and row < high:
+            _put(row, other, e, shift, bits, low, base, cursors, keys, places, placed)
+        if both != 0 and other >= low and other < high and other != row:
+            _put(other, row, e, shift, bits, low, base, cursors, keys, places, placed)
+
+
+def scatter_rows(offsets: Any, targets: Any, first: Any, last: Any, row: Any, placed: Any, shift: Any, bits: Any,
+                 low: Any, high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
+    """The same for the transpose of adjacency lists: entries first..last-1, the first of them in `row` or later."""
+    end = np.int64(offsets[row + 1])
+    for e in range(first, last):
+        while e >= end:
+            row += 1
+            end = np.int64(offsets[row + 1])
+        target = np.int64(targets[e])
+        if target >= low and target < high:
+            _put(target, row, e, shift, bits, low, base, cursors, keys, places, placed)
+
+
+@njit
+def _sorted(keys: Any, first: Any, last: Any) -> Any:
+    for i in range(first + 1, last):
+        if keys[i] < keys[i - 1]:
+            return False
+    return True
+
+
+@njit
+def _radix_pass(keys: Any, places: Any, at: Any, to_keys: Any, to_places: Any, to: Any, length: Any, low: Any,
+                width: Any, counts: Any, placed: Any) -> None:  # fmt: skip
+    mask = (np.int64(1) << width) - 1
+    for d in range(mask + 1):
+        counts[d] = 0
+    for i in range(length):
+        counts[(keys[at + i] >> low) & mask] += 1
+    total = np.int64(0)
+    for d in range(mask + 1):
+        count = counts[d]
+        counts[d] = total
+        total += count
+    for i in range(length):
+        key = keys[at + i]
+        d = (key >> low) & mask
+        j = counts[d]
+        counts[d] = j + 1
+        to_keys[to + j] = key
+        if placed != 0:
+            to_places[to + j] = places[at + i]
+
+
+@njit
+def _sort(keys: Any, places: Any, first: Any, last: Any, spare_keys: Any, spare_places: Any, low: Any, high: Any,
+          counts: Any, placed: Any) -> None:  # fmt: skip
+    """Stable least-significant-digit radix sort of keys[first:last] by the bits low..high-1, 11 or fewer at a time."""
+    length = last - first
+    passes = (high - low + 10) // 11
+    width = (high - low + passes - 1) // passes
+    there = 0
+    for p in range(passes):
+        if there == 0:
+            _radix_pass(keys, places, first, spare_keys, spare_places, 0, length, low + p * width, width, counts, placed)
+        else:
+            _radix_pass(spare_keys, spare_places, 0, keys, places, first, length, low + p * width, width, counts, placed)
+        there = 1 - there
+    if there == 1:
+        for i in range(length):
+            keys[first + i] = spare_keys[i]
+            if placed != 0:
+                places[first + i] = spare_places[i]
+
+
+def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, base: Any, shift: Any, bits: Any,
+                   n: Any, low: Any, placed: Any, spare_keys: Any, spare_places: Any, counts: Any, offsets: Any,
+                   targets: Any) -> None:  # fmt: skip
+    """Sort the buckets first..last-1 and write their rows.
+
+    starts[b] is where bucket b begins in the result; keys and places begin at `base` of it. Bits below `low` are in
+    order already. offsets[r] is written for every row of the buckets, targets for every entry.
+    """
+    mask = (np.int64(1) << bits) - 1
+    for b in range(first, last):
+        begin = starts[b] - base
+        end = starts[b + 1] - base
+        if not _sorted(keys, begin, end):
+            _sort(keys, places, begin, end, spare_keys, spare_places, low, bits + shift, counts, placed)
+        row = b << shift
+        top = min(n, (b + 1) << shift)
+        for i in range(begin, end):
+            key = keys[i]
+            here = (b << shift) + (key >> bits)
+            while row <= here:
+                offsets[row] = np.uint64(base + i)
+                row += 1
+            targets[base + i] = np.uint32(key & mask)
+        while row < top:
+            offsets[row] = np.uint64(base + end)
+            row += 1
+
+
+@njit
+def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    for i in range(first, last):
+        out[i] = column[places[i]]
+
+
+def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """out[i] = column[places[i]] for i in first..last-1."""
+    _take(column, places, first, last, out)
+
+
+def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 16 bits."""
+    _take(column, places, first, last, out)
+
+
+def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 32 bits."""
+    _take(column, places, first, last, out)
+
+
+def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 64 bits."""
+    _take(column, places, first, last, out)
