@@ -1,0 +1,355 @@
+"""What a run gives back: one value per vertex and field, in the user's ids, and how it went."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict
+from typing import IO, Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.output import BLOCK, csv_texts, fixed_width, json_texts, json_value, whole_file, write_text
+from vlang.runtime.trace import Round
+
+__all__ = ["NONE", "Result"]
+
+# A field of type `vertex` holds dense vertex numbers; this one says `none`.
+NONE = 0xFFFFFFFF
+
+_INT64_MIN = -(2**63)
+
+
+class _Column(NamedTuple):
+    name: str
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None
+
+
+class Result:
+    """The outputs of a program on a graph, and the record of the run.
+
+    `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
+    Fields are arrays of shape [vertices], row i belonging to vertex `r.ids[i]`. Integers and floats keep the type
+    of the program; integer `inf` is the largest value of its type and `-inf` the least (`r.reached(name)` tells them
+    apart from numbers). Fields of type `vertex` hold the user's ids, with `r.none` where there is no vertex: -1, or
+    the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+
+    program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
+    a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
+    supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        ids: VertexIds,
+        fields: Mapping[str, NDArray[Any]],
+        types: Mapping[str, str],
+        globals: Mapping[str, Any],
+        rounds: int,
+        converged: bool,
+        reason: str,
+        history: tuple[Round, ...] = (),
+        seconds: float = 0.0,
+        edges: int = 0,
+        graph_edges: int = 0,
+        smallest_first: Collection[str] = (),
+    ) -> None:
+        """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none.
+
+        smallest_first: fields of which the small values are the interesting ones (distances), for `top`.
+        """
+        self.program = program
+        self.rounds = rounds
+        self.converged = converged
+        self.reason = reason
+        self.history = history
+        self.seconds = seconds
+        self.edges = edges
+        self.graph_edges = graph_edges
+        self.types = dict(types)
+        self._ids = ids
+        self._raw = {name: _as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
+        self._smallest_first = frozenset(smallest_first)
+        self._shown: dict[str, NDArray[Any]] = {}
+        self.globals: dict[str, Any] = {
+            name: self._named(value) if types.get(name) == "vertex" else value for name, value in globals.items()
+        }
+
+    # ---- reading
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The user's vertex ids in the order of all fields: int64, uint64 or object (str), increasing."""
+        return self._ids.values
+
+    @property
+    def none(self) -> int | None:
+        """The value that says "no vertex" in fields of type `vertex`."""
+        if self._ids.consecutive:
+            return -1 if self._ids.base >= 0 else _INT64_MIN
+        values = self._ids.values
+        if values.dtype != np.int64 or (len(values) and values[0] == _INT64_MIN):
+            return None
+        return -1 if not len(values) or values[0] >= 0 else _INT64_MIN
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields, in the order of the program."""
+        return tuple(self._raw)
+
+    @property
+    def edges_per_second(self) -> float:
+        """Edges traversed per second; 0 where nothing was timed."""
+        return self.edges / self.seconds if self.seconds > 0 else 0.0
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._raw:
+            return self._field(name)
+        if name in self.globals:
+            return self.globals[name]
+        raise KeyError(f"{self.program} has no output `{name}`; it has {', '.join([*self._raw, *self.globals])}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._raw, *self.globals})
+
+    def reached(self, name: str) -> NDArray[np.bool_]:
+        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`."""
+        self[name]  # an unknown name is told like everywhere
+        missing = self._missing(self._raw[name], name)
+        return np.ones(len(self), np.bool_) if missing is None else ~missing
+
+    def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
+        """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
+
+        by: default the first field that is no vertex. largest: whether large values come first; by default they do,
+        but small ones do for distances (a field that only falls, or that holds `inf`) and for fields of type
+        `vertex`. Ties stand in the order of the vertices; NaN comes last. Values: integer `inf` is the float inf,
+        `none` is None. Raises KeyError for an unknown field.
+        """
+        if k <= 0 or not len(self):
+            return []
+        name = by if by is not None else next((f for f in self._raw if self.types.get(f) != "vertex"), None)
+        if name is not None:
+            self[name]
+        elif self._raw:
+            name = next(iter(self._raw))
+        rows = np.arange(min(k, len(self))) if name is None else self._order(name, largest, min(k, len(self)))
+        vertices = self._ids_at(rows)
+        columns = {f: self._plain(f, rows) for f in self._raw}
+        return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
+
+    # ---- writing
+    def to_csv(self, file: str | os.PathLike[str] | IO[Any]) -> None:
+        """Write one row per vertex: `vertex`, then every field; a header line first.
+
+        Empty where a value is `inf`, `-inf` or `none`; bools as true and false; floats in the shortest form that
+        reads back as the same value. A path appears whole or not at all. Raises DiskError.
+        """
+        write_text(file, self._csv_blocks())
+
+    def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
+        """Write one object: the entries of `summary_dict()`, then `vertex` and `fields`, a list each.
+
+        null where a value is `inf`, `-inf`, `none` or NaN. A path appears whole or not at all. Raises DiskError.
+        """
+        write_text(file, self._json_blocks())
+
+    def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write a NumPy archive: `vertex` (ids), every field and every global, as in memory.
+
+        Columns of strings are stored with a fixed width, `none` as "". A path appears whole or not at all. Raises
+        DiskError.
+        """
+        arrays = {"vertex": self.ids, **{name: self[name] for name in (*self._raw, *self.globals)}}
+        plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
+        if isinstance(file, (str, os.PathLike)):
+            with whole_file(file) as out:
+                np.savez(out, allow_pickle=False, **plain)
+        else:
+            np.savez(file, allow_pickle=False, **plain)
+
+    def summary_dict(self) -> dict[str, Any]:
+        """The run without the values of the fields, in types that JSON knows."""
+        return {
+            "program": self.program,
+            "vertices": len(self),
+            "edges": self.graph_edges,
+            "rounds": self.rounds,
+            "converged": self.converged,
+            "reason": self.reason,
+            "seconds": self.seconds,
+            "edges_traversed": self.edges,
+            "edges_per_second": self.edges_per_second,
+            "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
+            "history": [asdict(r) for r in self.history],
+        }
+
+    def summary(self) -> str:
+        """How the run went, in a few lines of text."""
+        lines = [
+            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}, "
+            f"{'converged' if self.converged else 'stopped'}: {self.reason}",
+            f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
+        ]
+        lines += [f"{name}: {self._describe(name)}" for name in self._raw]
+        lines += [f"{name} = {value}" for name, value in self.globals.items()]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "stopped"
+        outputs = ", ".join([*self._raw, *self.globals])
+        return f"<Result of {self.program}: {len(self)} vertices, {self.rounds} rounds, {state}; {outputs}>"
+
+    # ---- fields
+    def _field(self, name: str) -> NDArray[Any]:
+        if self.types.get(name) != "vertex":
+            return self._raw[name]
+        if name not in self._shown:
+            self._shown[name] = self._user_ids(self._raw[name])
+        return self._shown[name]
+
+    def _user_ids(self, dense: NDArray[Any]) -> NDArray[Any]:
+        """The user's ids of dense vertex numbers, with `none` where there is no vertex."""
+        absent = dense == NONE
+        none: Any = self.none
+        shown: NDArray[Any]
+        if self._ids.consecutive:
+            shown = dense.astype(np.int64) + self._ids.base
+        else:
+            values = self._ids.values if none is not None else self._ids.values.astype(object)
+            shown = np.full(len(dense), none, dtype=values.dtype)
+            shown[~absent] = values[dense[~absent]]
+        shown[absent] = none
+        return shown
+
+    def _ids_at(self, rows: NDArray[Any]) -> list[Any]:
+        if self._ids.consecutive:
+            return [self._ids.base + i for i in rows.tolist()]
+        return list(self._ids.values[rows].tolist())
+
+    def _named(self, value: Any) -> Any:
+        """A global of type `vertex` in the user's ids."""
+        if value is None or int(value) == NONE:
+            return self.none
+        return self._ids_at(np.array([int(value)]))[0]
+
+    def _missing(self, raw: NDArray[Any], name: str) -> NDArray[np.bool_] | None:
+        """Where there is no proper value; None if that cannot be."""
+        missing: NDArray[np.bool_]
+        if self.types.get(name) == "vertex":
+            missing = raw == NONE
+        elif raw.dtype.kind == "f":
+            missing = np.isinf(raw)
+        elif raw.dtype.kind == "i":
+            limits = np.iinfo(raw.dtype)
+            missing = (raw == limits.max) | (raw == limits.min)
+        else:
+            return None
+        return missing
+
+    def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
+        """The values of some rows as Python ones, infinities as floats and none as None."""
+        raw = self._raw[name][rows]
+        values = self._user_ids(raw) if self.types.get(name) == "vertex" else raw
+        missing = self._missing(raw, name)
+        plain: list[Any] = values.tolist()
+        if missing is not None and raw.dtype.kind != "f":
+            for i in np.flatnonzero(missing).tolist():
+                vertex = self.types.get(name) == "vertex"
+                plain[i] = None if vertex else math.inf if raw[i] > 0 else -math.inf
+        return plain
+
+    def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
+        """The first k rows, best first; ties in the order of rows."""
+        raw = self._raw[name]
+        if largest is None:
+            missing = self._missing(raw, name)
+            falls = name in self._smallest_first or self.types.get(name) == "vertex"
+            largest = not (falls or (missing is not None and bool(missing.any()))) or raw.dtype == np.bool_
+        if raw.dtype == np.bool_:
+            raw = raw.view(np.uint8)
+        if raw.dtype.kind == "f":
+            key = -raw if largest else raw  # NaN sorts last either way
+        else:
+            key = ~raw if largest else raw  # the complement turns the order round without overflow
+        kept: NDArray[Any] = np.arange(len(key))
+        if k < len(key):
+            bound = np.partition(key, k - 1)[k - 1]
+            if bound == bound:  # no NaN among the first k
+                better, ties = np.flatnonzero(key < bound), np.flatnonzero(key == bound)
+                kept = np.concatenate([better, ties[: k - len(better)]])
+        return kept[np.argsort(key[kept], kind="stable")][:k]
+
+    def _describe(self, name: str) -> str:
+        """A field in one line."""
+        raw = self._raw[name]
+        count = len(raw)
+        if raw.dtype == np.bool_:
+            return f"true for {int(np.count_nonzero(raw)):,} of {count:,} vertices"
+        reached = self.reached(name)
+        proper = raw[reached]
+        if raw.dtype.kind == "f":
+            proper = proper[~np.isnan(proper)]
+        missing = count - len(proper)
+        if not len(proper):
+            return f"no value for any of {count:,} vertices"
+        if self.types.get(name) == "vertex":
+            text = f"{len(np.unique(proper)):,} different vertices"
+        else:
+            text = f"{proper.min()!s} to {proper.max()!s}"
+        return text if not missing else f"{text}; none or infinite for {missing:,} of {count:,} vertices"
+
+    # ---- blocks of text
+    def _columns(self, start: int, stop: int) -> Iterator[_Column]:
+        if self._ids.consecutive:
+            yield _Column("vertex", np.arange(self._ids.base + start, self._ids.base + stop), None)
+        else:
+            yield _Column("vertex", self._ids.values[start:stop], None)
+        for name, whole in self._raw.items():
+            raw = whole[start:stop]
+            values = self._user_ids(raw) if self.types.get(name) == "vertex" else raw
+            yield _Column(name, values, self._missing(raw, name))
+
+    def _csv_blocks(self) -> Iterator[str]:
+        yield ",".join(["vertex", *self._raw]) + "\n"
+        for start in range(0, len(self), BLOCK):
+            columns = [csv_texts(c.values, c.missing) for c in self._columns(start, min(start + BLOCK, len(self)))]
+            yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
+
+    def _json_blocks(self) -> Iterator[str]:
+        yield json.dumps(self.summary_dict())[:-1] + ', "vertex": '
+        yield from self._json_list(0)
+        yield ', "fields": {'
+        for number, name in enumerate(self._raw, 1):
+            yield f"{', ' if number > 1 else ''}{json.dumps(name)}: "
+            yield from self._json_list(number)
+        yield "}}\n"
+
+    def _json_list(self, number: int) -> Iterator[str]:
+        """Column `number` (0 is the ids) as a JSON list."""
+        yield "["
+        for start in range(0, len(self), BLOCK):
+            columns = self._columns(start, min(start + BLOCK, len(self)))
+            column = next(c for i, c in enumerate(columns) if i == number)
+            yield (", " if start else "") + ", ".join(json_texts(column.values, column.missing))
+        yield "]"
+
+
+def _as_bool(array: NDArray[Any]) -> NDArray[Any]:
+    return array if array.dtype == np.bool_ else array.view(np.bool_) if array.itemsize == 1 else array.astype(np.bool_)
