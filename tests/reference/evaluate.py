@@ -1,0 +1,387 @@
+"""Expressions of the reference interpreter: what a piece of the tree is worth, for all its rows at once."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from tests.reference import operators as ops
+from tests.reference import special
+from tests.reference.graph import RefGraph
+from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
+from tests.reference.values import (
+    Array,
+    Value,
+    computing,
+    convert,
+    counter,
+    counters,
+    declared,
+    definite,
+    dtype,
+    item,
+    literal,
+    spread,
+    take,
+    tuple_of,
+)
+from vlang.syntax import tree as t
+from vlang.types import BOOL, VERTEX, Tuple, Type, Vector
+
+
+@dataclass(eq=False)
+class Store:
+    """A vertex field or an accumulator: one value per vertex. data: [n] or [n, k], or one such array a component."""
+
+    type: Type
+    value: Value
+
+    def rows(self, index: Array) -> Value:
+        """The values of some vertices; -1 (`none`) reads as the zero of the type."""
+        return read(take(_with_none(self.value), index), self.type)
+
+
+def _with_none(value: Value) -> Value:
+    """The rows of a value and one more, the zero of the type, that index -1 finds."""
+    if isinstance(value.data, tuple):
+        return Value(value.type, tuple(_with_none(p) for p in value.data))
+    return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
+
+
+def zeros(type_: Type, rows: int) -> Value:
+    """The zero of a type (`none` for a vertex), `rows` times."""
+    if isinstance(type_, Tuple):
+        return Value(type_, tuple(zeros(i, rows) for i in type_.items))
+    shape = (rows, type_.size) if isinstance(type_, Vector) else (rows,)
+    return Value(type_, np.full(shape, -1 if type_ == VERTEX else 0, dtype(item(type_))))
+
+
+def read(value: Value, type_: Type) -> Value:
+    """A stored value as it is computed with (f16 as f32)."""
+    return convert(value, computing(type_))
+
+
+@dataclass(eq=False)
+class Column:
+    """An edge field: one value per stored edge."""
+
+    type: Type
+    value: Value
+
+
+Binding = Value | Store | Column
+Env = ChainMap[str, Binding]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """For what an expression is evaluated. count: number of rows, None at graph level.
+
+    own: the vertex that is `self` in each row. members: the other vertex variables. edge: the stored edge of each row.
+    """
+
+    count: int | None = None
+    own: Array | None = None
+    members: Mapping[str, Array] = field(default_factory=dict)
+    edge: Array | None = None
+
+
+GRAPH_LEVEL = Rows()
+
+
+@dataclass(eq=False)
+class Frame:
+    """One running `repeat`: the superstep, fields at its start, what was told, who is active."""
+
+    iteration: int
+    old: dict[Store, Value]
+    told: dict[Store, Array]
+    active: Array
+
+
+def walk(node: object) -> Iterator[t.Node]:
+    """A node of the tree and all inside it."""
+    if isinstance(node, t.Node):
+        yield node
+        for part in fields(node):
+            yield from walk(getattr(node, part.name))
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from walk(part)
+
+
+def reads_change(node: t.Node, name: str | None = None) -> bool:
+    """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if that is None."""
+    return any(
+        isinstance(call, t.Call) and call.name == "change" and (name is None or _is_member(call.args[0], name))
+        for call in walk(node)
+    )
+
+
+def _is_member(expr: t.Expr, name: str) -> bool:
+    return isinstance(expr, t.Member) and isinstance(expr.value, t.Name) and expr.value.name == name
+
+
+class Evaluator:
+    """Evaluates expressions against one graph and the running loops."""
+
+    def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
+        self.graph = graph
+        self.precision = precision
+        self.frames: list[Frame] = []
+        self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
+        self.reductions = {i.name: i for i in file.items if isinstance(i, t.Reduction)}
+        self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
+
+    def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
+        """The value of an expression, one entry a row or one for all."""
+        match expr:
+            case t.Literal(value=value):
+                return literal(value)
+            case t.Self():
+                assert rows.own is not None
+                return Value(VERTEX, rows.own)
+            case t.Name():
+                return self._name(expr.name, rows, env)
+            case t.Member():
+                return self._member(expr, rows, env)
+            case t.Index():
+                return self._index(expr, rows, env)
+            case t.Unary(op="-"):
+                return ops.negate(self.eval(expr.value, rows, env))
+            case t.Unary():
+                return Value(BOOL, ~ops.truth(self.eval(expr.value, rows, env)))
+            case t.Binary(op=op, left=left, right=right):
+                return ops.binary(op, self.eval(left, rows, env), self.eval(right, rows, env), self.precision)
+            case t.Compare(op=op, left=left, right=right):
+                return ops.compare(op, self.eval(left, rows, env), self.eval(right, rows, env), self.precision)
+            case t.Logical(op=op, left=left, right=right):
+                a, b = ops.truth(self.eval(left, rows, env)), ops.truth(self.eval(right, rows, env))
+                return Value(BOOL, np.asarray(a & b if op == "and" else a | b))
+            case t.Conditional():
+                test = ops.truth(self.eval(expr.test, rows, env))
+                return ops.choose(test, self.eval(expr.yes, rows, env), self.eval(expr.no, rows, env))
+            case t.TupleExpr(items=items):
+                return tuple_of(tuple(self.eval(i, rows, env) for i in items))
+            case t.VectorExpr(items=items):
+                return ops.vector_of([self.eval(i, rows, env) for i in items])
+            case t.Call():
+                return self._call(expr, rows, env)
+            case t.Reduce():
+                return self.reduce(expr, rows, env)
+        raise TypeError(f"no expression: {expr}")
+
+    # ---- names
+
+    def _name(self, name: str, rows: Rows, env: Env) -> Value:
+        if name in rows.members:
+            return Value(VERTEX, rows.members[name])
+        if name not in env:
+            return self._predefined(name, rows)
+        bound = env[name]
+        if isinstance(bound, Value):
+            return bound
+        if isinstance(bound, Column):
+            assert rows.edge is not None, f"no edge in sight for {name}"
+            return read(take(bound.value, rows.edge), bound.type)
+        assert rows.own is not None, f"whose {name}?"
+        return bound.rows(rows.own)
+
+    def _predefined(self, name: str, rows: Rows) -> Value:
+        if name in self._degrees:
+            assert rows.own is not None, f"whose {name}?"
+            return counters(self._degrees[name][rows.own])
+        numbers = {"N": self.graph.n, "M": self.graph.m}
+        if name == "iteration":
+            return counter(self.frames[-1].iteration)
+        return counter(numbers[name])
+
+    def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
+        """The vertices that an expression names, before a `.`."""
+        value = self.eval(expr, rows, env)
+        if value.type != VERTEX:
+            raise TypeError(f". on a {value.type}")
+        return value.raw
+
+    def _member(self, expr: t.Member, rows: Rows, env: Env) -> Value:
+        index = self._vertex(expr.value, rows, env)
+        if expr.name in self._degrees:
+            degrees = np.append(self._degrees[expr.name], 0)
+            return counters(degrees[index])  # -1, none, has no edges
+        store = env[expr.name]
+        assert isinstance(store, Store)
+        return store.rows(index)
+
+    def _index(self, expr: t.Index, rows: Rows, env: Env) -> Value:
+        value, index = self.eval(expr.value, rows, env), self.eval(expr.index, rows, env)
+        place = int(definite(index, self.precision).raw)
+        return value.parts[place] if isinstance(value.type, Tuple) else ops.components(value)[place]
+
+    # ---- calls
+
+    def _call(self, expr: t.Call, rows: Rows, env: Env) -> Value:
+        name = expr.name
+        if name in ("old", "change", "changed"):
+            return self._past(name, expr.args[0], rows, env)
+        args = [self.eval(a, rows, env) for a in expr.args]
+        if name in self.functions:
+            return self._function(self.functions[name], args, env)
+        if name in self.reductions:
+            return self.join(self.reductions[name], args[0], args[1], env)
+        if name in ("min", "max", "sum") and len(args) == 1:
+            return ops.folded(name, args[0], self.precision)
+        if name in ("min", "max"):
+            result = args[0]
+            for other in args[1:]:
+                result = ops.extreme(name, result, other, self.precision)
+            return result
+        return self._built_in(name, args)
+
+    def _built_in(self, name: str, args: list[Value]) -> Value:
+        precision = self.precision
+        match name:
+            case "dot":
+                return ops.folded("sum", ops.binary("*", args[0], args[1], precision), precision)
+            case "reverse":
+                return ops.vector_of(ops.components(args[0])[::-1])
+            case "bit":
+                return ops.bit(args[0])
+            case "position":
+                return special.position(args[0], args[1], precision)
+            case "random":
+                return special.random(args[0], args[1], precision)
+            case "common":
+                return special.common_neighbours(self.graph, args[0], args[1], precision)
+            case "hll_unit":
+                return special.hll_unit(args[0], args[1])
+            case "hll_size":
+                return special.hll_size(args[0], precision)
+        return ops.maths(name, args[0], precision)
+
+    def _function(self, function: t.Function, args: list[Value], env: Env) -> Value:
+        """A `fn` is its body, with arguments converted to the declared types."""
+        inner: dict[str, Binding] = {}
+        for place, param in enumerate(function.params):
+            if place < len(args):
+                value = args[place]
+            else:
+                assert param.default is not None
+                value = self.eval(param.default, GRAPH_LEVEL, env)
+            if param.type:
+                type_ = declared(param.type, self.precision)
+                value = read(convert(value, type_), type_)
+            inner[param.name] = value
+        result = self.eval(function.value, GRAPH_LEVEL, env.new_child(inner))
+        return convert(result, declared(function.type, self.precision)) if function.type else result
+
+    def _reduction_type(self, reduction: t.Reduction, otherwise: Type) -> Type:
+        return declared(reduction.type, self.precision) if reduction.type else otherwise
+
+    def join(self, reduction: t.Reduction, a: Value, b: Value, env: Env) -> Value:
+        """A declared reduction as a function of two values."""
+        type_ = self._reduction_type(reduction, definite(a, self.precision).type)
+        inner: dict[str, Binding] = {reduction.left: convert(a, type_), reduction.right: convert(b, type_)}
+        return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), type_)
+
+    def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
+        """`old(f)`, `changed(f)`, `change(f)`, also of `u.f`."""
+        if isinstance(arg, t.Member):
+            store, index = env[arg.name], self._vertex(arg.value, rows, env)
+        else:
+            assert isinstance(arg, t.Name)
+            assert rows.own is not None
+            store, index = env[arg.name], rows.own
+        assert isinstance(store, Store)
+        frame, now = self.frames[-1], store.rows(index)
+        if name == "change":
+            told = Store(store.type, Value(store.type, frame.told[store])).rows(index)
+            return ops.binary("-", now, told, self.precision)
+        old = Store(store.type, frame.old[store]).rows(index)
+        return old if name == "old" else Value(BOOL, ops.differs(now.raw, old.raw))
+
+    # ---- reductions
+
+    def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
+        """A reduction, one value a row (over edges) or one for all (over vertices)."""
+        over_vertices = expr.domain.kind in ("vertices", "set")
+        groups = 1 if over_vertices else rows.count or 0
+        inner, group = self._members(expr.domain, env) if over_vertices else self._edges(expr.domain, rows)
+        if not over_vertices and reads_change(expr, expr.domain.name):
+            inner, group = _keep(inner, group, self.frames[-1].active[inner.members[expr.domain.name]])
+        if expr.cond is not None:
+            holds = definite(self.eval(expr.cond, inner, env), self.precision)
+            inner, group = _keep(inner, group, np.broadcast_to(ops.truth(holds), len(group)))
+        body = self.eval(expr.body, inner, env)
+        result, counts = self._fold(expr, body, group, groups, env, over_vertices)
+        if expr.default is not None:
+            result = with_default(result, counts, self.eval(expr.default, rows, env))
+        return take(result, np.array(0)) if over_vertices else result
+
+    def _fold(
+        self, expr: t.Reduce, body: Value, group: Array, groups: int, env: Env, over_vertices: bool
+    ) -> tuple[Value, Array]:
+        if expr.name in self.reductions:
+            reduction = self.reductions[expr.name]
+            type_ = self._reduction_type(reduction, definite(body, self.precision).type)
+            start = spread(convert(self.eval(reduction.identity, GRAPH_LEVEL, env), type_), groups)
+            contributions = spread(convert(body, type_), len(group))
+            folded = fold(lambda a, b: self.join(reduction, a, b, env), start, contributions, group)
+            return folded, np.bincount(group, minlength=groups)
+        if expr.name not in BUILT_IN:
+            raise TypeError(f"unknown reduction {expr.name}")
+        return reduce_groups(expr.name, body, group, groups, over_vertices, self.precision)
+
+    def _members(self, domain: t.Domain, env: Env) -> tuple[Rows, Array]:
+        if domain.set_name is None:
+            vertices = np.arange(self.graph.n)
+        else:
+            chosen = env[domain.set_name]
+            assert isinstance(chosen, Value)
+            vertices = chosen.raw
+        return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
+
+    def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
+        """One row for each edge end at each row's own vertex, in the order of the stored edges."""
+        graph = self.graph
+        assert rows.own is not None
+        place = np.full(graph.n, -1)
+        place[rows.own] = np.arange(len(rows.own))
+        own, other, edge = graph.dst, graph.src, np.arange(graph.m)
+        if domain.kind == "out":
+            own, other = other, own
+        elif domain.kind == "both" and graph.directed:
+            own, other = np.concatenate([own, other]), np.concatenate([other, own])
+            edge = np.concatenate([edge, edge])
+        keep = np.flatnonzero(place[own] >= 0)
+        inner = Rows(len(keep), own[keep], {domain.name: other[keep]}, edge[keep])
+        return inner, place[own[keep]]
+
+
+def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
+    """The rows for which `holds`."""
+    kept = np.flatnonzero(holds)
+
+    def pick(part: Array | None) -> Array | None:
+        return None if part is None else part[kept]
+
+    members = {name: index[kept] for name, index in rows.members.items()}
+    return Rows(len(kept), pick(rows.own), members, pick(rows.edge)), group[kept]
+
+
+def as_input(data: Any, type_: Type) -> Array:
+    """An array or number of the caller as elements of `type_`; floats for an integer type must be whole or inf."""
+    scalar = item(type_)
+    array = np.asarray(data)
+    if scalar == VERTEX:
+        return array.astype(np.int64)
+    if scalar.kind == "int" and array.dtype.kind == "f":
+        high, low = array == np.inf, array == -np.inf
+        whole = np.where(high | low, 0, array).astype(dtype(scalar))
+        whole = np.where(high, np.asarray(scalar.highest, whole.dtype), whole)
+        return np.where(low, np.asarray(scalar.lowest, whole.dtype), whole)
+    return array.astype(dtype(scalar))
+

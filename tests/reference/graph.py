@@ -1,0 +1,70 @@
+"""The graph as the reference interpreter sees it: a plain list of stored directed edges."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class RefGraph:
+    """n vertices 0 .. n-1 and the stored edges src[i] -> dst[i].
+
+    columns: name -> one value per stored edge. directed: if False, every edge between two vertices is listed in both
+    directions with the same columns, and a self-loop once.
+    """
+
+    n: int
+    src: Array
+    dst: Array
+    columns: dict[str, Array] = field(default_factory=dict)
+    directed: bool = True
+
+    def __repr__(self) -> str:
+        kind = "directed" if self.directed else "undirected"
+        edges = list(zip(self.src.tolist(), self.dst.tolist(), strict=True))
+        columns = {name: column.tolist() for name, column in self.columns.items()}
+        return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns})"
+
+    @property
+    def m(self) -> int:
+        """Stored directed edges: the `M` of the language."""
+        return len(self.src)
+
+    @property
+    def indegree(self) -> Array:
+        """Stored edges into each vertex, int64[n]."""
+        return np.bincount(self.dst, minlength=self.n)
+
+    @property
+    def outdegree(self) -> Array:
+        """Stored edges out of each vertex, int64[n]."""
+        return np.bincount(self.src, minlength=self.n)
+
+    @property
+    def degree(self) -> Array:
+        """Edge ends at each vertex: both directions if directed, each neighbour once otherwise."""
+        return self.indegree + self.outdegree if self.directed else self.indegree
+
+    def with_columns(self, **columns: Array) -> RefGraph:
+        """The same graph with more edge columns, one value per stored edge."""
+        return replace(self, columns={**self.columns, **columns})
+
+
+def ref_graph(
+    n: int, edges: list[tuple[int, int]], directed: bool = True, **columns: Any
+) -> RefGraph:
+    """A RefGraph from edges listed once each; an undirected one gets the opposite directions."""
+    src = np.array([u for u, _ in edges], np.int64)
+    dst = np.array([v for _, v in edges], np.int64)
+    arrays = {name: np.asarray(column) for name, column in columns.items()}
+    if directed:
+        return RefGraph(n, src, dst, arrays, True)
+    back = np.flatnonzero(src != dst)
+    both = {name: np.concatenate([column, column[back]]) for name, column in arrays.items()}
+    return RefGraph(n, np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]]), both, False)

@@ -1,0 +1,388 @@
+"""The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
+
+It works on the syntax tree and shares nothing with the compiler but the tree and the types: names, levels and types
+are found at run time. Where the document leaves a choice, `operators` and `run` say which one is taken.
+"""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tests.reference import operators as ops
+from tests.reference.evaluate import (
+    GRAPH_LEVEL,
+    Column,
+    Env,
+    Evaluator,
+    Frame,
+    Rows,
+    Store,
+    as_input,
+    read,
+    reads_change,
+    walk,
+    zeros,
+)
+from tests.reference.graph import RefGraph
+from tests.reference.reductions import put
+from tests.reference.values import Array, Value, convert, counter, declared, definite, item, spread
+from vlang.runtime.errors import BindError
+from vlang.syntax import tree as t
+from vlang.types import VERTEX, VERTICES, Tuple, Type, Vector
+
+__all__ = ["LoopRun", "Outcome", "RefGraph", "run"]
+
+# Why a loop may end: these mean that it did what its text says.
+CONVERGED = ("count", "inactive", "until")
+
+
+@dataclass
+class LoopRun:
+    """One execution of a `repeat`. depth: enclosing `repeat` and `for` blocks. active: vertices active at the start
+    of each superstep. reason: "count" (`n times` done), "until", "inactive" (no vertex is active), "limit" (`at most`
+    reached first), "stalled" (no superstep can change anything, and `until` does not hold), "max_rounds"."""
+
+    line: int
+    depth: int
+    rounds: int = 0
+    reason: str = ""
+    active: list[int] = field(default_factory=list)
+
+
+@dataclass
+class Outcome:
+    """What a program computed. fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`.
+
+    globals: name -> NumPy scalar. loops: every execution of a `repeat` in order of entry.
+    """
+
+    fields: dict[str, Array]
+    globals: dict[str, Any]
+    loops: list[LoopRun]
+
+    @property
+    def rounds(self) -> list[int]:
+        """Supersteps of each top-level `repeat`."""
+        return [loop.rounds for loop in self.loops if loop.depth == 0]
+
+    @property
+    def converged(self) -> bool:
+        """Whether every loop ended as its text wants: not cut off, and not stalled."""
+        return all(loop.reason in CONVERGED for loop in self.loops)
+
+    @property
+    def reason(self) -> str:
+        """Why the first loop that did not converge ended, else why the last one did; "" without loops."""
+        failed = [loop.reason for loop in self.loops if loop.reason not in CONVERGED]
+        return failed[0] if failed else self.loops[-1].reason if self.loops else ""
+
+
+def run(
+    file: t.File,
+    graph: RefGraph,
+    params: Mapping[str, Any],
+    fields: Mapping[str, Any] | None = None,
+    edges: Mapping[str, Any] | None = None,
+    max_rounds: int | None = None,
+    precision: int = 32,
+) -> Outcome:
+    """Run a program.
+
+    params: name -> number, dense vertex, or list of dense vertices. fields: input fields and warm starts, [n] arrays.
+    edges: edge columns beside or instead of those of the graph, one value per stored edge. max_rounds: bound of every
+    execution of a loop. precision: bits of `int` and `float`. Raises BindError if an input is missing or a `require`
+    does not hold, TypeError if the text is no correct program.
+    """
+    with np.errstate(all="ignore"):
+        machine = _Machine(file, graph, precision, max_rounds, dict(fields or {}))
+        machine.bind(params, {**graph.columns, **(edges or {})})
+        return machine.run()
+
+
+class _Machine:
+    """Executes statements. Told values start at 0 whenever a loop is entered."""
+
+    def __init__(
+        self, file: t.File, graph: RefGraph, precision: int, max_rounds: int | None, inputs: dict[str, Any]
+    ) -> None:
+        self.file, self.graph, self.precision, self.max_rounds, self.inputs = file, graph, precision, max_rounds, inputs
+        self.evaluator = Evaluator(file, graph, precision)
+        self.env: Env = ChainMap()
+        self.all = np.arange(graph.n)
+        self.depth = 0
+        self.outcome = Outcome({}, {}, [])
+
+    # ---- binding
+
+    def bind(self, params: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
+        """Parameters, edge fields and input fields, then the contracts."""
+        for param in self.file.params:
+            self.env[param.name] = self._parameter(param, params)
+        for item_ in self.file.items:
+            if isinstance(item_, t.EdgeField):
+                for name in item_.names:
+                    self.env[name] = self._column(name, item_, columns)
+            elif isinstance(item_, t.VertexField):
+                for name in set(item_.names) & set(self.inputs):
+                    self.env[name] = self._input(name, declared(item_.type, self.precision))
+        for item_ in self.file.items:
+            if isinstance(item_, t.Contract):
+                self._require(item_)
+
+    def _parameter(self, param: t.Param, params: Mapping[str, Any]) -> Value:
+        default = None
+        if param.default is not None:
+            default = definite(self.evaluator.eval(param.default, GRAPH_LEVEL, self.env), self.precision)
+        type_ = declared(param.type, self.precision) if param.type else default.type if default else None
+        assert type_ is not None
+        if param.name not in params:
+            if default is None:
+                raise BindError(f"parameter {param.name} has no value")
+            return read(convert(default, type_), type_)
+        given = params[param.name]
+        if type_ == VERTICES:
+            return Value(VERTICES, np.asarray(given, np.int64).reshape(-1))
+        return read(Value(type_, as_input(-1 if given is None else given, type_)), type_)
+
+    def _column(self, name: str, decl: t.EdgeField, columns: Mapping[str, Any]) -> Column:
+        type_ = declared(decl.type, self.precision)
+        if name in columns:
+            return Column(type_, Value(type_, as_input(columns[name], type_)))
+        if decl.init is None:
+            raise BindError(f"the graph has no edge column {name}")
+        value = self.evaluator.eval(decl.init, GRAPH_LEVEL, self.env)
+        return Column(type_, spread(convert(value, type_), self.graph.m))
+
+    def _input(self, name: str, type_: Type) -> Store:
+        shape = (self.graph.n, type_.size) if isinstance(type_, Vector) else (self.graph.n,)
+        data = as_input(self.inputs[name], type_)
+        return Store(type_, Value(type_, np.array(np.broadcast_to(data, shape))))
+
+    def _require(self, contract: t.Contract) -> None:
+        names = {node.name for node in walk(contract.cond) if isinstance(node, t.Name)}
+        bound = [self.env[name] for name in names if name in self.env]
+        rows = GRAPH_LEVEL
+        if any(isinstance(b, Column) for b in bound):
+            rows = Rows(self.graph.m, self.graph.dst, {}, np.arange(self.graph.m))
+        elif any(isinstance(b, Store) for b in bound):
+            rows = Rows(self.graph.n, self.all)
+        if not ops.truth(self.evaluator.eval(contract.cond, rows, self.env)).all():
+            span = contract.span
+            raise BindError(f"line {span.line}: {self.file.text[span.start:span.end]} does not hold")
+
+    # ---- statements
+
+    def run(self) -> Outcome:
+        """Execute the file from top to bottom and collect the outputs."""
+        outputs: dict[str, Store] = {}
+        for statement in self.file.items:
+            self.execute(statement, self.all, self.env)
+            if isinstance(statement, t.VertexField):
+                for name in statement.names:
+                    store = self.env[name]
+                    assert isinstance(store, Store)
+                    outputs[name] = store
+            elif isinstance(statement, t.GlobalValue):
+                value = self.env[statement.name]
+                assert isinstance(value, Value)
+                self.outcome.globals[statement.name] = value.raw[()]
+        self.outcome.fields = {name: store.value.raw for name, store in outputs.items()}
+        return self.outcome
+
+    def block(self, block: t.Block, selected: Array, env: Env) -> Env:
+        """Run the statements of a block for the selected vertices; returns the names at its end."""
+        inner = env.new_child()
+        for statement in block.items:
+            self.execute(statement, selected, inner)
+        return inner
+
+    def execute(self, statement: t.Statement, selected: Array, env: Env) -> None:
+        """Run one statement for the selected vertices."""
+        match statement:
+            case t.VertexField():
+                self._field(statement, env)
+            case t.GlobalValue():
+                value = self.evaluator.eval(statement.value, GRAPH_LEVEL, env)
+                type_ = declared(statement.type, self.precision) if statement.type else value.type
+                env[statement.name] = definite(convert(value, type_), self.precision)
+            case t.Let():
+                env[statement.name] = definite(self.evaluator.eval(statement.value, GRAPH_LEVEL, env), self.precision)
+            case t.Gather():
+                self._gather(statement, selected, env)
+            case t.Apply():
+                self._apply(statement, selected, env)
+            case t.Where():
+                holds = self._truth(statement.cond, selected, env)
+                self.block(statement.block, selected[holds], env)
+            case t.Repeat():
+                self._repeat(statement, selected, env)
+            case t.Sweep():
+                self._sweep(statement, selected, env)
+            case t.ForVertices():
+                self._for_vertices(statement, selected, env)
+            case t.ForRange():
+                self._for_range(statement, selected, env)
+            case _:  # contracts, edge fields, functions and reductions were bound; activate belongs to its loop
+                pass
+
+    def _rows(self, selected: Array) -> Rows:
+        return Rows(len(selected), selected)
+
+    def _truth(self, cond: t.Expr, selected: Array, env: Env) -> Array:
+        value = ops.truth(self.evaluator.eval(cond, self._rows(selected), env))
+        return np.broadcast_to(value, len(selected))
+
+    def _holds(self, cond: t.Expr, env: Env) -> bool:
+        return bool(ops.truth(self.evaluator.eval(cond, GRAPH_LEVEL, env)))
+
+    def _integer(self, expr: t.Expr, env: Env) -> int:
+        return int(definite(self.evaluator.eval(expr, GRAPH_LEVEL, env), 64).raw)
+
+    def _field(self, statement: t.VertexField, env: Env) -> None:
+        type_ = declared(statement.type, self.precision)
+        for name in statement.names:
+            if env is self.env and name in self.inputs:
+                continue  # bound before
+            if statement.init is None:
+                raise BindError(f"field {name} needs an array")
+            value = self.evaluator.eval(statement.init, self._rows(self.all), env)
+            store = Store(type_, spread(convert(value, type_), self.graph.n))
+            env[name] = store
+            for frame in self.evaluator.frames:
+                _note(frame, store)
+
+    def _gather(self, statement: t.Gather, selected: Array, env: Env) -> None:
+        assert isinstance(statement.value, t.Reduce)
+        value = self.evaluator.eval(statement.value, self._rows(selected), env)
+        env[statement.name] = Store(value.type, put(zeros(value.type, self.graph.n), selected, value))
+
+    def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
+        rows = self._rows(selected)
+        stores = [env[name] for name in statement.target.names]
+        value = self.evaluator.eval(statement.value, rows, env)
+        if statement.op != "=":
+            before = self.evaluator.eval(t.Name(statement.span, statement.target.names[0]), rows, env)
+            value = ops.binary(statement.op[:-1], before, value, self.precision)
+        parts = value.parts if statement.target.many else (value,)
+        for store, part in zip(stores, parts, strict=True):
+            assert isinstance(store, Store)
+            store.value = put(store.value, selected, spread(convert(part, store.type), len(selected)))
+
+    def _sweep(self, statement: t.Sweep, selected: Array, env: Env) -> None:
+        store = env[statement.field]
+        assert isinstance(store, Store)
+        levels, scalar = store.value.raw[selected], item(store.type)
+        finite = np.unique(levels[(levels != scalar.highest) & (levels != scalar.lowest)]
+                           if scalar.kind == "int" else levels)
+        for level in finite if statement.up else finite[::-1]:
+            self.block(statement.block, selected[levels == level], env)
+
+    def _for_vertices(self, statement: t.ForVertices, selected: Array, env: Env) -> None:
+        group = env[statement.set_name]
+        assert isinstance(group, Value)
+        self.depth += 1
+        for vertex in group.raw:
+            inner = env.new_child({statement.name: Value(VERTEX, np.array(vertex))})
+            self.block(statement.block, selected, inner)
+        self.depth -= 1
+
+    def _for_range(self, statement: t.ForRange, selected: Array, env: Env) -> None:
+        low, high = self._integer(statement.low, env), self._integer(statement.high, env)
+        self.depth += 1
+        for number in range(low, high + 1):
+            inner = env.new_child({statement.name: counter(number)})
+            self.block(statement.block, selected, inner)
+            if statement.until is not None and self._holds(statement.until, inner):
+                break
+        self.depth -= 1
+
+    # ---- loops
+
+    def _repeat(self, loop: t.Repeat, selected: Array, env: Env) -> None:
+        record = LoopRun(loop.span.line, self.depth)
+        self.outcome.loops.append(record)
+        limit = self._integer(loop.limit.count, env) if loop.limit else None
+        frame = Frame(0, {}, {}, np.ones(self.graph.n, np.bool_))
+        stores = [b for b in env.values() if isinstance(b, Store)]
+        for store in stores:
+            _note(frame, store)
+        self.evaluator.frames.append(frame)
+        self.depth += 1
+        while not record.reason:
+            if limit is not None and record.rounds >= limit:
+                record.reason = _limit_reason(loop)
+            elif self.max_rounds is not None and record.rounds >= self.max_rounds:
+                record.reason = "max_rounds"
+            else:
+                self._superstep(loop, frame, stores, selected, env, record)
+        self.depth -= 1
+        self.evaluator.frames.pop()
+
+    def _superstep(
+        self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env, record: LoopRun
+    ) -> None:
+        record.rounds += 1
+        record.active.append(int(frame.active.sum()))
+        frame.iteration = record.rounds
+        frame.old = {store: store.value for store in stores if not isinstance(store.type, Tuple)}
+        frame.told = {store: told for store, told in frame.told.items() if store in frame.old}
+        inner = self.block(loop.block, selected, env)
+        for store in list(frame.told):
+            told = frame.told[store].copy()
+            told[frame.active] = frame.old[store].raw[frame.active]
+            frame.told[store] = told
+        frame.active = self._activity(loop, frame, stores, selected, inner)
+        record.reason = self._end(loop, frame, stores, env, record.rounds)
+
+    def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
+        """Who is active after a superstep (4.4)."""
+        last = loop.block.items[-1] if loop.block.items else None
+        active = np.zeros(self.graph.n, np.bool_)
+        if isinstance(last, t.Activate):
+            active[selected] = self._truth(last.cond, selected, env)
+            return active
+        delta = any(isinstance(node, t.Gather) and reads_change(node) for node in walk(loop.block))
+        for store in stores:
+            if store in frame.old:
+                before = frame.told[store] if delta and store in frame.told else frame.old[store].raw
+                active |= ops.differs(store.value.raw, before)
+        return active
+
+    def _end(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env, rounds: int) -> str:
+        """Why the loop ends after this superstep, or "" (4.6)."""
+        if loop.until is not None:
+            if self._holds(loop.until, env):
+                return "until"
+            return "stalled" if self._stalled(loop, frame, stores, env) else ""
+        if loop.limit is not None and loop.limit.exact:
+            return ""
+        return "" if frame.active.any() else "inactive"
+
+    def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
+        """Whether every later superstep would be the same: nothing changed, nothing untold, `iteration` not read."""
+        if any(isinstance(node, t.Name) and node.name == "iteration" for node in walk((loop.block, loop.until))):
+            return False
+        same = not any(ops.differs(s.value.raw, frame.old[s].raw).any() for s in stores if s in frame.old)
+        watched = {node.args[0] for node in walk(loop) if isinstance(node, t.Call) and node.name == "change"}
+        names = {arg.name for arg in watched if isinstance(arg, (t.Name, t.Member))}
+        told = [s for name, s in env.items() if name in names and isinstance(s, Store) and s in frame.told]
+        return same and not any(ops.differs(s.value.raw, frame.told[s]).any() for s in told)
+
+
+def _limit_reason(loop: t.Repeat) -> str:
+    assert loop.limit is not None
+    return "count" if loop.limit.exact and loop.until is None else "limit"
+
+
+def _note(frame: Frame, store: Store) -> None:
+    """Start keeping the old and told values of a field."""
+    if isinstance(store.type, Tuple):
+        return
+    frame.old[store] = store.value
+    if item(store.type).numeric:
+        frame.told[store] = np.zeros_like(store.value.raw)

@@ -1,0 +1,350 @@
+"""Operators and functions of the reference interpreter (language.md sections 6 and 8).
+
+Where the document leaves a choice: integer `x // 0` and `x % 0` are 0; `inf` and `-inf` of a signed type absorb in
+`+` and `-`, the left operand first; other integer arithmetic wraps; shifts by less than 0 or at least the width give 0
+(-1 for `>>` of negative numbers); an integer to a negative power is 0; float `//` is the floor of the quotient, float
+`%` is exact and has the sign of the divisor.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+import numpy as np
+
+from tests.reference.values import (
+    Array,
+    Value,
+    computed,
+    convert,
+    definite,
+    dtype,
+    elements,
+    elements_as,
+    item,
+    meet,
+    operand,
+    settle,
+    tuple_of,
+)
+from vlang.types import BOOL, F32, F64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, common, settled
+
+Elementwise = Callable[[Array, Array, Scalar], Array]
+
+
+# ------------------------------------------------------------------ integers and floats
+
+
+def negated(a: Array, scalar: Scalar) -> Array:
+    """Unary minus; it swaps `inf` and `-inf`, whose bits are not each other's negative."""
+    if scalar.kind != "int":
+        return -a if scalar.floating else np.asarray(0 - a, a.dtype)
+    plain = np.asarray(-a)
+    swapped = np.where(a == scalar.highest, np.asarray(scalar.lowest, a.dtype), plain)
+    return np.where(a == scalar.lowest, np.asarray(scalar.highest, a.dtype), swapped)
+
+
+def _infinite(a: Array, scalar: Scalar) -> Array:
+    return np.asarray((a == scalar.highest) | (a == scalar.lowest))
+
+
+def _add(a: Array, b: Array, scalar: Scalar) -> Array:
+    if scalar.kind != "int":
+        return a + b
+    return np.where(_infinite(a, scalar), a, np.where(_infinite(b, scalar), b, a + b))
+
+
+def subtracted(a: Array, b: Array, scalar: Scalar) -> Array:
+    """`a - b`."""
+    if scalar.kind != "int":
+        return a - b
+    return np.where(_infinite(a, scalar), a, np.where(_infinite(b, scalar), negated(b, scalar), a - b))
+
+
+def _floor_divide(a: Array, b: Array, scalar: Scalar) -> Array:
+    if scalar.floating:
+        return np.floor(a / b)
+    return np.where(b == 0, np.asarray(0, a.dtype), np.floor_divide(a, np.where(b == 0, np.asarray(1, b.dtype), b)))
+
+
+def _modulo(a: Array, b: Array, scalar: Scalar) -> Array:
+    if scalar.floating:
+        rest = np.fmod(a, b)
+        return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
+    return np.where(b == 0, np.asarray(0, a.dtype), np.remainder(a, np.where(b == 0, np.asarray(1, b.dtype), b)))
+
+
+def _power(a: Array, b: Array, scalar: Scalar) -> Array:
+    if scalar.floating:
+        return np.power(a, b)
+    a, b = np.broadcast_arrays(a, b)
+    result, base, left = np.ones_like(a), a.copy(), b.astype(object)
+    while np.any(left > 0):
+        odd = np.asarray((left > 0) & (left % 2 == 1), np.bool_)
+        result = np.where(odd, result * base, result)
+        base, left = base * base, left // 2
+    return np.where(b < 0, np.asarray(0, a.dtype), result)
+
+
+def _shift(a: Array, b: Array, scalar: Scalar, left: bool) -> Array:
+    good = (b >= 0) & (b < scalar.bits)
+    by = np.where(good, b, np.asarray(0, b.dtype))
+    if left:
+        return np.where(good, np.left_shift(a, by), np.asarray(0, a.dtype))
+    gone = np.where(a < 0, np.asarray(-1).astype(a.dtype), np.asarray(0, a.dtype))
+    return np.where(good, np.right_shift(a, by), gone)
+
+
+ELEMENTWISE: dict[str, Elementwise] = {
+    "+": _add,
+    "-": subtracted,
+    "*": lambda a, b, s: a * b,
+    "/": lambda a, b, s: a / b,
+    "//": _floor_divide,
+    "%": _modulo,
+    "**": _power,
+    "<<": lambda a, b, s: _shift(a, b, s, left=True),
+    ">>": lambda a, b, s: _shift(a, b, s, left=False),
+    "|": lambda a, b, s: a | b,
+    "&": lambda a, b, s: a & b,
+    "^": lambda a, b, s: a ^ b,
+    "min": lambda a, b, s: np.where(b < a, b, a),
+    "max": lambda a, b, s: np.where(b > a, b, a),
+}
+
+
+def _result_type(op: str, a: Type, b: Type, precision: int) -> Type:
+    both = common(a, b)
+    if both is None and op in ("<<", ">>") and item(a).integral and item(b).integral:
+        both = a
+    if both is None:
+        raise TypeError(f"{a} {op} {b}")
+    scalar = item(both)
+    if op == "/" and scalar.integral:
+        scalar = NUMBER if scalar == INTEGER else _float(precision)
+        return Vector(scalar, both.size) if isinstance(both, Vector) else scalar
+    if op in ("<<", ">>", "|", "&", "^") and not scalar.integral:
+        raise TypeError(f"{a} {op} {b}: bits of something that is no integer")
+    return both
+
+
+def _float(precision: int) -> Scalar:
+    return F64 if precision == 64 else F32
+
+
+def binary(op: str, a: Value, b: Value, precision: int) -> Value:
+    """`a op b` for the arithmetic and bit operators."""
+    type_ = _result_type(op, a.type, b.type, precision)
+    work = ELEMENTWISE[op]
+    return computed(type_, lambda s: work(operand(a, type_, s), operand(b, type_, s), s))
+
+
+def negate(a: Value) -> Value:
+    """`-a`."""
+    if not item(a.type).numeric:
+        raise TypeError(f"- of {a.type}")
+    return computed(a.type, lambda s: negated(elements(a, s), s))
+
+
+# ------------------------------------------------------------------ comparison and choice
+
+
+def truth(a: Value) -> Array:
+    """The array of a bool value."""
+    if item(a.type) != BOOL:
+        raise TypeError(f"{a.type} where a bool is needed")
+    return a.raw
+
+
+def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
+    """Both operands of a comparison as arrays of one type."""
+    type_ = settle(meet(a.type, b.type), precision)
+    return elements_as(a, type_), elements_as(b, type_)
+
+
+def _less(a: Value, b: Value, precision: int) -> Array:
+    if not isinstance(a.type, Tuple):
+        left, right = _pair(a, b, precision)
+        return np.asarray(left < right)
+    result = np.array(False)
+    for x, y in reversed(list(zip(a.parts, b.parts, strict=True))):
+        result = _less(x, y, precision) | (_equal(x, y, precision) & result)
+    return result
+
+
+def _equal(a: Value, b: Value, precision: int) -> Array:
+    if isinstance(a.type, Tuple):
+        parts = [_equal(x, y, precision) for x, y in zip(a.parts, b.parts, strict=True)]
+        return np.asarray(functools.reduce(np.logical_and, parts))
+    left, right = _pair(a, b, precision)
+    same = np.asarray(left == right)
+    return np.asarray(same.all(axis=-1)) if isinstance(a.type, Vector) or isinstance(b.type, Vector) else same
+
+
+def _unordered(a: Value, b: Value, precision: int) -> Array:
+    """Where an ordering comparison meets NaN: then neither `<` nor its opposite holds."""
+    if isinstance(a.type, Tuple) or not (item(a.type).floating or item(b.type).floating):
+        return np.array(False)
+    left, right = _pair(a, b, precision)
+    return np.asarray(np.isnan(left) | np.isnan(right))
+
+
+def compare(op: str, a: Value, b: Value, precision: int) -> Value:
+    """`a op b` for the comparisons; vectors are equal if all components are."""
+    if op in ("==", "!="):
+        same = _equal(a, b, precision)
+        return Value(BOOL, same if op == "==" else ~same)
+    if op in (">", "<="):
+        result = _less(b, a, precision)
+    else:
+        result = _less(a, b, precision)
+    if op in ("<=", ">="):
+        result = ~result & ~_unordered(a, b, precision)
+    return Value(BOOL, result)
+
+
+def differs(a: Array, b: Array) -> Array:
+    """Where two arrays of one type differ, two NaN being equal; a vector differs if a component does."""
+    different = np.asarray(a != b)
+    if a.dtype.kind == "f":
+        different &= ~(np.isnan(a) & np.isnan(b))
+    return np.asarray(different.any(axis=-1)) if different.ndim > 1 else different
+
+
+def choose(test: Array, yes: Value, no: Value) -> Value:
+    """`yes if test else no`, for every row."""
+    type_ = meet(yes.type, no.type)
+    if isinstance(type_, Tuple):
+        return Value(type_, tuple(choose(test, y, n) for y, n in zip(yes.parts, no.parts, strict=True)))
+    spread_test = test[..., None] if isinstance(type_, Vector) else test
+    return computed(type_, lambda s: np.where(spread_test, operand(yes, type_, s), operand(no, type_, s)))
+
+
+def identity(name: str, scalar: Scalar) -> Array:
+    """The value of the built-in reduction `name` of nothing, as an array of shape ()."""
+    if scalar == VERTEX and name in ("min", "max"):
+        return np.array(-1, np.int64)
+    if name in ("min", "max"):
+        low = name == "max"
+        if scalar.floating:
+            return np.array(-np.inf if low else np.inf, dtype(scalar))
+        return np.array(scalar.lowest if low else scalar.highest, dtype(scalar))
+    if name == "bitand":
+        return np.array(scalar.highest if scalar.kind == "uint" else -1, dtype(scalar))
+    ones = {"prod": 1, "all": True}
+    return np.array(ones.get(name, 0), dtype(scalar))
+
+
+def without_value(name: str, a: Value) -> Array:
+    """Where a tuple has the identity of `name` as its first component: it loses against every other."""
+    first = a.parts[0]
+    return np.asarray(first.raw == identity(name, item(first.type)))
+
+
+def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
+    """`min(a, b)` or `max(a, b)`: `a` unless `b` is strictly better."""
+    type_ = meet(a.type, b.type)
+    if isinstance(type_, Tuple):
+        a, b = convert(a, type_), convert(b, type_)
+        a, b = definite(a, precision), definite(b, precision)
+        better = _less(_none_last(name, b), _none_last(name, a), precision) if name == "min" else _less(
+            _none_last(name, a), _none_last(name, b), precision)
+        second = ~without_value(name, b) & (without_value(name, a) | better)
+        return choose(second, b, a)
+    if item(type_) == BOOL:
+        raise TypeError(f"{name} of bools")
+    if type_ == VERTEX:
+        left, right = np.broadcast_arrays(a.raw, b.raw)
+        if name == "max":
+            return Value(VERTEX, np.maximum(left, right))
+        return Value(VERTEX, np.where((left < 0) | ((right >= 0) & (right < left)), right, left))
+    return computed(type_, lambda s: ELEMENTWISE[name](operand(a, type_, s), operand(b, type_, s), s))
+
+
+def _none_last(name: str, a: Value) -> Value:
+    """A tuple in which `none` compares so that it never wins."""
+    if name == "max":
+        return a
+    last = np.iinfo(np.int64).max
+    return tuple_of(tuple(
+        Value(VERTEX, np.where(p.raw < 0, last, p.raw)) if p.type == VERTEX else p for p in a.parts
+    ))
+
+
+# ------------------------------------------------------------------ functions
+
+
+_MATHS: dict[str, Callable[[Array], Array]] = {
+    "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "log1p": np.log1p, "tanh": np.tanh,
+}
+
+
+def maths(name: str, a: Value, precision: int) -> Value:
+    """`abs sqrt exp log log1p tanh floor`, elementwise."""
+    scalar = item(a.type)
+    if not scalar.numeric:
+        raise TypeError(f"{name} of {a.type}")
+    if name == "abs":
+        return computed(a.type, lambda s: _absolute(elements(a, s), s))
+    if name == "floor":
+        return _floor(a, precision)
+    if scalar.integral:
+        scalar = NUMBER if scalar.weak else _float(precision)
+    type_ = Vector(scalar, a.type.size) if isinstance(a.type, Vector) else scalar
+    return computed(type_, lambda s: _MATHS[name](elements(a, s)))
+
+
+def _absolute(a: Array, scalar: Scalar) -> Array:
+    if scalar.kind == "int":
+        return np.where(a < 0, negated(a, scalar), a)
+    return np.abs(a)
+
+
+def _floor(a: Value, precision: int) -> Value:
+    """The integer below; out of range gives `inf` or `-inf`, NaN gives 0."""
+    scalar = item(a.type)
+    if scalar.integral:
+        return definite(a, precision)
+    target = settled(INTEGER, precision)
+    assert isinstance(target, Scalar)
+    data = np.floor(elements(definite(a, precision), F64))
+    inside = (data > target.lowest) & (data < target.highest)
+    result = np.where(inside, data, 0).astype(dtype(target))
+    result = np.where(data >= target.highest, np.asarray(target.highest, result.dtype), result)
+    result = np.where(data <= target.lowest, np.asarray(target.lowest, result.dtype), result)
+    return Value(Vector(target, a.type.size) if isinstance(a.type, Vector) else target, result)
+
+
+def folded(name: str, a: Value, precision: int) -> Value:
+    """`sum(x)`, `min(x)`, `max(x)`: the components of one vector, from the left."""
+    assert isinstance(a.type, Vector)
+    op = "+" if name == "sum" else name
+    return functools.reduce(lambda x, y: (binary if name == "sum" else extreme)(op, x, y, precision), components(a))
+
+
+def components(a: Value) -> list[Value]:
+    """The components of a vector, as scalars."""
+    assert isinstance(a.type, Vector)
+
+    def component(k: int) -> Value:
+        return computed(item(a.type), lambda s: np.asarray(elements(a, s)[..., k]))
+
+    return [component(k) for k in range(a.type.size)]
+
+
+def vector_of(parts: list[Value]) -> Value:
+    """`[a, b, ...]`."""
+    scalar = functools.reduce(meet, (p.type for p in parts))
+    return computed(
+        Vector(item(scalar), len(parts)),
+        lambda s: np.stack(np.broadcast_arrays(*(elements(p, s) for p in parts)), axis=-1),
+    )
+
+
+def bit(a: Value) -> Value:
+    """`bit(i)`: 1 << i as u64, 0 outside 0..63."""
+    data = elements(definite(a, 64), item(settled(INTEGER, 64)))
+    inside = (data >= 0) & (data < 64)
+    shifted = np.left_shift(np.uint64(1), np.where(inside, data, 0).astype(np.uint64))
+    return Value(U64, np.where(inside, shifted, np.uint64(0)))

@@ -1,0 +1,158 @@
+"""Reductions of the reference interpreter: contributions with a group each, folded group by group."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import cast
+
+import numpy as np
+
+from tests.reference.operators import choose, extreme, identity, truth, without_value
+from tests.reference.values import Array, Value, convert, definite, dtype, item, spread, take
+from vlang.types import BOOL, F32, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, settled
+
+Combine = Callable[[Value, Value], Value]
+
+BUILT_IN = ("sum", "prod", "min", "max", "any", "all", "count", "bitor", "bitand", "bitxor", "mean", "mode", "mex",
+            "hindex")
+
+_UFUNC = {
+    "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "any": np.logical_or,
+    "all": np.logical_and, "bitor": np.bitwise_or, "bitand": np.bitwise_and, "bitxor": np.bitwise_xor,
+}
+
+
+def reduce_groups(
+    name: str, body: Value, group: Array, groups: int, over_vertices: bool, precision: int
+) -> tuple[Value, Array]:
+    """Fold the rows of `body` that share a group by a built-in reduction.
+
+    group: for each row the number of its group. Returns the value of each group, shape [groups], and how many
+    contributions it had. The order inside a group is the order of the rows.
+    """
+    body = spread(definite(body, precision), len(group))
+    if isinstance(body.type, Tuple):
+        return _tuples(name, body, group, groups, precision)
+    counts = np.bincount(group, minlength=groups)
+    scalar = item(body.type)
+    if name == "count":
+        result = I64 if over_vertices else cast(Scalar, settled(INTEGER, precision))
+        return Value(result, np.bincount(group[truth(body)], minlength=groups).astype(dtype(result))), counts
+    if name == "mean":
+        return _mean(body, group, groups, counts, precision), counts
+    if name in ("mode", "mex", "hindex"):
+        return _holistic(name, body, group, groups), counts
+    if name in ("any", "all") and scalar != BOOL:
+        raise TypeError(f"{name} of {body.type}")
+    if name in ("min", "max") and scalar == VERTEX:
+        return _vertices(name, body, group, groups), counts
+    return _monoid(name, body, group, groups, over_vertices), counts
+
+
+def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bool) -> Value:
+    """Float sums and products in 64 bits, rounded once; integer ones over vertices in i64 or u64."""
+    scalar = item(body.type)
+    work = result = scalar
+    if name in ("sum", "prod"):
+        if scalar.floating:
+            work = F64
+        elif over_vertices:
+            work = result = U64 if scalar.kind == "uint" else I64
+    tail = (body.type.size,) if isinstance(body.type, Vector) else ()
+    accumulated = np.full((groups, *tail), identity(name, work), dtype(work))
+    _UFUNC[name].at(accumulated, group, body.raw.astype(dtype(work)))
+    type_: Type = Vector(result, body.type.size) if isinstance(body.type, Vector) else result
+    return Value(type_, accumulated.astype(dtype(result)))
+
+
+def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
+    """Least or greatest vertex; `none` is neutral."""
+    some = body.raw >= 0
+    if name == "max":
+        greatest = np.full(groups, -1, np.int64)
+        np.maximum.at(greatest, group[some], body.raw[some])
+        return Value(VERTEX, greatest)
+    top = np.iinfo(np.int64).max
+    least = np.full(groups, top, np.int64)
+    np.minimum.at(least, group[some], body.raw[some])
+    return Value(VERTEX, np.where(least == top, -1, least))
+
+
+def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int) -> Value:
+    total = np.zeros(groups)
+    np.add.at(total, group, body.raw.astype(np.float64))
+    scalar = item(body.type)
+    result = cast(Scalar, settled(NUMBER, precision)) if scalar.integral else F64 if scalar == F64 else F32
+    return Value(result, (total / np.maximum(counts, 1)).astype(dtype(result)))
+
+
+def _holistic(name: str, body: Value, group: Array, groups: int) -> Value:
+    """`mode`, `mex` and `hindex`, as section 8 words them."""
+    members: list[list[int]] = [[] for _ in range(groups)]
+    for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
+        members[number].append(value)
+    work = {"mode": _mode, "mex": _mex, "hindex": _hindex}[name]
+    scalar = item(body.type)
+    return Value(scalar, np.array([work(values) for values in members], dtype(scalar)).reshape(groups))
+
+
+def _mode(values: list[int]) -> int:
+    tally = Counter(values)
+    return min(tally, key=lambda value: (-tally[value], value)) if tally else 0
+
+
+def _mex(values: list[int]) -> int:
+    present = set(values)
+    return next(k for k in range(len(present) + 1) if k not in present)
+
+
+def _hindex(values: list[int]) -> int:
+    ordered = sorted(values, reverse=True)
+    return max((h for h in range(1, len(ordered) + 1) if ordered[h - 1] >= h), default=0)
+
+
+def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -> tuple[Value, Array]:
+    """Lexicographic `min` or `max`; tuples without a value are no contributions."""
+    if name not in ("min", "max"):
+        raise TypeError(f"{name} of tuples")
+    kept = np.flatnonzero(~without_value(name, body))
+    start = tuple_identity(name, body.type, groups)
+    result = fold(lambda a, b: extreme(name, a, b, precision), start, take(body, kept), group[kept])
+    return result, np.bincount(group[kept], minlength=groups)
+
+
+def tuple_identity(name: str, type_: Type, rows: int) -> Value:
+    """The tuple of identities, `rows` times."""
+    assert isinstance(type_, Tuple)
+    return Value(type_, tuple(spread(Value(i, identity(name, i)), rows) for i in type_.items))
+
+
+def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
+    """Fold the rows of each group one after the other, all groups at once.
+
+    start: the identity, one a group. The first row of every group is combined in the first round, and so on.
+    """
+    order = np.argsort(group, kind="stable")
+    counts = np.bincount(group) if len(group) else np.zeros(0, np.int64)
+    rank = np.empty(len(group), np.int64)
+    rank[order] = np.arange(len(group)) - np.repeat(np.cumsum(counts) - counts, counts)
+    result = start
+    for k in range(int(counts.max(initial=0))):
+        rows = np.flatnonzero(rank == k)
+        result = put(result, group[rows], combine(take(result, group[rows]), take(body, rows)))
+    return result
+
+
+def put(value: Value, rows: Array, new: Value) -> Value:
+    """A copy of a value with rows in which some are replaced. Both have the same definite type."""
+    if isinstance(value.data, tuple):
+        return Value(value.type, tuple(put(p, rows, n) for p, n in zip(value.parts, new.parts, strict=True)))
+    data = value.raw.copy()
+    data[rows] = new.raw
+    return Value(value.type, data)
+
+
+def with_default(value: Value, counts: Array, default: Value) -> Value:
+    """The value of each group, or `default` where nothing contributed."""
+    return choose(counts > 0, value, convert(default, value.type))

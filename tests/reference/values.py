@@ -1,0 +1,255 @@
+"""Values of the reference interpreter: NumPy arrays that know their type of the language.
+
+A graph-level value has shape (), a value per row (vertex or edge) shape [rows]; vectors have one more axis. Literals
+and counters are *weak*: their data is a function from the scalar type of their place to the array, so that an
+expression of literals is computed in the type where it is used, as the text means it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.syntax import tree as t
+from vlang.types import (
+    BOOL,
+    F16,
+    F32,
+    I64,
+    INTEGER,
+    NUMBER,
+    VERTEX,
+    VERTICES,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    VertexSet,
+    common,
+    converts,
+    scalar_named,
+    settled,
+)
+
+Array = NDArray[Any]
+Lazy = Callable[[Scalar], Array]
+
+_DTYPES: dict[str, Any] = {
+    "bool": np.bool_, "vertex": np.int64,
+    **{f"{kind}{bits}": np.dtype(f"{kind}{bits // 8}") for kind in "iu" for bits in (8, 16, 32, 64)},
+    "f16": np.float16, "f32": np.float32, "f64": np.float64,
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Value:
+    """A value and its type. data: an array, the components of a tuple, or a function for a weak type."""
+
+    type: Type
+    data: Array | tuple[Value, ...] | Lazy
+
+    @property
+    def parts(self) -> tuple[Value, ...]:
+        """The components of a tuple."""
+        assert isinstance(self.data, tuple)
+        return self.data
+
+    @property
+    def raw(self) -> Array:
+        """The array of a value whose type is definite."""
+        assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
+        assert not callable(self.data), f"{self.type} has no width"
+        return np.asarray(self.data)
+
+
+def dtype(scalar: Scalar) -> Any:
+    """The NumPy type that holds a scalar type; vertices are dense int64 numbers with -1 for `none`."""
+    return _DTYPES[scalar.name]
+
+
+def item(type_: Type) -> Scalar:
+    """The scalar type of a scalar or of a vector's components."""
+    if isinstance(type_, Vector):
+        return type_.item
+    if not isinstance(type_, Scalar):
+        raise TypeError(f"{type_} is not a number, bool or vertex")
+    return type_
+
+
+def computing(type_: Type) -> Type:
+    """The type in which a stored value is computed with: f16 is a storage type."""
+    if isinstance(type_, Vector):
+        return Vector(cast(Scalar, computing(type_.item)), type_.size)
+    if isinstance(type_, Tuple):
+        return Tuple(tuple(cast(Scalar, computing(i)) for i in type_.items))
+    return F32 if type_ == F16 else type_
+
+
+def settle(type_: Type, precision: int) -> Type:
+    """A weak type made definite, inside vectors and tuples too."""
+    if isinstance(type_, Vector):
+        return Vector(cast(Scalar, settled(type_.item, precision)), type_.size)
+    if isinstance(type_, Tuple):
+        return Tuple(tuple(cast(Scalar, settled(i, precision)) for i in type_.items))
+    return settled(type_, precision)
+
+
+def declared(written: t.TypeExpr, precision: int) -> Type:
+    """The type that a declaration writes."""
+    if written.kind == "vertex":
+        return VERTEX
+    if written.kind == "vertices":
+        return VERTICES
+    if written.kind == "tuple":
+        return Tuple(tuple(cast(Scalar, declared(i, precision)) for i in written.items))
+    scalar = scalar_named(written.name, precision)
+    if written.kind == "array":
+        assert isinstance(written.size, t.Literal)
+        assert isinstance(written.size.value, int)
+        return Vector(scalar, written.size.value)
+    return scalar
+
+
+# ------------------------------------------------------------------ making values
+
+
+def literal(value: bool | int | float | None) -> Value:
+    """A literal of the text; a float inf is the word `inf`, at home in integers and floats."""
+    if value is None:
+        return Value(VERTEX, np.array(-1, np.int64))
+    if isinstance(value, bool):
+        return Value(BOOL, np.array(value))
+    if isinstance(value, int) or value == float("inf"):
+        return counter(value)
+    number = float(value)
+    return Value(NUMBER, lambda scalar: np.array(number, dtype(scalar)))
+
+
+def counter(number: int | float) -> Value:
+    """An integer (or inf) whose width the place decides."""
+
+    def at(scalar: Scalar) -> Array:
+        if number == float("inf"):
+            return np.array(scalar.highest, dtype(scalar))
+        return np.array(wrapped(int(number), scalar), dtype(scalar))
+
+    return Value(INTEGER, at)
+
+
+def counters(numbers: Array) -> Value:
+    """Integers, one a row, whose width the place decides."""
+    return Value(INTEGER, lambda scalar: numbers.astype(dtype(scalar)))
+
+
+def wrapped(number: int, scalar: Scalar) -> int:
+    """An integer reduced to the width of an integer type."""
+    reduced = number % (1 << scalar.bits)
+    return reduced - (1 << scalar.bits) if reduced > scalar.highest else reduced
+
+
+def tuple_of(parts: tuple[Value, ...]) -> Value:
+    """Values side by side as a tuple."""
+    return Value(Tuple(tuple(item(p.type) for p in parts)), parts)
+
+
+# ------------------------------------------------------------------ conversions
+
+
+def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
+    """Elements of one definite type in another; integer `inf` stays `inf` in floats and in wider signed types."""
+    if source == target:
+        return data
+    if not (source.numeric and target.numeric) or (source.floating and target.integral):
+        raise TypeError(f"{source} does not become {target}")
+    result = data.astype(dtype(target))
+    if source.kind == "int" and (target.floating or (target.kind == "int" and target.bits > source.bits)):
+        top, bottom = (np.inf, -np.inf) if target.floating else (target.highest, target.lowest)
+        result = np.where(data == source.highest, np.asarray(top, result.dtype), result)
+        result = np.where(data == source.lowest, np.asarray(bottom, result.dtype), result)
+    return np.asarray(result)
+
+
+def elements(value: Value, scalar: Scalar) -> Array:
+    """The array of a scalar or vector value, its elements as `scalar`."""
+    own = item(value.type)
+    if not callable(value.data):
+        return cast_array(value.raw, own, scalar)
+    if own == INTEGER and scalar.integral:
+        return value.data(scalar)
+    if own == INTEGER:
+        return cast_array(value.data(I64), I64, scalar)
+    if scalar == F16:
+        return value.data(F32).astype(np.float16)
+    if not scalar.floating:
+        raise TypeError(f"a fraction does not become {scalar}")
+    return value.data(scalar)
+
+
+def elements_as(value: Value, type_: Type) -> Array:
+    """The array of a value as `type_`; a scalar is spread over the components of a vector."""
+    data = elements(value, item(type_))
+    if isinstance(type_, Vector) and not isinstance(value.type, Vector):
+        data = np.broadcast_to(data[..., None], (*data.shape, type_.size))
+    return data
+
+
+def convert(value: Value, type_: Type) -> Value:
+    """The value where a `type_` is needed. Raises TypeError where the language does not convert."""
+    if isinstance(type_, VertexSet) or value.type == type_:
+        return value
+    if not converts(value.type, type_):
+        raise TypeError(f"{value.type} stands where {type_} is needed")
+    if isinstance(type_, Tuple):
+        return Value(type_, tuple(convert(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
+    return computed(type_, lambda scalar: operand(value, type_, scalar))
+
+
+def definite(value: Value, precision: int) -> Value:
+    """The value with a definite type: literals become `int` or `float`."""
+    return convert(value, settle(value.type, precision))
+
+
+def meet(a: Type, b: Type) -> Type:
+    """The type of a choice between two values. Raises TypeError if there is none."""
+    if a == b:
+        return a
+    if isinstance(a, Tuple) and isinstance(b, Tuple) and len(a.items) == len(b.items):
+        return Tuple(tuple(cast(Scalar, meet(x, y)) for x, y in zip(a.items, b.items, strict=True)))
+    both = common(a, b)
+    if both is None:
+        raise TypeError(f"{a} and {b} have no common type")
+    return both
+
+
+def computed(type_: Type, make: Callable[[Scalar], Array]) -> Value:
+    """A value of `type_` whose elements `make` computes in a scalar type: at once, or later for a weak one."""
+    scalar = item(type_)
+    return Value(type_, make) if scalar.weak else Value(type_, np.asarray(make(scalar)))
+
+
+def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
+    """An operand of an operation whose result has `type_` and is computed in `scalar`."""
+    return elements_as(value, Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar)
+
+
+# ------------------------------------------------------------------ rows
+
+
+def take(value: Value, rows: Array) -> Value:
+    """Some rows of a value that has rows; graph-level values stay as they are."""
+    if isinstance(value.data, tuple):
+        return Value(value.type, tuple(take(p, rows) for p in value.data))
+    rank = 1 if isinstance(value.type, Vector) else 0
+    return Value(value.type, value.raw if value.raw.ndim == rank else value.raw[rows])
+
+
+def spread(value: Value, rows: int) -> Value:
+    """The value with one entry a row. Its type must be definite."""
+    if isinstance(value.data, tuple):
+        return Value(value.type, tuple(spread(p, rows) for p in value.data))
+    tail = (value.type.size,) if isinstance(value.type, Vector) else ()
+    return Value(value.type, np.array(np.broadcast_to(value.raw, (rows, *tail))))
