@@ -1,0 +1,152 @@
+"""The kernel set: the one interface between the language and the engine.
+
+The language hands over a *plan*: steps in the order of the run, each naming its kernels and the arrays it reads and
+writes. The engine allocates the arrays, puts their addresses into a *frame* and launches. It knows nothing of syntax;
+the language knows nothing of pages.
+
+A frame is an array of 64-bit slots: addresses and scalars. Its first slots are the engine's (SLOT_...); the others
+are named in `Plan.slots`:
+
+    scalar:NAME   a parameter, let, global, limit or until value, stored as `Plan.scalars` says
+    field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
+                  field with one buffer); start:F the copy made at the start of the superstep; told:F what the
+                  neighbours were told
+    work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
+    part:NAME     partial results: one a segment for passes over edges, one a block for folds
+    degree:KIND   "in", "out" or "all", u32
+
+A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
+PAGE_FIRST (the first vertex), then the columns of the stage in order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+__all__ = [
+    "BLOCK", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "SEGMENT",
+    "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SEGMENTS", "SLOT_STATS",
+    "ArraySpec", "Contract", "FieldSpec", "Fold", "LoopSpec", "Plan", "ScalarSpec", "StageSpec",
+]
+
+SEGMENT = 1024  # edges: the grain in which the edges of one vertex are cut
+BLOCK = 4096  # vertices: the grain of reductions over vertices
+
+PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
+PAGE_WORDS = 16
+SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS = range(6)
+FIRST_SLOT = 8
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """A vertex field. dtype: how it is stored. type: as the program says. required: the caller must pass it."""
+
+    name: str
+    dtype: str
+    type: str
+    output: bool
+    required: bool
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND" or "blocks"."""
+
+    slot: str
+    dtype: str
+    length: str
+
+
+@dataclass(frozen=True)
+class StageSpec:
+    """One pass.
+
+    domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
+    "messages") -> name in the code. columns: edge columns (name, dtype) in the order of the page row.
+    swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity.
+    """
+
+    name: str
+    domain: str | None
+    kernels: Mapping[str, str]
+    columns: tuple[tuple[str, str], ...] = ()
+    written: tuple[str, ...] = ()
+    swaps: tuple[str, ...] = ()
+    loop_end: bool = False
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Reductions over vertices that one scalar needs: the name of the kernel."""
+
+    kernel: str
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A graph-level value: fold first, if any; then the kernel "scalars" with `index` stores it into scalar:`name`."""
+
+    name: str
+    kind: str
+    index: int
+    fold: Fold | None = None
+
+
+@dataclass(frozen=True)
+class LoopSpec:
+    """A loop of supersteps.
+
+    limit, until: scalars to evaluate, None where there is none. explicit: `activate when` decides activity, else a
+    change of an applied field. heard: the flags of vertices whose neighbours must hear of a change, if the program
+    may skip (rule N); skip_reason says why, or why not. notify: the orientation along which receivers are found.
+    self_notify: a vertex that changed must be processed itself, too. starts, tolds: fields with such copies.
+    """
+
+    name: str
+    steps: tuple[StageSpec | ScalarSpec, ...]
+    limit: ScalarSpec | None
+    exact: bool
+    until: ScalarSpec | None
+    explicit: bool
+    reads_iteration: bool
+    skip: bool
+    skip_reason: str
+    notify: str | None
+    self_notify: bool
+    asynchronous: bool
+    asynchronous_reason: str
+    starts: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A `require`: the hidden field (or scalar, if `graph_level`) that tells where it fails, and its text."""
+
+    name: str
+    kind: str  # "graph", "vertex" (a bool per vertex that must be true), "edge" (the first bad neighbour, or none)
+    domain: str | None
+    text: str
+    line: int
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program ready to run on one target.
+
+    text, exports: the code and the signatures of its kernels. slots: name -> number. scalars: name -> type name
+    ("f32", "u8", ...). steps: the run; contracts are checked where they stand among the steps.
+    """
+
+    name: str
+    text: str
+    exports: Mapping[str, str]
+    slots: Mapping[str, int]
+    scalars: Mapping[str, str]
+    fields: tuple[FieldSpec, ...]
+    arrays: tuple[ArraySpec, ...]
+    steps: tuple[StageSpec | ScalarSpec | LoopSpec | Contract, ...]
+    globals: tuple[tuple[str, str], ...]
+    edge_defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)

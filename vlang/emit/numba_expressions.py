@@ -1,0 +1,393 @@
+"""Expressions of the IR as numba text: straight-line code, one operation a line, every value named.
+
+Everything is evaluated eagerly: expressions have no effects and no operation traps, so the text needs no branches,
+equal subexpressions are computed once, and the same shape serves a GPU.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Protocol
+
+from vlang.ir import forms as f
+from vlang.syntax.tree import Span
+from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type
+
+__all__ = ["NONE", "Place", "Unwritable", "Writer", "constant", "located", "stored_as", "typename"]
+
+NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitor": "|", "bitand": "&", "bitxor": "^"}
+_COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+class Unwritable(Exception):
+    """An expression that this writer has no text for; `what` says it in the words of the language, `span` where."""
+
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.span = span
+
+
+@contextmanager
+def located(span: Span) -> Iterator[None]:
+    """Say where an Unwritable was met."""
+    try:
+        yield
+    except Unwritable as error:
+        raise Unwritable(error.what, error.span or span) from None
+
+
+class Place(Protocol):
+    """Where names live in the function being written: each method gives the text that reads the value."""
+
+    def field(self, expr: f.Field) -> str: ...
+    def degree(self, expr: f.Degree) -> str: ...
+    def edge(self, expr: f.EdgeValue) -> str: ...
+    def vertex(self, expr: f.Vertex) -> str: ...
+    def graph(self, expr: f.GraphValue) -> str: ...
+    def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]: ...
+    def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
+
+
+def typename(type_: Type) -> str:
+    """The name of a scalar type in generated text; vertices are u32, bools `boolean`, f16 computes as f32."""
+    assert isinstance(type_, Scalar)
+    if type_ == VERTEX:
+        return "u32"
+    if type_ == BOOL:
+        return "boolean"
+    if type_ == F16:
+        return "f32"
+    return {"integer": "i64", "number": "f64"}.get(type_.name, type_.name)
+
+
+def stored_as(type_: Type) -> str:
+    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits."""
+    if type_ == BOOL:
+        return "u8"
+    if type_ == F16:
+        return "u16"
+    return typename(type_)
+
+
+def constant(value: bool | int | float | None, type_: Type) -> str:
+    """A constant of a scalar type; an infinite float in an integer type is its largest or least value."""
+    assert isinstance(type_, Scalar)
+    name = typename(type_)
+    if value is None:
+        return f"u32({NONE})"
+    if type_ == BOOL:
+        return str(bool(value))
+    if type_.floating:
+        number = float(value)
+        if math.isinf(number):
+            return f"{name}(np.inf)" if number > 0 else f"{name}(-np.inf)"
+        return f"{name}({number!r})"
+    if isinstance(value, float) and math.isinf(value):
+        value = type_.highest if value > 0 else type_.lowest
+    return f"{name}({int(value)})"
+
+
+class Writer:
+    """Writes the body of one function. `lines` is the text so far, without indentation."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.lines: list[str] = []
+        self._known: dict[f.Expr, tuple[str, ...]] = {}
+        self._names = 0
+
+    def name(self, text: str) -> str:
+        """Give `text` a name and return it; names and constants stand for themselves."""
+        if text.isidentifier():
+            return text
+        new = f"t{self._names}"
+        self._names += 1
+        self.lines.append(f"{new} = {text}")
+        return new
+
+    def forget(self) -> None:
+        """Forget known values: a field was written, so the same expression may now mean something else."""
+        self._known.clear()
+
+    def value(self, expr: f.Expr) -> str:
+        """The name of a scalar value."""
+        (result,) = self.items(expr)
+        return result
+
+    def items(self, expr: f.Expr) -> tuple[str, ...]:
+        """The names of the components: one for a scalar, one an item for a tuple."""
+        known = self._known.get(expr)
+        if known is None:
+            known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
+        return known
+
+    def _write(self, expr: f.Expr) -> tuple[str, ...]:
+        given = self.place.given(expr)
+        if given is not None:
+            return given
+        if isinstance(expr, f.Const):
+            return (constant(expr.value, expr.type),)
+        if isinstance(expr, f.Accumulator):
+            return self.place.accumulator(expr)
+        if isinstance(expr, f.Op):
+            return self._operation(expr)
+        return (self._leaf(expr),)
+
+    def _leaf(self, expr: f.Expr) -> str:
+        if isinstance(expr, f.GraphValue):
+            return self.place.graph(expr)
+        if isinstance(expr, f.Field):
+            return self.place.field(expr)
+        if isinstance(expr, f.EdgeValue):
+            return self.place.edge(expr)
+        if isinstance(expr, f.Vertex):
+            return self.place.vertex(expr)
+        if isinstance(expr, f.Degree):
+            return self.place.degree(expr)
+        raise Unwritable(f"`{type(expr).__name__.lower()}`")
+
+    # ------------------------------------------------------------------ operations
+    def _operation(self, expr: f.Op) -> tuple[str, ...]:
+        if expr.op == "tuple":
+            return tuple(self.value(arg) for arg in expr.args)
+        if expr.op == "item":
+            assert isinstance(expr.data, int)
+            return (self.items(expr.args[0])[expr.data],)
+        if isinstance(expr.type, Tuple):
+            return self._tuple_operation(expr)
+        if any(isinstance(arg.type, Tuple) for arg in expr.args):
+            a, b = (self.items(arg) for arg in expr.args)
+            kinds = expr.args[0].type
+            assert isinstance(kinds, Tuple)
+            return (self.lexicographic(expr.op, a, b),)
+        method = _WRITERS.get(expr.op)
+        if method is None or not isinstance(expr.type, Scalar):
+            raise Unwritable(_SPOKEN.get(expr.op, f"`{expr.op}`"))
+        return (method(self, expr),)
+
+    def _tuple_operation(self, expr: f.Op) -> tuple[str, ...]:
+        assert isinstance(expr.type, Tuple)
+        if expr.op == "cast":
+            source = expr.args[0].type
+            assert isinstance(source, Tuple)
+            names = self.items(expr.args[0])
+            return tuple(self.cast(n, s, t) for n, s, t in zip(names, source.items, expr.type.items))
+        if expr.op == "select":
+            test = self.value(expr.args[0])
+            yes, no = self.items(expr.args[1]), self.items(expr.args[2])
+            return tuple(f"{y} if {test} else {n}" for y, n in zip(yes, no))
+        if expr.op in ("min", "max"):
+            a, b = self.items(expr.args[0]), self.items(expr.args[1])
+            wins = self.tuple_wins(expr.op, expr.type, b, a)
+            return tuple(f"{y} if {wins} else {x}" for x, y in zip(a, b))
+        raise Unwritable(f"`{expr.op}` of tuples")
+
+    def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
+        """Whether tuple `new` beats `best` under min or max: a tuple that starts with the identity never does."""
+        first = type_.items[0]
+        nothing = constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
+        a, b = (self.orderable(op, type_, names) for names in (new, best))
+        smaller = self.name(self.lexicographic("lt" if op == "min" else "gt", a, b))
+        return self.name(f"{smaller} and {new[0]} != {nothing}")
+
+    def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Components whose plain order puts the vertex `none` last: under max, ids move up by one and `none` wraps to 0."""
+        if op == "min":
+            return names
+        return tuple(self.name(f"u32({n} + u32(1))") if t == VERTEX else n for n, t in zip(names, type_.items))
+
+    def lexicographic(self, op: str, a: tuple[str, ...], b: tuple[str, ...]) -> str:
+        """The text that compares two tuples."""
+        if op in ("eq", "ne"):
+            same = " and ".join(f"{x} == {y}" for x, y in zip(a, b))
+            return same if op == "eq" else f"not ({same})"
+        text = f"{a[-1]} {_COMPARE[op]} {b[-1]}"
+        strict = op[0] + "t"
+        for x, y in list(zip(a, b))[-2::-1]:
+            text = f"({x} {_COMPARE[strict]} {y} or ({x} == {y} and {text}))"
+        return text
+
+    def cast(self, name: str, source: Type, target: Type) -> str:
+        """The text that converts a value: integer `inf` stays infinite in wider integers and in floats."""
+        assert isinstance(source, Scalar) and isinstance(target, Scalar)
+        if typename(source) == typename(target):
+            return name
+        plain = f"{typename(target)}({name})"
+        if source.kind != "int" or target.kind not in ("int", "float") or source.bits == target.bits == 64 and target.kind == "int":
+            return plain
+        if target.kind == "int" and target.bits < source.bits:
+            return plain  # only counters narrow, and they are finite
+        high, low = constant(math.inf, source), constant(-math.inf, source)
+        up, down = constant(math.inf, target), constant(-math.inf, target)
+        return f"{up} if {name} == {high} else {down} if {name} == {low} else {plain}"
+
+    def infinite(self, expr: f.Expr, name: str) -> str | None:
+        """The text that tests a signed integer for `inf` and `-inf`; None where it is known to be finite."""
+        assert isinstance(expr.type, Scalar)
+        if isinstance(expr, f.Const):
+            known = expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float)
+            return "True" if known else None
+        if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "iteration", "builtin"):
+            return None
+        high, low = constant(math.inf, expr.type), constant(-math.inf, expr.type)
+        return f"({name} == {high}) | ({name} == {low})"
+
+
+def _kind(expr: f.Expr) -> str:
+    assert isinstance(expr.type, Scalar)
+    return expr.type.kind
+
+
+def _args(writer: Writer, expr: f.Op) -> tuple[str, ...]:
+    return tuple(writer.value(arg) for arg in expr.args)
+
+
+def _infix(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    plain = f"{typename(expr.type)}({a} {_INFIX[expr.op]} {b})"
+    if _kind(expr) != "int" or expr.op not in ("add", "sub"):
+        return plain
+    right = writer.infinite(expr.args[1], b)
+    if right is not None:
+        other = b if expr.op == "add" else writer.name(_negated(expr.type, b))
+        plain = f"{other} if {right} else {plain}"
+    left = writer.infinite(expr.args[0], a)
+    return plain if left is None else f"{a} if {left} else ({plain})"
+
+
+def _negated(type_: Type, name: str) -> str:
+    high, low = constant(math.inf, type_), constant(-math.inf, type_)
+    return f"{low} if {name} == {high} else {high} if {name} == {low} else {typename(type_)}(-{name})"
+
+
+def _negate(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    if _kind(expr) == "int":
+        return _negated(expr.type, a)
+    if _kind(expr) == "uint":
+        return f"{typename(expr.type)}({typename(expr.type)}(0) - {a})"
+    return f"-{a}"
+
+
+def _divide(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return f"{typename(expr.type)}({a} / {b})"
+
+
+def _floor_divide(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    name = typename(expr.type)
+    if _kind(expr) == "float":
+        return f"{name}(np.floor({a} / {b}))" if expr.op == "floordiv" else f"float_mod({a}, {b})"
+    function = {"int": "int", "uint": "uint"}[_kind(expr)] + ("_floordiv" if expr.op == "floordiv" else "_mod")
+    return f"{name}({function}({a}, {b}))"
+
+
+def _power(writer: Writer, expr: f.Op) -> str:
+    base, exponent = expr.args
+    a = writer.value(base)
+    name = typename(expr.type)
+    if isinstance(exponent, f.Const) and isinstance(exponent.value, (int, float)) and exponent.value in (1, 2, 3, 4):
+        text = a
+        for _ in range(int(exponent.value) - 1):
+            text = writer.name(f"{name}({text} * {a})")
+        return text
+    b = writer.value(exponent)
+    return f"{name}({a} ** {b})" if _kind(expr) == "float" else f"{name}(int_power({a}, {b}))"
+
+
+def _shift(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    assert isinstance(expr.type, Scalar)
+    return f"{typename(expr.type)}({expr.op}({a}, i64({b}), i64({expr.type.bits})))"
+
+
+def _comparison(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return f"{a} {_COMPARE[expr.op]} {b}"
+
+
+def differs(type_: Type, a: str, b: str) -> str:
+    """The text that tells whether two values differ; two NaN count as equal."""
+    assert isinstance(type_, Scalar)
+    return f"({a} != {b}) & (({a} == {a}) | ({b} == {b}))" if type_.floating else f"{a} != {b}"
+
+
+def _differs(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return differs(expr.args[0].type, a, b)
+
+
+def _logical(writer: Writer, expr: f.Op) -> str:
+    names = _args(writer, expr)
+    if expr.op == "not":
+        return f"not {names[0]}"
+    return f"{names[0]} {'&' if expr.op == 'and' else '|'} {names[1]}"
+
+
+def _select(writer: Writer, expr: f.Op) -> str:
+    test, yes, no = _args(writer, expr)
+    return f"{yes} if {test} else {no}"
+
+
+def _cast(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.cast(a, expr.args[0].type, expr.type)
+
+
+def least(op: str, type_: Type, a: str, b: str) -> str:
+    """The text of min or max of two scalars: b where it beats a, else a. `none` is neutral."""
+    sign = "<" if op == "min" else ">"
+    if type_ == VERTEX and op == "max":
+        return f"{b} if u32({b} + u32(1)) > u32({a} + u32(1)) else {a}"
+    return f"{b} if {b} {sign} {a} else {a}"
+
+
+def _least(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return least(expr.op, expr.type, a, b)
+
+
+def _absolute(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    if _kind(expr) == "uint":
+        return a
+    if _kind(expr) == "float":
+        return f"abs({a})"
+    return f"({_negated(expr.type, a)}) if {a} < 0 else {a}"
+
+
+def _function(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return f"{typename(expr.type)}(np.{expr.op}({a}))"
+
+
+def _floor(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    argument = expr.args[0].type
+    assert isinstance(argument, Scalar) and isinstance(expr.type, Scalar)
+    if not argument.floating:
+        return writer.cast(a, argument, expr.type)
+    high, low = constant(math.inf, expr.type), constant(-math.inf, expr.type)
+    return f"{typename(expr.type)}(floor_int(f64({a}), i64({high}), i64({low})))"
+
+
+_WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
+    **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(_COMPARE, _comparison), "neg": _negate, "div": _divide,
+    "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "shl": _shift, "shr": _shift,
+    "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
+    "min": _least, "max": _least, "abs": _absolute, "floor": _floor,
+    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _function),
+}  # fmt: skip
+
+_SPOKEN = {
+    "vector": "a vector", "component": "a vector", "vsum": "a vector", "vmin": "a vector", "vmax": "a vector",
+    "dot": "`dot`", "reverse": "`reverse`", "broadcast": "a vector", "position": "`position`", "bit": "`bit`",
+    "random": "`random`", "common": "`common`", "hll_unit": "`hll_unit`", "hll_size": "`hll_size`",
+    "user": "a reduction of your own",
+}  # fmt: skip

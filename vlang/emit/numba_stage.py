@@ -1,0 +1,297 @@
+"""One stage as numba functions: what the skeletons call, and which kernels come of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from vlang.emit.loops import LoopPlan
+from vlang.emit.numba_expressions import Writer, differs, located, stored_as, typename
+from vlang.emit.numba_frame import Environment, Frame, Scope, load, store
+from vlang.emit.numba_reductions import Accumulation
+from vlang.ir import forms as f
+from vlang.ir.stages import Mask, Stage, Write
+from vlang.runtime.kernelset import StageSpec
+from vlang.types import BOOL, Scalar, Type
+
+__all__ = ["StageWriter", "called", "function", "parts_of", "skeleton", "tuple_text"]
+
+_SKELETONS = Path(__file__).resolve().parent / "skeletons"
+_CALLED = re.compile(
+    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|reach|send|"
+    r"pull|segments|finish|compute|messages|fold)\("
+)
+
+
+def skeleton(name: str, suffix: str) -> str:
+    """The text of a skeleton, its functions renamed for one pass and its docstring left out."""
+    text = (_SKELETONS / f"{name}.py").read_text(encoding="utf-8")
+    text = re.sub(r'\A""".*?"""\s*', "", text, flags=re.S)
+    return called(text, suffix)
+
+
+def called(text: str, suffix: str) -> str:
+    """The text with the functions of a pass renamed for it."""
+    return _CALLED.sub(rf"\1_{suffix}(", text)
+
+
+def parts_of(accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
+    """Each accumulation with the texts of its components in the tuple called `name`, side by side."""
+    result, at = [], 0
+    for accumulation in accumulations:
+        width = len(accumulation.types)
+        result.append((accumulation, tuple(f"{name}[{i}]" for i in range(at, at + width))))
+        at += width
+    return result
+
+
+def function(head: str, lines: list[str], result: str) -> str:
+    """A generated function."""
+    body = [*lines, *([f"return {result}"] if result else [])] or ["pass"]
+    return f"@njit\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
+
+
+def tuple_text(items: list[str] | tuple[str, ...]) -> str:
+    """A tuple display."""
+    return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+
+
+@dataclass
+class StageWriter:
+    """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
+    messages: expressions to send as messages, each with its number. ends: the stage decides activity."""
+
+    stage: Stage
+    frame: Frame
+    types: dict[str, Type]
+    present: dict[str, str]
+    plan: LoopPlan | None
+    messages: dict[f.Expr, int]
+    ends: bool
+    two_buffers: frozenset[str] = frozenset()
+    functions: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.env = Environment(self.frame)
+        self.accumulations = []
+        for gather in self.stage.gathers:
+            with located(gather.span):
+                self.accumulations.append(Accumulation.of(gather.reduce))
+        edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
+        self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
+
+    # ------------------------------------------------------------------ the whole
+    def write(self) -> tuple[str, dict[str, str], StageSpec]:
+        """The text, the kernels (role -> name) and the description of the stage."""
+        name = self.stage.name
+        roles = ("pull", "segments", "finish") if self.stage.domain else ("compute",)
+        texts = [skeleton("edges" if self.stage.domain else "vertices", name)]
+        self._ready()
+        if self.stage.domain:
+            self._edges()
+        self._apply()
+        self._reach()
+        if self.messages:
+            roles = (*roles, "messages")
+            texts.append(skeleton("messages", name))
+            self._send()
+        self.functions.insert(0, self.env.bind())
+        generated = called("\n\n".join(self.functions), name)
+        spec = StageSpec(
+            name=name, domain=self.stage.domain, kernels={role: f"{role}_{name}" for role in roles},
+            columns=tuple((c, self.present[c]) for c in self.columns), written=self.stage.written,
+            swaps=tuple(n for n in self.stage.written if n in self.two_buffers), loop_end=self.ends,
+        )
+        return "\n\n".join([generated, *texts]), dict(spec.kernels), spec
+
+    def scope(self, **more: object) -> Scope:
+        """A scope for one of the functions."""
+        starts = self.plan.starts if self.plan else frozenset()
+        told = self.plan.told if self.plan else frozenset()
+        return Scope(self.env, starts=starts, told=told, columns=self.columns, **more)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------ functions
+    def _ready(self) -> None:
+        """ready: the masks that are known before the gathers; wanted: whether the gathers run."""
+        scope = self.scope()
+        writer = Writer(scope)
+        names = []
+        for mask in self.stage.before:
+            self._mask(writer, scope, mask)
+            names.append(scope.locals[mask.name][0])
+        self.functions.append(function("ready(env, v)", writer.lines, tuple_text(names)))
+        guard = self.stage.guard
+        early = [mask.name for mask in self.stage.before]
+        if guard is None:
+            test = "True"
+        elif guard in early:
+            test = f"masks[{early.index(guard)}]"
+        else:  # the mask was stored by an earlier pass: `ready` hands it over as its last item
+            text = scope.accumulator(f.Accumulator(BOOL, guard))[0]
+            names.append(writer.name(text))
+            self.functions[-1] = function("ready(env, v)", writer.lines, tuple_text(names))
+            test = f"masks[{len(names) - 1}]"
+        self.functions.append(function("wanted(masks)", [], test))
+
+    def _mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
+        with located(mask.span):
+            name = writer.value(mask.cond)
+        if mask.guard is not None:
+            outer = writer.value(f.Accumulator(BOOL, mask.guard))
+            name = writer.name(f"{outer} & {name}")
+        scope.locals[mask.name] = (name,)
+
+    def _edges(self) -> None:
+        """identity, gather, merge, put and get over the components of all accumulators, side by side."""
+        identity = [text for a in self.accumulations for text in a.identity]
+        self.functions.append(function("identity(env)", [], tuple_text(identity)))
+        pointers = [f"pointer_{self.present[c]}(pages, row + PAGE_COLUMNS + {i})" for i, c in enumerate(self.columns)]
+        self.functions.append(function("bind_columns(pages, row)", [], tuple_text(pointers)))
+
+        values = {expr: (load(expr.type, f"{self._message(number, expr)}[u]"),)
+                  for expr, number in self.messages.items()}
+        writer = Writer(self.scope(values=values))
+        after: list[str] = []
+        for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(self.accumulations, "acc")):
+            with located(gather.span):
+                after.extend(accumulation.take(writer, parts))
+        self.functions.append(function("gather(env, columns, acc, v, u, k)", writer.lines, tuple_text(after)))
+
+        writer = Writer(self.scope())
+        merged = [name for (a, left), (_, right) in zip(parts_of(self.accumulations, "a"), parts_of(self.accumulations, "b"))
+                  for name in a.merge(writer, left, right)]
+        self.functions.append(function("merge(a, b)", writer.lines, tuple_text(merged)))
+
+        types = [t for a in self.accumulations for t in a.types]
+        parts = []
+        for number, type_ in enumerate(types):
+            slot, dtype = f"part:{self.stage.name}.{number}", self.accumulations_stored[number]
+            self.frame.array(slot, dtype, f"segments:{self.stage.domain}")
+            parts.append((self.env.pointer(slot, dtype), type_))
+        self.functions.append(function(
+            "put(env, s, acc)", [f"{p}[s] = {store(t, f'acc[{i}]')}" for i, (p, t) in enumerate(parts)], ""))
+        self.functions.append(function("get(env, s)", [], tuple_text([load(t, f"{p}[s]") for p, t in parts])))
+
+    @property
+    def accumulations_stored(self) -> list[str]:
+        """The stored type names of all components."""
+        return [name for a in self.accumulations for name in a.stored]
+
+    def _message(self, number: int, expr: f.Expr) -> str:
+        slot = f"work:message.{self.stage.name}.{number}"
+        dtype = stored_as(expr.type)
+        self.frame.array(slot, dtype)
+        return self.env.pointer(slot, dtype)
+
+    def _send(self) -> None:
+        """send: every message of one vertex, which here is the neighbour of its receivers."""
+        writer = Writer(self.scope(there="v"))
+        lines = []
+        for expr, number in self.messages.items():
+            name = writer.value(expr)
+            lines.append(f"{self._message(number, expr)}[v] = {store(expr.type, name)}")
+        self.functions.append(function("send(env, v)", [*writer.lines, *lines], ""))
+
+    def _apply(self) -> None:
+        """apply: what a vertex does with what it gathered; returns the flags changed 1, active 2, heard 4."""
+        scope = self.scope()
+        writer = Writer(scope)
+        for number, mask in enumerate(self.stage.before):
+            scope.locals[mask.name] = (f"masks[{number}]",)
+        for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(self.accumulations, "acc")):
+            with located(gather.span):
+                scope.locals[gather.name] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+        for item in self.stage.after:
+            if isinstance(item, Mask):
+                self._mask(writer, scope, item)
+            else:
+                self._write(writer, scope, item)
+        flags = self._activity(writer, scope) if self.ends else "i64(0)"
+        lines = list(writer.lines)
+        for name in self.stage.written:
+            kind = "next" if name in self.two_buffers else "field"
+            type_ = self.types[name]
+            lines.append(f"{self.env.pointer(f'{kind}:{name}', stored_as(type_))}[v] = {store(type_, scope.locals[name][0])}")
+        for name in sorted(self.stage.stored):
+            lines.extend(self._keep(name, scope.locals[name]))
+        self.functions.append(function("apply(env, v, masks, acc)", lines, flags))
+
+    def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
+        with located(item.span):
+            names = writer.items(item.value)
+        if item.guard is not None:
+            test = writer.value(f.Accumulator(BOOL, item.guard))
+            olds = [writer.value(f.Field(self.types[n], n, "self")) for n in item.fields]
+            names = tuple(writer.name(f"{new} if {test} else {old}") for new, old in zip(names, olds))
+        writer.forget()
+        for field_name, name in zip(item.fields, names):
+            scope.locals[field_name] = (name,)
+
+    def _keep(self, name: str, values: tuple[str, ...]) -> list[str]:
+        types = self._types_of(name)
+        lines = []
+        for number, (type_, value) in enumerate(zip(types, values)):
+            slot = f"work:{name}.{number}"
+            self.frame.array(slot, stored_as(type_))
+            lines.append(f"{self.env.pointer(slot, stored_as(type_))}[v] = {store(type_, value)}")
+        return lines
+
+    def _types_of(self, name: str) -> tuple[Scalar, ...]:
+        for gather in self.stage.gathers:
+            if gather.name == name:
+                type_ = gather.reduce.type
+                return (type_,) if isinstance(type_, Scalar) else type_.items  # type: ignore[union-attr]
+        return (BOOL,)
+
+    # ------------------------------------------------------------------- activity
+    def _activity(self, writer: Writer, scope: Scope) -> str:
+        """The end of a superstep for one vertex: what changed, what is told, and whether it is active."""
+        assert self.plan is not None
+        differing: dict[str, str] = {}
+        for name in self.plan.loop.applied:
+            new = writer.value(f.Field(self.types[name], name, "self"))
+            old = writer.name(scope.old(f.Field(self.types[name], name, "self", "old")))
+            differing[name] = writer.name(differs(self.types[name], new, old))
+            if name in self.plan.told:
+                self._tell(writer, scope, name, new, old)
+        changed = writer.name(" | ".join(differing.values()) or "False")
+        flags = [f"(i64(1) if {changed} else i64(0))"]
+        active = changed
+        activate = self.plan.loop.repeat.activate
+        if self.plan.explicit and activate is not None:
+            with located(activate.span):
+                active = writer.value(activate.cond)
+            writer.lines.append(f"{self.env.pointer('work:active', 'u8')}[v] = u8(1) if {active} else u8(0)")
+            self.frame.array("work:active", "u8")
+        flags.append(f"(i64(2) if {active} else i64(0))")
+        if self.plan.skip:
+            heard = writer.name(" | ".join(differing[n] for n in self.plan.heard) or "False")
+            own = writer.name(" | ".join(differing[n] for n in self.plan.own) or "False")
+            self.frame.array("work:heard", "u8")
+            writer.lines.append(
+                f"{self.env.pointer('work:heard', 'u8')}[v] = "
+                f"(u8(1) if {heard} else u8(0)) | (u8(2) if {own} else u8(0))"
+            )
+            flags.append(f"(i64(4) if {heard} else i64(0))")
+        return " | ".join(flags)
+
+    def _tell(self, writer: Writer, scope: Scope, name: str, new: str, old: str) -> None:
+        """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
+        type_ = self.types[name]
+        pointer = self.env.pointer(f"told:{name}", stored_as(type_))
+        self.frame.array("work:active", "u8")
+        was = writer.name(f"{self.env.pointer('work:active', 'u8')}[v] != 0")
+        before = writer.name(load(type_, f"{pointer}[v]"))
+        told = writer.name(f"{old} if {was} else {before}")
+        writer.lines.append(f"{pointer}[v] = {store(type_, told)}")
+        scope.locals[f"change {name}"] = (writer.name(f"{typename(type_)}({new} - {told})"),)
+
+    def _reach(self) -> None:
+        """reach: how many neighbours must hear of a change."""
+        if self.plan is None or not (self.plan.skip and self.ends):
+            self.functions.append(function("reach(env, v)", [], "i64(0)"))
+            return
+        kind = {"in": "out", "out": "in", "both": "all"}[self.stage.domain or "in"]
+        self.functions.append(function("reach(env, v)", [], f"i64({self.env.pointer(f'degree:{kind}', 'u32')}[v])"))
+

@@ -1,0 +1,120 @@
+"""Integer and float operations whose meaning Python's own does not give. Part of every generated module."""
+
+import numpy as np
+from numba import njit
+
+
+@njit
+def int_floordiv(a, b):
+    """a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps."""
+    if b == 0:
+        return np.int64(0)
+    if b == -1:
+        return np.int64(0) - np.int64(a)
+    q = np.int64(a) // np.int64(b)
+    return q
+
+
+@njit
+def int_mod(a, b):
+    """a - b * (a // b); 0 for b = 0."""
+    if b == 0 or b == -1:
+        return np.int64(0)
+    return np.int64(a) % np.int64(b)
+
+
+@njit
+def uint_floordiv(a, b):
+    """a // b; 0 for b = 0."""
+    return np.uint64(0) if b == 0 else np.uint64(a) // np.uint64(b)
+
+
+@njit
+def uint_mod(a, b):
+    """a % b; 0 for b = 0."""
+    return np.uint64(0) if b == 0 else np.uint64(a) % np.uint64(b)
+
+
+@njit
+def float_mod(a, b):
+    """a - b * floor(a / b), with the sign of b."""
+    r = np.fmod(a, b)
+    if r != 0 and (r < 0) != (b < 0):
+        r += b
+    return r
+
+
+@njit
+def int_power(a, b):
+    """a ** b by squaring, wrapping; 0 for a negative exponent."""
+    result = a - a + 1
+    if b < 0:
+        return a - a
+    base = a
+    n = np.uint64(b)
+    while n != 0:
+        if n & np.uint64(1):
+            result = result * base
+        base = base * base
+        n = n >> np.uint64(1)
+    return result
+
+
+@njit
+def shl(a, b, bits):
+    """a << b; 0 if b is not in 0..bits-1."""
+    return a << b if 0 <= b < bits else a - a
+
+
+@njit
+def shr(a, b, bits):
+    """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
+    if 0 <= b < bits:
+        return a >> b
+    return a - a - (1 if a < 0 else 0)
+
+
+@njit
+def floor_int(x, high, low):
+    """The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0."""
+    y = np.floor(x)
+    if y != y:
+        return np.int64(0)
+    if y >= np.float64(high):
+        return np.int64(high)
+    if y <= np.float64(low):
+        return np.int64(low)
+    return np.int64(y)
+
+
+@njit
+def half_to_float(h):
+    """The 16 bits of an IEEE half as f32."""
+    sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
+    exponent = (np.int64(h) >> 10) & 31
+    fraction = np.float32(np.int64(h) & 1023)
+    if exponent == 31:
+        return sign * np.float32(np.inf) if fraction == 0 else np.float32(np.nan)
+    if exponent == 0:
+        return sign * fraction * np.float32(2.0**-24)
+    return sign * (np.float32(1024.0) + fraction) * np.float32(2.0 ** np.float64(exponent - 25))
+
+
+@njit
+def float_to_half(x):
+    """The IEEE half nearest to an f32 (ties to even), as its 16 bits."""
+    sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)
+    a = np.float64(abs(x))
+    if a != a:
+        return np.uint16(0x7E00)
+    if a >= 65520.0:
+        return np.uint16(sign | 0x7C00)
+    if a < 2.0**-14:
+        return np.uint16(sign | np.int64(np.rint(a * 2.0**24)))
+    exponent = np.int64(np.floor(np.log2(a)))
+    if 2.0 ** np.float64(exponent) > a:
+        exponent -= 1
+    elif 2.0 ** np.float64(exponent + 1) <= a:
+        exponent += 1
+    steps = np.int64(np.rint(a / 2.0 ** np.float64(exponent - 10)))
+    return np.uint16(sign | (((exponent + 15) << 10) + (steps - 1024)))

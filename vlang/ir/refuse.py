@@ -1,0 +1,36 @@
+"""One clear error for what the language has and this version cannot run."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from vlang.ir import forms as f
+from vlang.runtime.errors import ProgramError
+from vlang.syntax.tree import Span
+
+__all__ = ["refuse", "refuse_statement"]
+
+_STATEMENTS: dict[type[f.Statement], str] = {
+    f.Sweep: "`sweep`",
+    f.ForVertices: "`for ... in` over a vertex set",
+    f.ForRange: "`for ... from ... to`",
+    f.Repeat: "a `repeat` inside another block",
+    f.InitField: "a field declared inside a block",
+    f.InitGlobal: "a `global` inside a block",
+}
+
+
+def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
+    """Raise ProgramError: `what` is correct vlang that cannot be run yet; shown with its line."""
+    from vlang.check.problems import Problem, render
+
+    problem = Problem(
+        code="V401", severity="error", title=f"{what} cannot be run yet", span=span, label="correct, but not yet run",
+        help="this version checks and explains it; `vlang list` shows programs that run",
+    )
+    raise ProgramError(render((problem,), program.source, program.filename), (problem,))
+
+
+def refuse_statement(program: f.Program, statement: f.Statement) -> NoReturn:
+    """Raise ProgramError for a statement."""
+    refuse(program, statement.span, _STATEMENTS.get(type(statement), "this statement"))
