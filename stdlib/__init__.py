@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["names", "path", "source"]
+__all__ = ["names", "path", "source", "summary"]
 
 _FOLDER = Path(__file__).resolve().parent
 
@@ -25,3 +25,8 @@ def path(name: str) -> Path:
 def source(name: str) -> str:
     """The text of the program `name`. Raises KeyError if there is none."""
     return path(name).read_text(encoding="utf-8")
+
+
+def summary(name: str) -> str:
+    """What the program `name` computes, in one line: the first line of its text. Raises KeyError if there is none."""
+    return source(name).partition("\n")[0].lstrip("# ").strip()
