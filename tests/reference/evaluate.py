@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections import ChainMap
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import fields
 
 import numpy as np
 
@@ -13,94 +11,22 @@ from tests.reference import operators as ops
 from tests.reference import special
 from tests.reference.graph import RefGraph
 from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
+from tests.reference.state import GRAPH_LEVEL, Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.values import (
     Array,
     Value,
-    computing,
     convert,
     counter,
-    counters,
     declared,
     definite,
     dtype,
-    item,
     literal,
     spread,
     take,
     tuple_of,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, VERTEX, Tuple, Type, Vector
-
-
-@dataclass(eq=False)
-class Store:
-    """A vertex field or an accumulator: one value per vertex. data: [n] or [n, k], or one such array a component."""
-
-    type: Type
-    value: Value
-
-    def rows(self, index: Array) -> Value:
-        """The values of some vertices; -1 (`none`) reads as the zero of the type."""
-        return read(take(_with_none(self.value), index), self.type)
-
-
-def _with_none(value: Value) -> Value:
-    """The rows of a value and one more, the zero of the type, that index -1 finds."""
-    if isinstance(value.data, tuple):
-        return Value(value.type, tuple(_with_none(p) for p in value.data))
-    return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
-
-
-def zeros(type_: Type, rows: int) -> Value:
-    """The zero of a type (`none` for a vertex), `rows` times."""
-    if isinstance(type_, Tuple):
-        return Value(type_, tuple(zeros(i, rows) for i in type_.items))
-    shape = (rows, type_.size) if isinstance(type_, Vector) else (rows,)
-    return Value(type_, np.full(shape, -1 if type_ == VERTEX else 0, dtype(item(type_))))
-
-
-def read(value: Value, type_: Type) -> Value:
-    """A stored value as it is computed with (f16 as f32)."""
-    return convert(value, computing(type_))
-
-
-@dataclass(eq=False)
-class Column:
-    """An edge field: one value per stored edge."""
-
-    type: Type
-    value: Value
-
-
-Binding = Value | Store | Column
-Env = ChainMap[str, Binding]
-
-
-@dataclass(frozen=True, eq=False)
-class Rows:
-    """For what an expression is evaluated. count: number of rows, None at graph level.
-
-    own: the vertex that is `self` in each row. members: the other vertex variables. edge: the stored edge of each row.
-    """
-
-    count: int | None = None
-    own: Array | None = None
-    members: Mapping[str, Array] = field(default_factory=dict)
-    edge: Array | None = None
-
-
-GRAPH_LEVEL = Rows()
-
-
-@dataclass(eq=False)
-class Frame:
-    """One running `repeat`: the superstep, fields at its start, what was told, who is active."""
-
-    iteration: int
-    old: dict[Store, Value]
-    told: dict[Store, Array]
-    active: Array
+from vlang.types import BOOL, VERTEX, Tuple, Type, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
@@ -194,11 +120,16 @@ class Evaluator:
     def _predefined(self, name: str, rows: Rows) -> Value:
         if name in self._degrees:
             assert rows.own is not None, f"whose {name}?"
-            return counters(self._degrees[name][rows.own])
+            return self._integers(self._degrees[name][rows.own])
         numbers = {"N": self.graph.n, "M": self.graph.m}
         if name == "iteration":
             return counter(self.frames[-1].iteration)
         return counter(numbers[name])
+
+    def _integers(self, numbers: Array) -> Value:
+        """Numbers of the type `int`."""
+        scalar = scalar_named("int", self.precision)
+        return Value(scalar, numbers.astype(dtype(scalar)))
 
     def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
         """The vertices that an expression names, before a `.`."""
@@ -211,7 +142,7 @@ class Evaluator:
         index = self._vertex(expr.value, rows, env)
         if expr.name in self._degrees:
             degrees = np.append(self._degrees[expr.name], 0)
-            return counters(degrees[index])  # -1, none, has no edges
+            return self._integers(degrees[index])  # -1, none, has no edges
         store = env[expr.name]
         assert isinstance(store, Store)
         return store.rows(index)
@@ -370,18 +301,3 @@ def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
 
     members = {name: index[kept] for name, index in rows.members.items()}
     return Rows(len(kept), pick(rows.own), members, pick(rows.edge)), group[kept]
-
-
-def as_input(data: Any, type_: Type) -> Array:
-    """An array or number of the caller as elements of `type_`; floats for an integer type must be whole or inf."""
-    scalar = item(type_)
-    array = np.asarray(data)
-    if scalar == VERTEX:
-        return array.astype(np.int64)
-    if scalar.kind == "int" and array.dtype.kind == "f":
-        high, low = array == np.inf, array == -np.inf
-        whole = np.where(high | low, 0, array).astype(dtype(scalar))
-        whole = np.where(high, np.asarray(scalar.highest, whole.dtype), whole)
-        return np.where(low, np.asarray(scalar.lowest, whole.dtype), whole)
-    return array.astype(dtype(scalar))
-

@@ -160,7 +160,10 @@ def truth(a: Value) -> Array:
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
     """Both operands of a comparison as arrays of one type."""
     type_ = settle(meet(a.type, b.type), precision)
-    return elements_as(a, type_), elements_as(b, type_)
+    left, right = elements_as(a, type_), elements_as(b, type_)
+    if type_ == VERTEX:  # `none` compares as the largest
+        left, right = (np.where(x < 0, np.iinfo(np.int64).max, x) for x in (left, right))
+    return left, right
 
 
 def _less(a: Value, b: Value, precision: int) -> Array:
@@ -248,8 +251,7 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
     if isinstance(type_, Tuple):
         a, b = convert(a, type_), convert(b, type_)
         a, b = definite(a, precision), definite(b, precision)
-        better = _less(_none_last(name, b), _none_last(name, a), precision) if name == "min" else _less(
-            _none_last(name, a), _none_last(name, b), precision)
+        better = _less(b, a, precision) if name == "min" else _less(_none_first(a), _none_first(b), precision)
         second = ~without_value(name, b) & (without_value(name, a) | better)
         return choose(second, b, a)
     if item(type_) == BOOL:
@@ -262,14 +264,9 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
     return computed(type_, lambda s: ELEMENTWISE[name](operand(a, type_, s), operand(b, type_, s), s))
 
 
-def _none_last(name: str, a: Value) -> Value:
-    """A tuple in which `none` compares so that it never wins."""
-    if name == "max":
-        return a
-    last = np.iinfo(np.int64).max
-    return tuple_of(tuple(
-        Value(VERTEX, np.where(p.raw < 0, last, p.raw)) if p.type == VERTEX else p for p in a.parts
-    ))
+def _none_first(a: Value) -> Value:
+    """A tuple with its vertices moved up by one, so that `none` compares as the smallest."""
+    return tuple_of(tuple(Value(VERTEX, p.raw + 1) if p.type == VERTEX else p for p in a.parts))
 
 
 # ------------------------------------------------------------------ functions

@@ -140,11 +140,6 @@ def counter(number: int | float) -> Value:
     return Value(INTEGER, at)
 
 
-def counters(numbers: Array) -> Value:
-    """Integers, one a row, whose width the place decides."""
-    return Value(INTEGER, lambda scalar: numbers.astype(dtype(scalar)))
-
-
 def wrapped(number: int, scalar: Scalar) -> int:
     """An integer reduced to the width of an integer type."""
     reduced = number % (1 << scalar.bits)

@@ -1,0 +1,98 @@
+"""What a running program holds: fields, columns, names, rows of evaluation, loops."""
+
+from __future__ import annotations
+
+from collections import ChainMap
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tests.reference.values import Array, Value, computing, convert, dtype, item, take
+from vlang.types import VERTEX, Tuple, Type, Vector
+
+
+@dataclass(eq=False)
+class Store:
+    """A vertex field or an accumulator: one value per vertex. data: [n] or [n, k], or one such array a component."""
+
+    type: Type
+    value: Value
+
+    def rows(self, index: Array) -> Value:
+        """The values of some vertices; -1 (`none`) reads as the zero of the type."""
+        return read(take(_with_none(self.value), index), self.type)
+
+
+def _with_none(value: Value) -> Value:
+    """The rows of a value and one more, the zero of the type, that index -1 finds."""
+    if isinstance(value.data, tuple):
+        return Value(value.type, tuple(_with_none(p) for p in value.data))
+    return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
+
+
+def zeros(type_: Type, rows: int) -> Value:
+    """The zero of a type (`none` for a vertex), `rows` times."""
+    if isinstance(type_, Tuple):
+        return Value(type_, tuple(zeros(i, rows) for i in type_.items))
+    shape = (rows, type_.size) if isinstance(type_, Vector) else (rows,)
+    return Value(type_, np.full(shape, -1 if type_ == VERTEX else 0, dtype(item(type_))))
+
+
+def read(value: Value, type_: Type) -> Value:
+    """A stored value as it is computed with (f16 as f32)."""
+    return convert(value, computing(type_))
+
+
+@dataclass(eq=False)
+class Column:
+    """An edge field: one value per stored edge."""
+
+    type: Type
+    value: Value
+
+
+Binding = Value | Store | Column
+Env = ChainMap[str, Binding]
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """For what an expression is evaluated. count: number of rows, None at graph level.
+
+    own: the vertex that is `self` in each row. members: the other vertex variables. edge: the stored edge of each row.
+    """
+
+    count: int | None = None
+    own: Array | None = None
+    members: Mapping[str, Array] = field(default_factory=dict)
+    edge: Array | None = None
+
+
+GRAPH_LEVEL = Rows()
+
+
+@dataclass(eq=False)
+class Frame:
+    """One running `repeat`: the superstep, fields at its start, what was told, who is active."""
+
+    iteration: int
+    old: dict[Store, Value]
+    told: dict[Store, Array]
+    active: Array
+
+
+def as_input(data: Any, type_: Type) -> Array:
+    """An array or number of the caller as elements of `type_`; floats for an integer type must be whole or inf."""
+    scalar = item(type_)
+    array = np.asarray(data)
+    if scalar == VERTEX:
+        return array.astype(np.int64)
+    if scalar.kind == "int" and array.dtype.kind == "f":
+        high, low = array == np.inf, array == -np.inf
+        whole = np.where(high | low, 0, array).astype(dtype(scalar))
+        whole = np.where(high, np.asarray(scalar.highest, whole.dtype), whole)
+        return np.where(low, np.asarray(scalar.lowest, whole.dtype), whole)
+    return array.astype(dtype(scalar))
+
