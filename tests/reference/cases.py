@@ -1,0 +1,70 @@
+"""What each program of the standard library needs to run on a graph: edge columns, parameters and input fields."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from tests.reference.graph import Array, RefGraph
+
+__all__ = ["STDLIB", "Case", "case"]
+
+STDLIB = (
+    "bfs", "bfs_tree", "circuit", "components", "heat", "katz", "kcore_members", "neural", "pagerank", "rwr", "spmv",
+    "sssp", "sssp_tree", "sswp", "viterbi",
+)
+
+_NEEDS_SOURCE = ("bfs", "bfs_tree", "rwr", "sssp", "sssp_tree", "sswp", "viterbi")
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """One run: the graph with the columns that the program reads, parameters (dense vertices) and input fields."""
+
+    graph: RefGraph
+    params: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Array] = field(default_factory=dict)
+
+
+def _edge_values(graph: RefGraph, low: float, high: float) -> Array:
+    """A value per stored edge that depends only on its ends, alike in both directions; multiples of 1/64 in f32."""
+    u, v = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
+    part = (31 * u + 17 * v) % 61 / 60
+    return np.asarray(np.round((low + (high - low) * part) * 64) / 64, np.float32)
+
+
+def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
+    """How to run the program `name` on the graph; None if it cannot be: a program with a source needs a vertex."""
+    rng = np.random.default_rng(seed)
+    n = graph.n
+    if name in _NEEDS_SOURCE:
+        if n == 0:
+            return None
+        params: dict[str, Any] = {"source": int(rng.integers(n)) if seed else 0}
+        if name == "rwr":
+            params["tol"] = 1e-6  # f32 does not come to rest at the tolerance of the text
+        column = {"sswp": "bandwidth", "viterbi": "chance"}.get(name)
+        return Case(graph.with_columns(**{column: _edge_values(graph, 0, 1)}) if column else graph, params)
+    if name == "kcore_members":
+        return Case(graph, {"k": 2})
+    if name == "katz":
+        degree = max(int(graph.indegree.max(initial=0)), 1)
+        return Case(graph, {"alpha": 0.5 / degree, "tol": 1e-6})
+    if name == "circuit":
+        fixed = np.arange(n) % 4 == 0
+        volts = np.where(fixed, np.arange(n) % 3, 0).astype(np.float32)
+        return Case(graph.with_columns(g=_edge_values(graph, 0.5, 2)), {}, {"fixed": fixed, "v": volts})
+    if name == "heat":
+        share = 0.9 / max(int(graph.indegree.max(initial=0)), 1)
+        column_values = np.full(graph.m, share, np.float32)
+        return Case(graph.with_columns(coeff=column_values), {}, {"q": rng.integers(0, 65, n).astype(np.float32) / 8})
+    if name == "neural":
+        degree = max(int(graph.indegree.max(initial=0)), 1)
+        weight = (_edge_values(graph, -1, 1) * (0.9 / degree)).astype(np.float32)
+        return Case(graph.with_columns(weight=weight), {}, {"x": rng.integers(-8, 9, n).astype(np.float32) / 8})
+    if name == "spmv":
+        return Case(graph.with_columns(a=_edge_values(graph, -2, 2)), {},
+                    {"x": rng.integers(-8, 9, n).astype(np.float32) / 4})
+    return Case(graph)
