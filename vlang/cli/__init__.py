@@ -1,0 +1,97 @@
+"""The command `vlang`. One module a command; this one turns whatever happens into an exit status.
+
+0: done. 1: the user's error (a program, a graph, a file). 2: wrong usage. 70: a bug of vlang. 130: interrupted.
+141: whoever read the output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+
+import click
+
+from vlang.runtime.errors import InternalError, VlangError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line `argv` (default: the process's) and return the exit status."""
+    try:
+        status = _run(list(sys.argv[1:] if argv is None else argv))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        _discard_output()
+        return 141
+    except KeyboardInterrupt:
+        _say("interrupted")
+        return 130
+    except OSError as error:
+        return _failed(f"error: standard output: {(error.strerror or str(error)).lower()}", 1)
+    return status
+
+
+def _run(argv: list[str]) -> int:
+    from vlang.cli.app import cli
+
+    try:
+        result = cli.main(argv, prog_name="vlang", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Abort:
+        raise KeyboardInterrupt from None
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 0
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except InternalError as error:
+        return _bug(error, str(error))
+    except VlangError as error:
+        message = str(error)
+        return _failed(message if message.startswith(("error", "warning")) else f"error: {message}", 1)
+    except MemoryError:
+        return _failed("error: out of memory", 1)
+    except (BrokenPipeError, KeyboardInterrupt):
+        raise
+    except Exception as error:
+        if isinstance(error, OSError) and error.errno is not None:
+            where = f"{error.filename}: " if error.filename else ""
+            return _failed(f"error: {where}{(error.strerror or str(error)).lower()}", 1)
+        return _bug(error, f"{type(error).__name__}: {error}")
+
+
+def _bug(error: Exception, message: str) -> int:
+    """Say that this is our bug; the traceback is for those who ask for it."""
+    if os.environ.get("VLANG_DEBUG"):
+        import traceback
+
+        traceback.print_exception(error, file=sys.stderr)
+    text = " ".join(message.split())[:500]
+    advice = "please report it with the program and the command (VLANG_DEBUG=1 shows the traceback)"
+    return _failed(f"error: a bug in vlang: {text}\n{advice}", 70)
+
+
+def _failed(message: str, status: int) -> int:
+    """Say it on stderr, after whatever stdout holds."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _discard_output()
+    _say(message)
+    return status
+
+
+def _say(message: str) -> None:
+    with suppress(OSError):  # nobody can be told
+        print(message, file=sys.stderr)
+
+
+def _discard_output() -> None:
+    """Let the interpreter's own flush at exit find an open descriptor."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)

@@ -1,0 +1,36 @@
+"""`vlang check FILE...`."""
+
+from __future__ import annotations
+
+import click
+
+from vlang.cli.show import note
+from vlang.runtime.errors import VlangError
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
+@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
+              help="Bits of `int` and `float`.")
+def command(programs: tuple[str, ...], precision: str) -> int:
+    """Check programs (.vp files, or names from `vlang list`): every mistake, where it is, and what to write instead.
+
+    Exits 1 if a program has errors; warnings do not count.
+    """
+    from vlang.program import load
+
+    wrong = 0
+    for name in programs:
+        try:
+            program = load(name, precision=int(precision))
+        except VlangError as error:
+            wrong += 1
+            note(str(error) if str(error).startswith("error") else f"error: {error}")
+            continue
+        for warning in program.warnings:
+            note(str(warning))
+        count = len(program.warnings)
+        click.echo(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
+    return 1 if wrong else 0

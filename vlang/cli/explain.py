@@ -1,0 +1,31 @@
+"""`vlang explain PROGRAM [GRAPH]`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from vlang.cli.graphs import graph_options, read_graph
+
+__all__ = ["command"]
+
+_STAGES = ("tree", "ir", "facts", "numba", "plan")
+
+
+@click.command()
+@click.argument("program")
+@click.argument("graph", required=False)
+@click.option("--stage", type=click.Choice(_STAGES), default="facts", show_default=True,
+              help="The form to show: syntax tree, intermediate representation, what may be done and why, the "
+              "generated kernels, or the plan of a run.")
+@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
+              help="Bits of `int` and `float`.")
+@graph_options
+def command(program: str, graph: str | None, stage: str, precision: str, **reading: Any) -> None:
+    """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
+    from vlang.program import load
+
+    loaded = load(program, precision=int(precision))
+    read = None if graph is None else read_graph(graph, **reading)
+    click.echo(loaded.explain(stage, graph=read).rstrip("\n"))

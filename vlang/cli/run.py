@@ -1,0 +1,161 @@
+"""`vlang run PROGRAM GRAPH [name=value ...]`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.show import Progress, note, table
+from vlang.cli.values import bindings, field_values, parameter_values, size
+
+if TYPE_CHECKING:
+    from vlang.program import Program
+    from vlang.runtime.result import Result
+
+__all__ = ["command"]
+
+_FORMATS = (".csv", ".npz", ".json")
+
+
+class _Run(click.Command):
+    """`--help` after a program's name tells about that program, too."""
+
+    def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        name = ctx.params.get("program")
+        if name:
+            from vlang.program import load
+
+            formatter.write(describe(load(name), name) + "\n\n")
+        super().format_help(ctx, formatter)
+
+
+def _help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+@click.command(cls=_Run, add_help_option=False)
+@click.argument("program", required=False)
+@click.argument("graph", required=False)
+@click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
+@click.option("-o", "--output", metavar="FILE",
+              help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
+@click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
+@click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull"]), default="auto", show_default=True,
+              help="How supersteps find their work; never changes a result.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
+@click.option("--page-size", callback=size, metavar="BYTES", help="Bytes of a page: 64K, 32M. Never changes a result.")
+@click.option("--max-rounds", type=click.IntRange(1), help="Stop every loop after so many supersteps.")
+@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
+              help="Bits of `int` and `float`.")
+@click.option("--asynchronous", is_flag=True, help="Let tolerance loops run in place; their bits may then differ.")
+@click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
+              help="Values of a vertex field: a .npy or .npz file, or one value for all.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
+@click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
+@graph_options
+@click.option("-h", "--help", is_flag=True, expose_value=False, callback=_help, help="Show this message, and what "
+              "PROGRAM computes and takes.")
+@click.pass_context
+def command(
+    ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
+    top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
+    asynchronous: bool, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, **reading: Any,
+) -> None:  # fmt: skip
+    """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
+
+    Without -o the first rows are shown as a table. Vertices are written as the graph's file names them.
+    """
+    if program is None or graph is None:
+        missing = "a program and a graph" if program is None else "a graph"
+        raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
+                               f"{program or 'pagerank'} karate")  # fmt: skip
+    if output not in (None, "-") and not str(output).endswith(_FORMATS):
+        raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
+    if output == "-" and as_json:
+        raise click.UsageError("`-o -` and --json both write to stdout; choose one")
+    from vlang.program import load
+
+    loaded = load(program, precision=int(precision))
+    if not quiet:
+        _warn(loaded)
+    given = bindings(loaded, parameters, f"vlang run {program} {graph}")
+    read = read_graph(graph, quiet, threads, **reading)
+    keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
+    options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
+               "asynchronous": asynchronous}  # fmt: skip
+    with Progress() as progress:
+        result = loaded(read, **keywords, **options, progress=False if quiet else progress)
+    _write(result, output, top, as_json, quiet)
+    if verify:
+        from vlang.cli.verify import verify_run
+
+        for line in verify_run(loaded, read, keywords, options, result):
+            note(f"verified: {line}")
+    ctx.exit(0)
+
+
+def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
+    if output == "-":
+        result.to_csv(sys.stdout)
+    elif output is not None:
+        {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
+        if not quiet:
+            note(f"wrote {output}: {len(result):,} rows")
+    if as_json and output is None:
+        result.to_json(sys.stdout)
+    elif as_json:
+        click.echo(json.dumps(result.summary_dict()))
+    elif output is None and top and result.fields:
+        rows = result.top(top)
+        click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
+        if len(result) > len(rows) and not quiet:
+            note(f"the first {len(rows)} of {len(result):,} vertices; -o FILE.csv writes all")
+    if output is None and not as_json:
+        for name, value in result.globals.items():
+            click.echo(f"{name} = {value}")
+    if not quiet:
+        note(result.summary())
+
+
+def _warn(program: Program) -> None:
+    for warning in program.warnings:
+        note(str(warning))
+
+
+def describe(program: Program, name: str) -> str:
+    """What a program computes and takes, for `vlang run PROGRAM --help`."""
+    lines = [f"{program.name}: {program.doc}" if program.doc else program.name]
+    if program.params:
+        rows = [
+            (f"{p.name}: {p.type}", "required" if p.required else f"default {_literal(p.default)}")
+            for p in program.params
+        ]
+        lines += ["", "Parameters:", *_pairs(rows)]
+    inputs = [(f"--field {f.name}=...", f"{f.type}, required") for f in program.fields if f.required]
+    if inputs:
+        lines += ["", "Values that the caller passes, one per vertex:", *_pairs(inputs)]
+    if program.edges:
+        rows = [(f"{e.name}: {e.type}", "the graph must have it" if e.required else "optional") for e in program.edges]
+        lines += ["", "Edge columns:", *_pairs(rows)]
+    outputs = [(f"{f.name}: {f.type}", "one per vertex") for f in program.fields]
+    outputs += [(g, "one for the graph") for g in program.globals]
+    lines += ["", "Gives:", *_pairs(outputs)]
+    return "\n".join(lines)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return "none" if value is None else str(value)
+
+
+def _pairs(rows: list[tuple[str, str]]) -> list[str]:
+    width = max(len(left) for left, _ in rows)
+    return [f"  {left.ljust(width)}  {right}" for left, right in rows]

@@ -1,0 +1,83 @@
+"""What the user sees: tables on stdout; notes and progress on stderr."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.status import Status
+
+    from vlang.runtime.trace import Round
+
+__all__ = ["Progress", "note", "table"]
+
+
+def note(text: str) -> None:
+    """A line on stderr."""
+    click.echo(text, err=True)
+
+
+def cell(value: Any) -> str:
+    """A value in a table: six significant digits are enough to look at."""
+    if value is None:
+        return "none"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float):
+        return f"{value:.6g}" if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    """Aligned columns, numbers to the right."""
+    texts = [[cell(v) for v in row] for row in rows]
+    right = [all(isinstance(row[i], (int, float)) or row[i] is None for row in rows) and bool(rows)
+             for i in range(len(header))]  # fmt: skip
+    widths = [max(len(header[i]), *(len(t[i]) for t in texts)) if texts else len(header[i]) for i in range(len(header))]
+    lines = [
+        "  ".join(t.rjust(w) if r else t.ljust(w) for t, w, r in zip(line, widths, right)).rstrip()
+        for line in [list(header), *texts]
+    ]
+    return "\n".join(lines)
+
+
+class Progress:
+    """Tells on stderr how a run goes: a status line on a terminal, else plain lines.
+
+    Plain lines come for rounds 1 to 10, then for every tenth up to 100, and so on, and at least every five seconds.
+    A terminal's status line appears after half a second, so that short runs do not load what draws it.
+    """
+
+    def __init__(self) -> None:
+        self._terminal = sys.stderr.isatty()
+        self._start = self._told = time.monotonic()
+        self._status: Status | None = None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __call__(self, round_: Round) -> None:
+        """Called by the engine after every superstep."""
+        text = f"round {round_.round:,}: {round_.active:,} active, {round_.mode}, {round_.edges:,} edges"
+        now = time.monotonic()
+        if not self._terminal:
+            if round_.round % 10 ** (len(str(round_.round)) - 1) == 0 or now - self._told > 5:
+                self._told = now
+                note(text)
+        elif self._status is not None:
+            self._status.update(text)
+        elif now - self._start > 0.5:
+            from rich.console import Console
+
+            self._status = Console(stderr=True).status(text)
+            self._status.start()
+
+    def __exit__(self, *_: object) -> None:
+        if self._status is not None:
+            self._status.stop()

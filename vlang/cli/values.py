@@ -1,0 +1,192 @@
+"""What the user writes on the command line, as values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from vlang.runtime.errors import DiskError, GraphError
+
+if TYPE_CHECKING:
+    from vlang.program import Parameter, Program
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["bindings", "field_values", "parameter_values", "size", "unknown"]
+
+_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+
+
+def size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). An option's callback."""
+    if text is None:
+        return None
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
+    if not match:
+        raise click.BadParameter(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")
+    value = int(float(match[1]) * _UNITS[match[2].upper()])
+    if value < 1:
+        raise click.BadParameter("a size is at least one byte")
+    return value
+
+
+def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
+    """`name=value` words as a dict, checked against the parameters of the program.
+
+    example: the command so far, for messages. Raises click.UsageError for a word without `=`, an unknown or
+    repeated name, and a parameter that is missing.
+    """
+    known = {p.name: p for p in program.params}
+    given: dict[str, str] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals:
+            raise click.UsageError(f"`{word}` is not a parameter; write name=value{_choice(known)}")
+        if name not in known:
+            raise click.UsageError(unknown(name, known, program.name))
+        if name in given:
+            raise click.UsageError(f"`{name}` is given twice")
+        given[name] = value
+    missing = [p for p in program.params if p.required and p.name not in given]
+    if missing:
+        needs = " and ".join(f"`{p.name}` ({p.type})" for p in missing)
+        words_ = " ".join(f"{p.name}={_sample(p)}" for p in missing)
+        raise click.UsageError(f"{program.name} needs {needs}; write for example\n\n    {example} {words_}")
+    return given
+
+
+def unknown(name: str, known: Iterable[str], program: str) -> str:
+    """The message for a name that is no parameter."""
+    names = sorted(known)
+    close = get_close_matches(name, names, n=1)
+    if close:
+        return f"{program} has no parameter `{name}`; did you mean `{close[0]}`?"
+    if not names:
+        return f"{program} has no parameter `{name}`; it takes none"
+    return f"{program} has no parameter `{name}`; it has {', '.join(names)}"
+
+
+def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> dict[str, Any]:
+    """The given texts as values of the parameters' types; vertices as the graph names them.
+
+    Raises click.UsageError for a text that is no value of the type, GraphError for a vertex not in the graph.
+    """
+    types = {p.name: p.type for p in program.params}
+    return {name: _value(name, types[name], text, graph) for name, text in given.items()}
+
+
+def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
+    if type_ == "vertex":
+        return _vertex(name, text, graph)
+    if type_ == "vertices":
+        return [_vertex(name, part.strip(), graph) for part in text.split(",") if part.strip()]
+    try:
+        return _scalar(type_, text.strip())
+    except ValueError:
+        sample = {"bool": "true", "float": "0.5"}.get(_family(type_), "10")
+        raise click.UsageError(f"`{name}` is {_article(type_)} {type_}, and `{text}` is none; "
+                               f"write for example {name}={sample}") from None  # fmt: skip
+
+
+def _scalar(type_: str, text: str) -> Any:
+    family = _family(type_)
+    if family == "bool":
+        if text not in ("true", "false"):
+            raise ValueError(text)
+        return text == "true"
+    if family == "float":
+        return float(text)
+    if type_[0] != "u" and text in ("inf", "+inf", "-inf"):
+        return math.inf if text[0] != "-" else -math.inf
+    return int(text, 0) if text[:2].lower() == "0x" else int(text)
+
+
+def _family(type_: str) -> str:
+    return "bool" if type_ == "bool" else "float" if type_[0] == "f" else "int"
+
+
+def _vertex(name: str, text: str, graph: Graph) -> int | str:
+    """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
+    if graph.ids.consecutive or graph.ids.values.dtype != object:
+        try:
+            vertex: int | str = int(text)
+        except ValueError:
+            raise GraphError(f"`{name}`: the vertices of this graph are numbers, and `{text}` is none") from None
+    else:
+        vertex = text
+    graph.find(vertex)  # raises GraphError if there is no such vertex
+    return vertex
+
+
+def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[str, Any]:
+    """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
+
+    SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); or one
+    number, true or false, for all vertices. Raises click.UsageError, DiskError or GraphError.
+    """
+    import numpy as np
+
+    known = {f.name: f for f in program.fields}
+    arrays: dict[str, Any] = {}
+    for word in words:
+        name, equals, source = word.partition("=")
+        if not equals or not source:
+            raise click.UsageError(f"`--field {word}`: write --field NAME=FILE.npy or --field NAME=NUMBER")
+        if name not in known:
+            raise click.UsageError(unknown(name, known, program.name).replace("parameter", "vertex field"))
+        if source.endswith((".npy", ".npz")):
+            arrays[name] = _array(name, source, graph)
+            continue
+        try:
+            arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
+        except (ValueError, OverflowError):
+            raise click.UsageError(f"`--field {word}`: `{source}` is neither a .npy or .npz file nor one value of "
+                                   f"type {known[name].type}") from None  # fmt: skip
+    missing = [f for f in program.fields if f.required and f.name not in arrays]
+    if missing:
+        needs = " and ".join(f"`{f.name}` ({f.type})" for f in missing)
+        raise click.UsageError(f"{program.name} needs the vertex field {needs}; write "
+                               + " ".join(f"--field {f.name}=FILE.npy" for f in missing))  # fmt: skip
+    return arrays
+
+
+def _array(name: str, source: str, graph: Graph) -> Any:
+    """One array from a file, checked for shape and, where the file has vertices, for their order."""
+    import zipfile
+
+    import numpy as np
+
+    try:
+        loaded = np.load(source, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            array, ids = loaded, None
+        else:
+            with loaded:
+                if name not in loaded:
+                    raise GraphError(f"{source} has no array `{name}`; it has {', '.join(loaded)}")
+                array, ids = loaded[name], loaded.get("vertex")
+    except OSError as error:
+        raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
+    except (ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
+    if array.shape != (graph.n,):
+        raise GraphError(f"{source}: `{name}` has shape {array.shape}; the graph has {graph.n} vertices")
+    if ids is not None and not np.array_equal(ids.astype(str), graph.ids.values.astype(str)):
+        raise GraphError(f"{source} was written for a graph with other vertices")
+    return array
+
+
+def _choice(known: dict[str, Parameter]) -> str:
+    return f" with a name out of {', '.join(known)}" if known else "; this program takes no parameters"
+
+
+def _sample(parameter: Parameter) -> str:
+    return {"vertex": "1", "vertices": "1,2,3", "bool": "true", "float": "0.5"}.get(parameter.type, "3")
+
+
+def _article(type_: str) -> str:
+    return "an" if type_[0] in "aeiou" and not type_.startswith("u") else "a"

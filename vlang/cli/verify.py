@@ -1,0 +1,83 @@
+"""`vlang run --verify`: the same run in another cut gives the same bits, and the result is what it claims to be."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vlang import stdlib
+from vlang.runtime.errors import InternalError
+
+if TYPE_CHECKING:
+    from vlang.program import Program
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.result import Result
+
+__all__ = ["verify_run"]
+
+# Stdlib programs of one fixpoint loop: started from their result, a superstep changes nothing.
+_FIXPOINTS = frozenset({"bfs", "bfs_tree", "components", "kcore_members", "sssp", "sssp_tree", "sswp", "viterbi"})
+# Stdlib programs of one contraction: started from their result, one superstep meets the tolerance.
+_CONTRACTIONS = frozenset({"katz", "pagerank"})
+# Fields that sum to 1.
+_DISTRIBUTIONS = {"pagerank": "rank", "rwr": "p"}
+
+
+def verify_run(
+    program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
+) -> Iterator[str]:
+    """What was verified, a sentence each. Raises InternalError where something does not hold."""
+    yield _another_cut(program, graph, keywords, options, result)
+    known = program.name in stdlib.names() and program.source == stdlib.source(program.name)
+    if not (known and result.converged and len(result)):
+        return
+    if program.name in _FIXPOINTS | _CONTRACTIONS:
+        yield _settled(program, graph, keywords, options, result)
+    if program.name in _DISTRIBUTIONS:
+        name = _DISTRIBUTIONS[program.name]
+        total = float(np.sum(result[name], dtype=np.float64))
+        if abs(total - 1) > 1e-3:
+            raise InternalError(f"`{name}` of {program.name} sums to {total}, not to 1")
+        yield f"`{name}` sums to {total:.6f}"
+
+
+def _another_cut(
+    program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
+) -> str:
+    if options["asynchronous"]:
+        return "nothing compared: asynchronous runs need not repeat their bits"
+    threads = 2 if options["threads"] == 1 else 1
+    page_size = 65536 if options["page_size"] != 65536 else 4096
+    mode = "pull" if any(r.mode != "pull" for r in result.history) else "notify-pull"
+    cut = {**options, "threads": threads, "page_size": page_size, "mode": mode}
+    other = program(graph, **keywords, **cut)
+    for name in (*result.fields, *result.globals):
+        if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
+            raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({cut})")
+    if other.rounds != result.rounds:
+        raise InternalError(f"{program.name} took {result.rounds} rounds, and {other.rounds} in another cut ({cut})")
+    plural = "s" if threads > 1 else ""
+    return f"the same bits with {threads} thread{plural}, pages of {page_size} bytes, mode {mode}"
+
+
+def _settled(
+    program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
+) -> str:
+    start = {name: result[name] for name in result.fields}
+    again = program(graph, **{**keywords, **start}, **{**options, "max_rounds": 1})
+    if not again.converged:
+        raise InternalError(f"{program.name} is not settled: one more superstep goes on ({again.reason})")
+    if program.name in _CONTRACTIONS:
+        return "one more superstep stays within the tolerance"
+    for name in result.fields:
+        if not _same_bits(np.asarray(result[name]), np.asarray(again[name])):
+            raise InternalError(f"`{name}` of {program.name} is no fixpoint: one more superstep changes it")
+    return "one more superstep changes nothing"
+
+
+def _same_bits(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    if a.dtype != b.dtype or a.shape != b.shape:
+        return False
+    return a.tolist() == b.tolist() if a.dtype == object else a.tobytes() == b.tobytes()
