@@ -8,17 +8,17 @@ The IR holds the whole language; what a target cannot run yet, its writer refuse
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Iterator
 
 from vlang.syntax.tree import Span
 from vlang.types import Scalar, Type
 
 __all__ = [
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
-    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op", "ParamDecl",
-    "EdgeDecl", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction", "Vertex", "Where",
-    "walk", "rebuild", "children",
+    "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
+    "ParamDecl", "EdgeDecl", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
+    "Vertex", "Where", "walk", "rebuild", "children",
 ]
 
 
@@ -31,7 +31,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """A value: bool, int, float (inf, too), or None for the vertex `none`. Integer `inf` is the type's largest value."""
+    """A value: bool, int, float (inf, too), or None for `none`. In integers `inf` is the type's largest value."""
 
     value: bool | int | float | None
 
@@ -95,7 +95,9 @@ class Op(Expr):
     from the left), abs sqrt exp log log1p tanh floor, tuple item (index in `data`), vector (from components),
     component (vector, index), vsum vmin vmax dot reverse (of vectors), broadcast (scalar to vector), bit,
     position (vertex, set), random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
-    reduction as a function; its name in `data`).
+    reduction as a function; its name in `data`). Operands of arithmetic have the type of the result, save that a
+    literal exponent is an i64 constant and the distance of a shift keeps its own integer type. The body of `count`
+    is a bool, that of `mean` f64.
     """
 
     op: str
@@ -205,7 +207,7 @@ class Statement:
 
 @dataclass(frozen=True, eq=False)
 class InitField(Statement):
-    """Evaluate the initializer of a field for all vertices; `value` may hold one Reduce over edges, any over vertices."""
+    """Evaluate an initializer for all vertices; `value` may hold one Reduce over edges, any over vertices."""
 
     name: str
     value: Expr

@@ -1,0 +1,332 @@
+"""Expressions of the tree as expressions of the IR: names resolved, functions inlined, conversions explicit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from vlang.check.checked import Checked, Symbol
+from vlang.check.typing import settle
+from vlang.ir import forms as f
+from vlang.ir.convert import computing, fit, float_of, fold, meet, weak
+from vlang.ir.functions import FUNCTIONS
+from vlang.reductions import REDUCTIONS
+from vlang.syntax import tree as t
+from vlang.types import (
+    BOOL,
+    F64,
+    I64,
+    INTEGER,
+    NUMBER,
+    U64,
+    VERTEX,
+    Scalar,
+    Tuple,
+    Type,
+    Vector,
+    scalar_named,
+)
+
+__all__ = ["Expressions", "Names"]
+
+_BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl",
+           ">>": "shr", "|": "bitor", "&": "bitand", "^": "bitxor"}
+_COMPARE = {"==": "eq", "!=": "ne", "<": "lt", "<=": "le", ">": "gt", ">=": "ge"}
+_DEGREES = {"degree": "all", "indegree": "in", "outdegree": "out"}
+_TIMES = {"old": "old", "changed": "old", "change": "change"}
+
+
+@dataclass
+class Names:
+    """Unique names of symbols, and the types that lowering gave to `let`s and accumulators."""
+
+    written: frozenset[str]
+    unique: dict[Symbol, str] = field(default_factory=dict)
+    types: dict[Symbol, Type] = field(default_factory=dict)
+    origin: dict[str, str] = field(default_factory=dict)
+
+    def declare(self, symbol: Symbol, type_: Type | None = None) -> str:
+        """Give a symbol its name in the whole program: the written one, or that with a number."""
+        name, number = symbol.name, 1
+        while name in self.origin or (number > 1 and name in self.written):
+            number += 1
+            name = f"{symbol.name}_{number}"
+        self.unique[symbol], self.origin[name] = name, symbol.name
+        if type_ is not None:
+            self.types[symbol] = type_
+        return name
+
+
+class Expressions:
+    """Lowers expressions. Methods with a leading underscore may give weakly typed ones; `typed` settles them."""
+
+    def __init__(self, checked: Checked, names: Names) -> None:
+        self._checked = checked
+        self.precision = checked.precision
+        self.names = names
+        self._arguments: dict[Symbol, f.Expr] = {}
+        self._by_class: dict[type, Callable[[Any], f.Expr]] = {
+            t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
+            t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
+            t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
+            t.VectorExpr: self._vector, t.Reduce: self.reduce,
+        }  # fmt: skip
+
+    def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
+        """An expression as a value of type `place`; without one its own type, weak ones as `int` and `float`."""
+        return self.settled(self._expr(node), place)
+
+    def settled(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
+        """A lowered expression in its place."""
+        return fit(expr, settle(expr.type, self.precision) if place is None else place)
+
+    def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
+        """The value that `target op= node` writes."""
+        return fit(self.operate(op, target, self._expr(node)), place)
+
+    def own(self, symbol: Symbol) -> f.Expr:
+        """The present value of an own field."""
+        return self._field(symbol, "self")
+
+    def symbol_type(self, symbol: Symbol) -> Type:
+        """The type of what a symbol stands for, as the IR has it."""
+        type_ = self.names.types.get(symbol, symbol.type)
+        assert type_ is not None, symbol
+        return settle(type_, self.precision)
+
+    @contextmanager
+    def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
+        """Inside, arguments of a function stand for these expressions."""
+        outer = self._arguments
+        self._arguments = outer | arguments
+        try:
+            yield
+        finally:
+            self._arguments = outer
+
+    def argument_symbols(self, node: t.Node) -> list[Symbol]:
+        """The symbols of the parameters of a `fn` or `reduction`, in order."""
+        places: tuple[t.Node, ...] = (node, *node.params) if isinstance(node, t.Function) else (node,)
+        found = [s for place in places for s in self._checked.declared.get(place, ()) if s.kind == "argument"]
+        return list(dict.fromkeys(found))
+
+    def _expr(self, node: t.Expr) -> f.Expr:
+        return self._by_class[type(node)](node)
+
+    # ------------------------------------------------------------------ leaves
+
+    def _literal(self, node: t.Literal) -> f.Expr:
+        if isinstance(node.value, bool):
+            return f.Const(BOOL, node.value)
+        if node.value is None:
+            return f.Const(VERTEX, None)
+        whole = isinstance(node.value, int) or node.text == "inf"
+        return f.Const(INTEGER if whole else NUMBER, node.value)
+
+    def _self(self, node: t.Self) -> f.Expr:
+        return f.Vertex(VERTEX, "self")
+
+    def _name(self, node: t.Name) -> f.Expr:
+        symbol = self._checked.symbols[node]
+        kind = symbol.kind
+        if kind == "argument":
+            return self._arguments[symbol]
+        if kind in ("neighbour", "member"):
+            return f.Vertex(VERTEX, "other" if kind == "neighbour" else "self")
+        if kind == "builtin":
+            return self._builtin(symbol)
+        if kind == "field":
+            return self.own(symbol)
+        name, type_ = self.names.unique[symbol], self.symbol_type(symbol)
+        if kind == "edge":
+            assert isinstance(type_, Scalar)
+            return self._read(f.EdgeValue(type_, name))
+        if kind == "accumulator":
+            return f.Accumulator(type_, name)
+        if kind == "loop" and type_ != VERTEX:
+            return f.GraphValue(INTEGER, name, kind)
+        return f.GraphValue(type_, name, kind)
+
+    def _builtin(self, symbol: Symbol) -> f.Expr:
+        if symbol.name in _DEGREES:
+            return f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], "self")
+        return f.GraphValue(INTEGER, symbol.name, "builtin")
+
+    def _member(self, node: t.Member) -> f.Expr:
+        owner = self._expr(node.value)
+        of: str | f.Expr = owner.of if isinstance(owner, f.Vertex) else owner
+        symbol = self._checked.symbols[node]
+        if symbol.kind == "builtin":
+            return f.Degree(self.symbol_type(symbol), _DEGREES[symbol.name], of)
+        return self._field(symbol, of)
+
+    def _field(self, symbol: Symbol, of: str | f.Expr, time: str = "now") -> f.Expr:
+        return self._read(f.Field(self.symbol_type(symbol), self.names.unique[symbol], of, time))
+
+    @staticmethod
+    def _read(expr: f.Expr) -> f.Expr:
+        """What is read of a stored value: f16 is for storage only."""
+        return fit(expr, computing(expr.type))
+
+    # --------------------------------------------------------------- operators
+
+    def _index(self, node: t.Index) -> f.Expr:
+        value = self._expr(node.value)
+        if isinstance(value.type, Tuple):
+            assert isinstance(node.index, t.Literal)
+            assert isinstance(node.index.value, int)
+            return f.Op(value.type.items[node.index.value], "item", (value,), node.index.value)
+        value = self.settled(value)
+        assert isinstance(value.type, Vector)
+        return f.Op(value.type.item, "component", (value, self.typed(node.index)))
+
+    def _unary(self, node: t.Unary) -> f.Expr:
+        value = self._expr(node.value)
+        if node.op == "not":
+            return f.Op(BOOL, "not", (value,))
+        if isinstance(value, f.Const) and value.value is not None and weak(value.type):
+            return replace(value, value=-value.value)
+        return f.Op(value.type, "neg", (value,))
+
+    def _binary(self, node: t.Binary) -> f.Expr:
+        return self.operate(node.op, self._expr(node.left), self._expr(node.right))
+
+    def operate(self, symbol: str, left: f.Expr, right: f.Expr) -> f.Expr:
+        """`left symbol right` for an arithmetic or bit operator as written."""
+        op = _BINARY[symbol]
+        folded = fold(op, left, right)
+        if folded is not None:
+            return folded
+        if op == "pow" and isinstance(right, f.Const) and isinstance(right.value, int) and abs(right.value) <= 64:
+            return f.Op(left.type, op, (left, fit(right, I64)))
+        if op in ("shl", "shr") and not weak(left.type):
+            return f.Op(left.type, op, (left, self._beside(right, left.type)))
+        type_ = meet(left.type, right.type)
+        if op == "div":
+            type_ = float_of(type_, self.precision)
+        if weak(type_) and isinstance(type_, Scalar):
+            return f.Op(type_, op, (left, right))
+        type_ = settle(type_, self.precision)
+        return f.Op(type_, op, (fit(left, type_), fit(right, type_)))
+
+    def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
+        """The distance of a shift: of its own integer type, literals and counters of the shifted value's."""
+        if isinstance(type_, Vector):
+            return fit(self.settled(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
+        return self.settled(expr, type_ if weak(expr.type) else None)
+
+    def _compare(self, node: t.Compare) -> f.Expr:
+        left, right = self._expr(node.left), self._expr(node.right)
+        type_ = meet(left.type, right.type)
+        type_ = I64 if type_ == INTEGER else settle(type_, self.precision)
+        return f.Op(BOOL, _COMPARE[node.op], (fit(left, type_), fit(right, type_)))
+
+    def _logical(self, node: t.Logical) -> f.Expr:
+        return f.Op(BOOL, node.op, (self._expr(node.left), self._expr(node.right)))
+
+    def _conditional(self, node: t.Conditional) -> f.Expr:
+        yes, test, no = self._expr(node.yes), self._expr(node.test), self._expr(node.no)
+        type_ = meet(yes.type, no.type)
+        if weak(type_):
+            return f.Op(type_, "select", (test, yes, no))
+        return f.Op(type_, "select", (test, fit(yes, type_), fit(no, type_)))
+
+    def _tuple(self, node: t.TupleExpr) -> f.Expr:
+        items = tuple(self._expr(item) for item in node.items)
+        return f.Op(Tuple(tuple(i.type for i in items if isinstance(i.type, Scalar))), "tuple", items)
+
+    def _vector(self, node: t.VectorExpr) -> f.Expr:
+        items = tuple(self._expr(item) for item in node.items)
+        type_ = items[0].type
+        for item in items[1:]:
+            type_ = meet(type_, item.type)
+        assert isinstance(type_, Scalar)
+        if not type_.weak:
+            items = tuple(fit(item, type_) for item in items)
+        return f.Op(Vector(type_, len(items)), "vector", items)
+
+    # ------------------------------------------------------------ calls, reductions
+
+    def _call(self, node: t.Call) -> f.Expr:
+        if node.name in _TIMES:
+            return self._in_time(node)
+        symbol = self._checked.symbols.get(node)
+        args = tuple(self._expr(arg) for arg in node.args)
+        if symbol is not None and symbol.kind == "function":
+            return self._inlined(symbol, args)
+        if symbol is not None and symbol.kind == "reduction":
+            type_ = self.symbol_type(symbol)
+            values = tuple(fit(arg, computing(type_)) for arg in args)
+            return f.Op(computing(type_), "user", values, self.names.unique[symbol])
+        return FUNCTIONS[node.name](node.name, args, self.precision)
+
+    def _in_time(self, node: t.Call) -> f.Expr:
+        (arg,) = node.args
+        now = self._expr(arg)
+        then = _at(now, _TIMES[node.name])
+        return f.Op(BOOL, "differs", (now, then)) if node.name == "changed" else then
+
+    def _inlined(self, symbol: Symbol, args: tuple[f.Expr, ...]) -> f.Expr:
+        node = symbol.decl
+        assert isinstance(node, t.Function)
+        bound: dict[Symbol, f.Expr] = {}
+        for k, (param, argument) in enumerate(zip(node.params, self.argument_symbols(node), strict=True)):
+            type_ = computing(self.symbol_type(argument))
+            if k < len(args):
+                bound[argument] = fit(args[k], type_)
+            else:
+                assert param.default is not None
+                bound[argument] = self.typed(param.default, type_)
+        with self.bound(bound):
+            value = self._expr(node.value)
+        if symbol.type is None or (node.type is None and weak(symbol.type)):
+            return value
+        return fit(value, computing(settle(symbol.type, self.precision)))
+
+    def reduce(self, node: t.Reduce) -> f.Reduce:
+        """A reduction; its type is definite."""
+        domain = f.Domain(node.domain.kind, self._set_name(node.domain))
+        cond = None if node.cond is None else self._expr(node.cond)
+        symbol = self._checked.symbols.get(node)
+        user = symbol is not None and symbol.kind == "reduction"
+        if user and symbol is not None:
+            type_ = computing(self.symbol_type(symbol))
+            name, body = self.names.unique[symbol], self.typed(node.body, type_)
+        else:
+            name = node.name
+            type_, body = self._reduced(name, self._expr(node.body), domain.edges)
+        default = None if node.default is None else self.typed(node.default, type_)
+        return f.Reduce(type_, name, body, domain, cond, default, user)
+
+    def _set_name(self, domain: t.Domain) -> str | None:
+        if domain.set_name is None:
+            return None
+        return self.names.unique[self._checked.symbols[domain]]
+
+    def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
+        """The type of a built-in reduction and its body in the type that is reduced."""
+        rule = REDUCTIONS[name]
+        body = self.settled(body)
+        if name == "count":
+            return (scalar_named("int", self.precision) if edges else I64), body
+        if name in ("mex", "hindex"):
+            return scalar_named("int", self.precision), body
+        if name == "mean":
+            return float_of(body.type, self.precision), fit(body, F64)
+        item = body.type.item if isinstance(body.type, Vector) else body.type
+        if not edges and rule.operator in ("+", "*") and isinstance(item, Scalar) and item.integral:
+            wide = U64 if item.kind == "uint" else I64
+            body = fit(body, Vector(wide, body.type.size) if isinstance(body.type, Vector) else wide)
+        return body.type, body
+
+
+def _at(expr: f.Expr, time: str) -> f.Expr:
+    """A read of a field at another time."""
+    if isinstance(expr, f.Field):
+        return replace(expr, time=time)
+    assert isinstance(expr, f.Op), expr
+    return replace(expr, args=(_at(expr.args[0], time),))
+
+

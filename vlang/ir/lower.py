@@ -1,0 +1,182 @@
+"""From the checked tree to the IR (language.md section 4, with the types of section 6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlang.check.checked import Checked, Symbol
+from vlang.ir import forms as f
+from vlang.ir.convert import computing
+from vlang.ir.express import Expressions, Names
+from vlang.syntax import tree as t
+from vlang.types import BOOL, I64, Scalar, Tuple, Type
+
+__all__ = ["lower"]
+
+
+def lower(checked: Checked) -> f.Program:
+    """The IR of a correct program: functions inlined, names unique, every type definite, every conversion a cast."""
+    return _Lowering(checked).program()
+
+
+class _Lowering:
+    """Lowers declarations and statements, in the order of the text."""
+
+    def __init__(self, checked: Checked) -> None:
+        self._checked = checked
+        written = frozenset(s.name for symbols in checked.declared.values() for s in symbols)
+        self._names = Names(written)
+        self._x = Expressions(checked, self._names)
+        self._params: list[f.ParamDecl] = []
+        self._edges: list[f.EdgeDecl] = []
+        self._fields: list[f.FieldDecl] = []
+        self._globals: list[f.GlobalDecl] = []
+        self._reductions: list[f.UserReduction] = []
+        self._requires: list[f.Require] = []
+
+    def program(self) -> f.Program:
+        file = self._checked.file
+        for param in file.params:
+            self._param(param)
+        self._reserve(file.items)
+        body = self._block(file.items, top=True)
+        return f.Program(
+            name=file.name, doc=file.doc, params=tuple(self._params), edges=tuple(self._edges),
+            fields=tuple(self._fields), globals=tuple(self._globals), reductions=tuple(self._reductions),
+            requires=tuple(self._requires), body=body, source=file.text, filename=file.filename,
+            names=self._names.origin, precision=self._checked.precision,
+        )  # fmt: skip
+
+    def _reserve(self, items: Iterable[t.Statement]) -> None:
+        """Outputs keep the names they are declared with, whatever a loop before them calls its own."""
+        for item in items:
+            if isinstance(item, (t.VertexField, t.EdgeField, t.GlobalValue, t.Reduction)):
+                for symbol in self._symbols(item):
+                    if symbol.kind != "argument":
+                        self._names.declare(symbol)
+
+    def _symbols(self, node: t.Node) -> tuple[Symbol, ...]:
+        return self._checked.declared[node]
+
+    def _symbol(self, node: t.Node) -> Symbol:
+        return self._symbols(node)[0]
+
+    # ------------------------------------------------------------ declarations
+
+    def _param(self, node: t.Param) -> None:
+        symbol = self._symbol(node)
+        type_ = self._x.symbol_type(symbol)
+        default = None if node.default is None else self._x.typed(node.default, type_)
+        self._params.append(f.ParamDecl(self._names.declare(symbol), type_, default, node.span))
+
+    def _edge_fields(self, node: t.EdgeField) -> None:
+        for symbol in self._symbols(node):
+            type_ = self._x.symbol_type(symbol)
+            assert isinstance(type_, Scalar)
+            default = None if node.init is None else self._x.typed(node.init, type_)
+            self._edges.append(f.EdgeDecl(self._names.unique[symbol], type_, default, node.span))
+
+    def _vertex_fields(self, node: t.VertexField, top: bool) -> list[f.Statement]:
+        found: list[f.Statement] = []
+        for symbol in self._symbols(node):
+            type_ = self._x.symbol_type(symbol)
+            value = None if node.init is None else self._x.typed(node.init, type_)
+            name = self._names.unique[symbol] if top else self._names.declare(symbol)
+            self._fields.append(f.FieldDecl(name, type_, top, node.init is None, node.span))
+            if value is not None:
+                found.append(f.InitField(node.span, name, value))
+        return found
+
+    def _global(self, node: t.GlobalValue) -> f.Statement:
+        symbol = self._symbol(node)
+        declared = None if node.type is None else self._x.symbol_type(symbol)
+        value = self._x.typed(node.value, declared)
+        self._names.types[symbol] = value.type
+        name = self._names.unique[symbol]
+        self._globals.append(f.GlobalDecl(name, value.type, node.span))
+        return f.InitGlobal(node.span, name, value)
+
+    def _reduction(self, node: t.Reduction) -> None:
+        symbol = next(s for s in self._symbols(node) if s.kind == "reduction")
+        type_ = computing(self._x.symbol_type(symbol))
+        sides = self._x.argument_symbols(node)
+        names = [self._names.declare(side) for side in sides]
+        with self._x.bound({side: f.Accumulator(type_, name) for side, name in zip(sides, names, strict=True)}):
+            body = self._x.typed(node.value, type_)
+        unit = self._x.typed(node.identity, type_)
+        name = self._names.unique[symbol]
+        self._reductions.append(f.UserReduction(name, names[0], names[1], type_, body, unit, node.span))
+
+    def _require(self, node: t.Contract) -> None:
+        text = self._checked.file.text[node.cond.span.start : node.cond.span.end]
+        self._requires.append(f.Require(self._x.typed(node.cond, BOOL), node.span, text))
+
+    # -------------------------------------------------------------- statements
+
+    def _block(self, items: Iterable[t.Statement], top: bool = False) -> tuple[f.Statement, ...]:
+        return tuple(statement for item in items for statement in self._item(item, top))
+
+    def _item(self, node: t.Statement, top: bool) -> list[f.Statement]:
+        """The statements that an item of a block becomes; declarations without a value become none."""
+        if isinstance(node, t.VertexField):
+            return self._vertex_fields(node, top)
+        if isinstance(node, t.EdgeField):
+            self._edge_fields(node)
+        elif isinstance(node, t.Reduction):
+            self._reduction(node)
+        elif isinstance(node, t.Contract):
+            self._require(node)
+        elif not isinstance(node, t.Function):
+            return [self._statement(node)]
+        return []
+
+    def _statement(self, node: t.Statement) -> f.Statement:
+        if isinstance(node, t.GlobalValue):
+            return self._global(node)
+        if isinstance(node, t.Gather):
+            assert isinstance(node.value, t.Reduce)
+            reduce = self._x.reduce(node.value)
+            return f.Gather(node.span, self._names.declare(self._symbol(node), reduce.type), reduce)
+        if isinstance(node, t.Apply):
+            return self._apply(node)
+        if isinstance(node, t.Let):
+            value = self._x.typed(node.value)
+            return f.Let(node.span, self._names.declare(self._symbol(node), value.type), value)
+        if isinstance(node, t.Activate):
+            return f.Activate(node.span, self._x.typed(node.cond, BOOL))
+        if isinstance(node, t.Where):
+            return f.Where(node.span, self._x.typed(node.cond, BOOL), self._block(node.block.items))
+        return self._loop(node)
+
+    def _apply(self, node: t.Apply) -> f.Statement:
+        symbols = self._checked.targets[node.target]
+        names = tuple(self._names.unique[symbol] for symbol in symbols)
+        types = tuple(self._x.symbol_type(symbol) for symbol in symbols)
+        place: Type = types[0]
+        if node.target.many:
+            place = Tuple(tuple(type_ for type_ in types if isinstance(type_, Scalar)))
+        if node.op == "=":
+            value = self._x.typed(node.value, place)
+        else:
+            value = self._x.updated(node.op[:-1], self._x.own(symbols[0]), node.value, place)
+        return f.Apply(node.span, names, value)
+
+    def _loop(self, node: t.Statement) -> f.Statement:
+        if isinstance(node, t.Repeat):
+            limit = None if node.limit is None else self._x.typed(node.limit.count, I64)
+            body = self._block(node.block.items)
+            until = None if node.until is None else self._x.typed(node.until, BOOL)
+            return f.Repeat(node.span, limit, node.limit is not None and node.limit.exact, until, body)
+        if isinstance(node, t.Sweep):
+            field = self._names.unique[self._checked.symbols[node]]
+            return f.Sweep(node.span, field, node.up, self._block(node.block.items))
+        if isinstance(node, t.ForVertices):
+            name = self._names.declare(self._symbol(node))
+            return f.ForVertices(node.span, name, self._names.unique[self._checked.symbols[node]],
+                                 self._block(node.block.items))
+        assert isinstance(node, t.ForRange)
+        low, high = self._x.typed(node.low, I64), self._x.typed(node.high, I64)
+        name = self._names.declare(self._symbol(node))
+        body = self._block(node.block.items)
+        until = None if node.until is None else self._x.typed(node.until, BOOL)
+        return f.ForRange(node.span, name, low, high, until, body)
