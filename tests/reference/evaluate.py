@@ -149,8 +149,14 @@ class Evaluator:
 
     def _index(self, expr: t.Index, rows: Rows, env: Env) -> Value:
         value, index = self.eval(expr.value, rows, env), self.eval(expr.index, rows, env)
-        place = int(definite(index, self.precision).raw)
-        return value.parts[place] if isinstance(value.type, Tuple) else ops.components(value)[place]
+        places = definite(index, self.precision).raw
+        if isinstance(value.type, Tuple):
+            return value.parts[int(places)]
+        parts = ops.components(value)
+        result = parts[-1]
+        for place in range(len(parts) - 1):
+            result = ops.choose(np.asarray(places == place), parts[place], result)
+        return result
 
     # ---- calls
 
@@ -202,19 +208,28 @@ class Evaluator:
             else:
                 assert param.default is not None
                 value = self.eval(param.default, GRAPH_LEVEL, env)
-            if param.type:
-                type_ = declared(param.type, self.precision)
-                value = read(convert(value, type_), type_)
-            inner[param.name] = value
+            type_ = self._argument_type(param, env)
+            inner[param.name] = read(convert(value, type_), type_)
         result = self.eval(function.value, GRAPH_LEVEL, env.new_child(inner))
-        return convert(result, declared(function.type, self.precision)) if function.type else result
+        if function.type is None:
+            return definite(result, self.precision)
+        type_ = declared(function.type, self.precision)
+        return read(convert(result, type_), type_)
 
-    def _reduction_type(self, reduction: t.Reduction, otherwise: Type) -> Type:
-        return declared(reduction.type, self.precision) if reduction.type else otherwise
+    def _argument_type(self, param: t.Param, env: Env) -> Type:
+        """As declared, else the type of the default, else `float`."""
+        if param.type is not None:
+            return declared(param.type, self.precision)
+        if param.default is not None:
+            return definite(self.eval(param.default, GRAPH_LEVEL, env), self.precision).type
+        return scalar_named("float", self.precision)
+
+    def _reduction_type(self, reduction: t.Reduction) -> Type:
+        return declared(reduction.type, self.precision) if reduction.type else scalar_named("float", self.precision)
 
     def join(self, reduction: t.Reduction, a: Value, b: Value, env: Env) -> Value:
         """A declared reduction as a function of two values."""
-        type_ = self._reduction_type(reduction, definite(a, self.precision).type)
+        type_ = self._reduction_type(reduction)
         inner: dict[str, Binding] = {reduction.left: convert(a, type_), reduction.right: convert(b, type_)}
         return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), type_)
 
@@ -257,7 +272,7 @@ class Evaluator:
     ) -> tuple[Value, Array]:
         if expr.name in self.reductions:
             reduction = self.reductions[expr.name]
-            type_ = self._reduction_type(reduction, definite(body, self.precision).type)
+            type_ = self._reduction_type(reduction)
             start = spread(convert(self.eval(reduction.identity, GRAPH_LEVEL, env), type_), groups)
             contributions = spread(convert(body, type_), len(group))
             folded = fold(lambda a, b: self.join(reduction, a, b, env), start, contributions, group)

@@ -89,7 +89,7 @@ def _power(a: Array, b: Array, scalar: Scalar) -> Array:
 
 def _shift(a: Array, b: Array, scalar: Scalar, left: bool) -> Array:
     good = (b >= 0) & (b < scalar.bits)
-    by = np.where(good, b, np.asarray(0, b.dtype))
+    by = np.where(good, b, 0).astype(a.dtype)
     if left:
         return np.where(good, np.left_shift(a, by), np.asarray(0, a.dtype))
     gone = np.where(a < 0, np.asarray(-1).astype(a.dtype), np.asarray(0, a.dtype))
@@ -116,8 +116,6 @@ ELEMENTWISE: dict[str, Elementwise] = {
 
 def _result_type(op: str, a: Type, b: Type, precision: int) -> Type:
     both = common(a, b)
-    if both is None and op in ("<<", ">>") and item(a).integral and item(b).integral:
-        both = a
     if both is None:
         raise TypeError(f"{a} {op} {b}")
     scalar = item(both)
@@ -135,9 +133,19 @@ def _float(precision: int) -> Scalar:
 
 def binary(op: str, a: Value, b: Value, precision: int) -> Value:
     """`a op b` for the arithmetic and bit operators."""
+    if op in ("<<", ">>") and not item(a.type).weak and not isinstance(b.type, Vector):
+        return _shifted(op, a, definite(b, precision))
     type_ = _result_type(op, a.type, b.type, precision)
     work = ELEMENTWISE[op]
     return computed(type_, lambda s: work(operand(a, type_, s), operand(b, type_, s), s))
+
+
+def _shifted(op: str, a: Value, b: Value) -> Value:
+    """A shift has the type of its left side; the right side keeps its own."""
+    if not (item(a.type).integral and item(b.type).integral):
+        raise TypeError(f"{a.type} {op} {b.type}: bits of something that is no integer")
+    by = b.raw[..., None] if isinstance(a.type, Vector) else b.raw
+    return Value(a.type, _shift(a.raw, by, item(a.type), left=op == "<<"))
 
 
 def negate(a: Value) -> Value:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tests.reference.operators import choose, extreme, identity, truth, without_value
 from tests.reference.values import Array, Value, convert, definite, dtype, item, spread, take
-from vlang.types import BOOL, F32, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, settled
+from vlang.types import BOOL, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, settled
 
 Combine = Callable[[Value, Value], Value]
 
@@ -42,7 +42,7 @@ def reduce_groups(
     if name == "mean":
         return _mean(body, group, groups, counts, precision), counts
     if name in ("mode", "mex", "hindex"):
-        return _holistic(name, body, group, groups), counts
+        return _holistic(name, body, group, groups, precision), counts
     if name in ("any", "all") and scalar != BOOL:
         raise TypeError(f"{name} of {body.type}")
     if name in ("min", "max") and scalar == VERTEX:
@@ -83,17 +83,17 @@ def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int)
     total = np.zeros(groups)
     np.add.at(total, group, body.raw.astype(np.float64))
     scalar = item(body.type)
-    result = cast(Scalar, settled(NUMBER, precision)) if scalar.integral else F64 if scalar == F64 else F32
+    result = F64 if scalar == F64 else cast(Scalar, settled(NUMBER, precision))
     return Value(result, (total / np.maximum(counts, 1)).astype(dtype(result)))
 
 
-def _holistic(name: str, body: Value, group: Array, groups: int) -> Value:
+def _holistic(name: str, body: Value, group: Array, groups: int, precision: int) -> Value:
     """`mode`, `mex` and `hindex`, as section 8 words them."""
     members: list[list[int]] = [[] for _ in range(groups)]
     for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
         members[number].append(value)
     work = {"mode": _mode, "mex": _mex, "hindex": _hindex}[name]
-    scalar = item(body.type)
+    scalar = item(body.type) if name == "mode" else cast(Scalar, settled(INTEGER, precision))
     return Value(scalar, np.array([work(values) for values in members], dtype(scalar)).reshape(groups))
 
 
