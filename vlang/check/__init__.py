@@ -1,0 +1,48 @@
+"""The checker: names, types, levels, and who may read and write what."""
+
+from __future__ import annotations
+
+from vlang.check.checked import Checked, Symbol
+from vlang.check.declarations import Declarations
+from vlang.check.expressions import Expressions
+from vlang.check.problems import Problem, failure, in_order
+from vlang.check.run import Run
+from vlang.check.statements import Around, Statements
+from vlang.syntax import tree as t
+
+__all__ = ["Checked", "Problem", "Symbol", "check", "problems_of"]
+
+
+def check(file: t.File, precision: int = 32) -> Checked:
+    """Check a program; `precision` (32 or 64) is the number of bits of `int` and `float`.
+
+    Raises ProgramError with all problems of the text, in order (ProgramTypeError if each is a wrong type, V106).
+    """
+    checked, problems = problems_of(file, precision)
+    if checked is None:
+        raise failure(problems, file.text, file.filename)
+    return checked
+
+
+def problems_of(file: t.File, precision: int = 32,
+                broken: frozenset[str] = frozenset()) -> tuple[Checked | None, tuple[Problem, ...]]:
+    """All problems of a program, and its tables if none of them is an error.
+
+    broken: names on lines that did not parse; nothing is said about uses of them.
+    """
+    run = Run(file, precision, broken)
+    x = Expressions(run)
+    declarations = Declarations(x)
+    x.find_declared = declarations.call_of
+    declarations.parameters(file.params, run.root)
+    named = [i for i in file.items if isinstance(i, (t.Function, t.Reduction))]
+    for item in named:
+        declarations.announce(item, run.root)
+    Statements(x, declarations).items(file.items, Around(run.root))
+    for item in named:
+        declarations.function(item.name)
+    problems = in_order(run.problems)
+    if any(p.severity == "error" for p in problems):
+        return None, problems
+    warnings = tuple(p for p in problems if p.severity == "warning")
+    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings), problems

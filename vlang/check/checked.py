@@ -39,7 +39,11 @@ class Checked:
     Call for a `fn` or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Target by
     its position through `targets`, Sweep for its field, ForVertices for its set) .
     targets: for each Target, the symbols written, in order.
-    declared: for each declaring node, the symbols it declares, in the order of its names.
+    declared: for each declaring node, the symbols it declares, in the order of its names (Reduction: the reduction
+    and its two operands; Domain: its vertex; Param of a `fn`: the argument).
+
+    Arguments of a `fn` that are left out have the defaults of its parameters. Updates (`x += e`) have no node for
+    `x + e`: its type is `common` of both. The shifts take the type of their left side unless that is a literal.
     precision: 32 or 64, the bits of `int` and `float`.
     warnings: problems of severity "warning".
     """

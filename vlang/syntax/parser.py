@@ -5,9 +5,9 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
-from lark import Lark, Token, Transformer, Tree, v_args
+from lark import Lark, Token, Transformer, v_args
 from lark.indenter import Indenter
 
 from vlang.cachedir import cache_dir
@@ -20,8 +20,8 @@ class _Blocks(Indenter):
     """Injects _INDENT and _DEDENT, and keeps quiet inside ( ) and [ ]."""
 
     NL_type = "_NL"
-    OPEN_PAREN_types = ["LPAR", "LSQB"]
-    CLOSE_PAREN_types = ["RPAR", "RSQB"]
+    OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB"]
+    CLOSE_PAREN_types: ClassVar[list[str]] = ["RPAR", "RSQB"]
     INDENT_type = "_INDENT"
     DEDENT_type = "_DEDENT"
     tab_len = 8
@@ -134,7 +134,8 @@ class _Build(Transformer[Token, Any]):
 
     def reduction(self, meta: Any, kids: list[Any]) -> t.Reduction:
         name, left, right, type_, value, identity = kids
-        return t.Reduction(self._span(meta), str(name), token_span(name), str(left), str(right), type_, value, identity)
+        return t.Reduction(self._span(meta), str(name), token_span(name), str(left), token_span(left),
+                           str(right), token_span(right), type_, value, identity)
 
     def contract(self, meta: Any, kids: list[Any]) -> t.Contract:
         return t.Contract(self._span(meta), kids[0])
@@ -301,7 +302,8 @@ class _Build(Transformer[Token, Any]):
         return t.VectorExpr(self._span(meta), tuple(k for k in kids if k is not None))
 
     def _domain(self, meta: Any, kind: str, name: Token, group: Token | None = None) -> t.Domain:
-        return t.Domain(self._span(meta), kind, str(name), None if group is None else str(group))
+        set_name, set_span = (None, None) if group is None else (str(group), token_span(group))
+        return t.Domain(self._span(meta), kind, str(name), token_span(name), set_name, set_span)
 
     def in_edges(self, meta: Any, kids: list[Any]) -> t.Domain:
         return self._domain(meta, "in", kids[0])

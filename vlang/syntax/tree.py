@@ -160,7 +160,9 @@ class Domain(Node):
 
     kind: str
     name: str
+    name_span: Span
     set_name: str | None = None
+    set_span: Span | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,7 +251,9 @@ class Reduction(Statement):
     name: str
     name_span: Span
     left: str
+    left_span: Span
     right: str
+    right_span: Span
     type: TypeExpr | None
     value: Expr
     identity: Expr

@@ -1,0 +1,229 @@
+"""`apply`: only own vertex fields are written, each with a value of its type (V107, V111, V113, V117, V118, V120)."""
+
+from __future__ import annotations
+
+from vlang.check import rewrite
+from vlang.check.checked import Symbol
+from vlang.check.expressions import Expressions
+from vlang.check.names import SPOKEN, unknown
+from vlang.check.reduce import over_edges, word_for
+from vlang.check.scope import GRAPH, Sight
+from vlang.check.typing import a, as_read
+from vlang.syntax import tree as t
+from vlang.types import BOOL, VERTEX, Tuple, Type, Vector, converts
+
+__all__ = ["apply"]
+
+_UPDATES = {"+=": "sum", "-=": "sum", "*=": "prod", "|=": "bitor", "&=": "bitand", "^=": "bitxor"}
+
+
+def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> None:
+    """Check an `apply`, or an assignment that should have been one."""
+    if item.target.owner is not None:
+        _foreign(x, item, at)
+        return
+    if item.domain is not None:
+        symbols = _targets(x, item, at, sweep)
+        if symbols is not None:
+            _uncombined(x, item, symbols)
+        return
+    if not item.keyword and not _is_field(item, at):
+        _no_apply(x, item, at)
+        return
+    symbols = _targets(x, item, at, sweep)
+    if not item.keyword and symbols is not None:
+        x.run.error("V117", f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
+                    write=f"apply {rewrite.one_line(x.run.text(item))}")
+    value = x.value(item.value, at)
+    if symbols is None:
+        return
+    _fits(x, item, symbols, value.type, at)
+    x.run.targets[item.target] = symbols
+    if at.loop is not None:
+        for symbol in symbols:
+            at.loop.applied.setdefault(symbol, item)
+
+
+def _is_field(item: t.Apply, at: Sight) -> bool:
+    symbols = [at.scope.find(name) for name in item.target.names]
+    return all(s is not None and s.kind == "field" for s in symbols)
+
+
+def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
+    """An assignment without `apply` whose target is no field."""
+    value = x.value(item.value, at)
+    name = item.target.names[0]
+    if name in x.run.broken:
+        return
+    symbol = at.scope.find(name)
+    text = rewrite.one_line(x.run.text(item))
+    if symbol is None and not item.target.many and item.op == "=":
+        x.run.error("V117", f"`{name}` is not declared: which kind of value is it?", item.span,
+                    "no `apply`, `gather` or `let` here",
+                    help="`apply` writes a vertex field; `let` names one value for the whole graph", write=f"let {text}"
+                    if value.type is not None and value.level == GRAPH else ())
+    else:
+        _targets(x, item, at, None)
+
+
+def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> tuple[Symbol, ...] | None:
+    """The fields that are written; None after a message."""
+    run, found = x.run, []
+    for name, span in zip(item.target.names, item.target.name_spans, strict=True):
+        symbol = at.scope.find(name) or run.builtins.get(name)
+        if symbol is None:
+            unknown(run, t.Name(span, name), name, span, at)
+        elif symbol.kind == "edge":
+            run.error("V107", f"`{name}` is an edge field: edge fields are read-only", span,
+                      notes=run.note(symbol, "declared as an edge field here"))
+        elif symbol.kind != "field":
+            run.error("V118", f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
+                      notes=run.note(symbol, "declared here"),
+                      help=_instead(symbol))
+        elif symbol in found:
+            run.error("V102", f"`{name}` is written twice by one `apply`", span)
+        else:
+            found.append(symbol)
+            if sweep is not None and sweep.field == name:
+                run.error("V120", "a `sweep` must not write the field it goes through", span,
+                          f"`{name}` is being swept",
+                          notes=((t.Span(sweep.span.start, sweep.field_span.end, sweep.span.line, sweep.span.column),
+                                  "in this sweep"),))
+    return tuple(found) if len(found) == len(item.target.names) else None
+
+
+def _instead(symbol: Symbol) -> tuple[str, ...]:
+    if symbol.kind == "accumulator":
+        return ("an accumulator is written by its gather; keep what should stay in a vertex field",)
+    if symbol.kind in ("let", "global"):
+        return ("it has the one value that its declaration gives it",)
+    return ("it does not change while the program runs",) if symbol.kind == "parameter" else ()
+
+
+def _fits(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Type | None, at: Sight) -> None:
+    """Whether the value has the type of the target."""
+    run, names = x.run, item.target.names
+    goals = [s.type for s in symbols]
+    if type_ is None or None in goals:
+        return
+    if item.op != "=":
+        _updated(x, item, symbols, type_, at)
+    elif not item.target.many:
+        x.fit(item.value, type_, goals[0], f"`{names[0]}`")
+    elif not isinstance(type_, Tuple) or len(type_.items) != len(symbols):
+        run.error("V106", f"the target needs a tuple of {len(symbols)} values", item.value.span, f"this is {a(type_)}")
+    elif isinstance(item.value, t.TupleExpr):
+        for part, source, goal, name in zip(item.value.items, type_.items, goals, names, strict=True):
+            x.fit(part, source, goal, f"`{name}`")
+    else:
+        for source, goal, name in zip(type_.items, goals, names, strict=True):
+            if goal is not None and not converts(source, goal):
+                run.error("V106", f"`{name}` needs {a(goal)}", item.value.span, f"its part of the tuple is {a(source)}")
+
+
+def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Type, at: Sight) -> None:
+    """`apply f op= e` means `apply f = f op (e)`."""
+    name, op = item.target.names[0], item.op[:-1]
+    if item.target.many:
+        x.run.error("V106", f"`{item.op}` has no meaning for a tuple", item.target.span,
+                    write="apply (a, b) = (a + ..., b + ...)")
+        return
+    goal = as_read(symbols[0].type)
+    if goal is None:
+        return
+    if goal in (BOOL, VERTEX):
+        word = {"|": "or", "&": "and"}.get(op)
+        value = rewrite.one_line(x.run.text(item.value))
+        write = f"apply {name} = {name} {word} {value}" if word and goal == BOOL and type_ == BOOL else ()
+        x.run.error("V106", f"`{name}` is {a(goal)}; `{item.op}` needs a number", item.target.span,
+                    f"this is {a(goal)}", write=write, replaces=item.span)
+        return
+    target = t.Name(item.target.span, name)
+    result = x.combined(item.value, op, (target, goal), (item.value, type_), at)
+    if result is not None and not converts(result, symbols[0].type or goal):
+        x.fit(item.value, result, symbols[0].type, f"`{name}`")
+
+
+# ------------------------------------------------------------- writing elsewhere
+
+
+def _reduction_for(op: str, type_: Type | None) -> tuple[str, bool]:
+    """A reduction that suits a target, and whether it is joined by calling it."""
+    if op != "=":
+        return _UPDATES[op], False
+    if type_ == BOOL:
+        return "any", False
+    if isinstance(type_, Vector):
+        return "sum", False
+    return "min", True
+
+
+def _joined(name: str, op: str, reduction: str, word: str) -> str:
+    if op != "=":
+        return f"apply {name} {op} {word}"
+    if reduction == "any":
+        return f"apply {name} = {name} or {word}"
+    return f"apply {name} = min({name}, {word})" if reduction == "min" else f"apply {name} = {word}"
+
+
+def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> None:
+    """V113: `apply x = e for u -> self`."""
+    run, domain = x.run, item.domain
+    assert domain is not None
+    names, type_ = item.target.names, symbols[0].type
+    reduction, _ = _reduction_for(item.op, type_)
+    word = run.fresh(word_for(reduction))
+    body = rewrite.one_line(run.text(item.value))
+    cond = f" if {rewrite.one_line(run.text(item.cond))}" if item.cond is not None else ""
+    whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond})"
+    write: tuple[str, ...] = ()
+    if len(names) == 1:
+        keyword = "gather" if over_edges(domain) else "let"
+        write = (f"{keyword} {word} = {whole}", _joined(names[0], item.op, reduction, word))
+    many = "one value per edge" if over_edges(domain) else "one value per vertex"
+    crowd = "many neighbours" if over_edges(domain) else "many vertices"
+    run.error("V113", f"{crowd}, one `{names[0]}`: how are they combined?", item.span, many,
+              help="gather them with a reduction (min, sum, any, ...), then apply:", write=write)
+
+
+def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
+    """V111: `apply u.f = e for self -> u`. The turned program receives instead of sending."""
+    run, name, owner = x.run, item.target.names[0], item.target.owner or ""
+    symbol = at.scope.find(name)
+    domain = item.domain
+    write: tuple[str, ...] = ()
+    is_field = symbol is not None and symbol.kind == "field"
+    if domain is not None and over_edges(domain) and domain.name == owner and symbol is not None and is_field:
+        body, cond = (_turned(x, part, owner, at) for part in (item.value, item.cond))
+        reduction, _ = _reduction_for(item.op, symbol.type)
+        word = run.fresh({"min": "near"}.get(reduction, word_for(reduction)))
+        arrow = {"out": f"{owner} -> self", "in": f"self -> {owner}"}.get(domain.kind, f"{owner} -- self")
+        if body is not None:
+            whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''})"
+            write = (f"gather {word} = {whole}", _joined(name, item.op, reduction, word))
+    help_ = "turn it around: say what `self` receives from its neighbours"
+    run.error("V111", "a vertex can write only its own fields", item.target.span, "this writes into another vertex",
+              help=help_ + (", for example" if write else ""), write=write, replaces=item.span)
+
+
+def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:
+    """An expression seen from the other end of the edge: own fields become those of `owner`, and back."""
+    if node is None:
+        return None
+    edits, skip = [], set()
+    for part in rewrite.inside(node):
+        if isinstance(part, t.Member) and isinstance(part.value, t.Name) and part.value.name == owner:
+            edits.append((part.span, part.name))
+            skip.add(part.value)
+        elif isinstance(part, t.Self):
+            edits.append((part.span, owner))
+        elif isinstance(part, t.Name) and part not in skip:
+            symbol = at.scope.find(part.name) or x.run.builtins.get(part.name)
+            if part.name == owner:
+                edits.append((part.span, "self"))
+            elif symbol is not None and (symbol.kind == "field" or part.name.endswith("degree")):
+                edits.append((part.span, f"{owner}.{part.name}"))
+            elif symbol is None or symbol.kind == "accumulator":
+                return None
+    return rewrite.edited(x.run.file.text, node.span, edits)
+

@@ -1,0 +1,223 @@
+"""Calls: the functions of the language, and those that the program declares (language.md section 8)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vlang.check import names, rewrite
+from vlang.check.changes import change, changed, old
+from vlang.check.checked import Symbol
+from vlang.check.problems import nearest
+from vlang.check.scope import Sight, Value, joined
+from vlang.check.typing import a, as_read, comparable, item, numeric, unified, with_item
+from vlang.reductions import REDUCTIONS
+from vlang.syntax import tree as t
+from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
+
+if TYPE_CHECKING:
+    from vlang.check.expressions import Expressions
+
+__all__ = ["FUNCTIONS", "call"]
+
+Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
+
+
+def call(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """The value of `name(args)`."""
+    special = {"old": old, "change": change, "changed": changed, "position": _position}.get(node.name)
+    if special is not None:
+        return special(x, node, at)
+    args = [x.value(arg, at) for arg in node.args]
+    known = all(v.type is not None for v in args)
+    symbol = x.run.root.find(node.name)
+    if symbol is not None and symbol.kind in ("function", "reduction"):
+        symbol = x.declared(node)
+        return joined(None if symbol is None else _declared(x, node, symbol, args), *args)
+    rule, least, most = FUNCTIONS.get(node.name, (None, 0, 0))
+    if rule is None:
+        _unknown(x, node, at)
+        return joined(None, *args)
+    if not _counted(x, node, least, most):
+        return joined(None, *args)
+    return joined(rule(x, node, args, at) if known else None, *args)
+
+
+def _unknown(x: Expressions, node: t.Call, at: Sight) -> None:
+    name, run = node.name, x.run
+    if name in run.broken:
+        return
+    symbol = at.scope.find(name)
+    if symbol is not None:
+        run.error("V106", f"`{name}` is {names.SPOKEN[symbol.kind]}, not a function", node.name_span,
+                  help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
+        return
+    if name in REDUCTIONS:
+        body = rewrite.short(run.text(node.args[0])) if node.args else "..."
+        run.error("V101", f"`{name}` is a reduction: it needs to know over what", node.span, "no `for` here",
+                  write=f"{name}({body} for u -> self)")
+        return
+    declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
+    close = nearest(name, declared | set(FUNCTIONS) | {"old", "change", "changed", "position"})
+    run.error("V101", f"unknown function `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
+              write=close or ())
+
+
+def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
+    count = len(node.args)
+    if least <= count <= most:
+        return True
+    need = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"at least {least} arguments"
+    x.run.error("V106", f"`{node.name}` takes {need}, not {count}", node.span)
+    return False
+
+
+def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -> Type | None:
+    """A `fn`, or a reduction used as a function: its arguments must fit what it declares."""
+    run = x.run
+    goals = run.argument_types(symbol)
+    least = run.least_arguments(symbol)
+    if not least <= len(args) <= len(goals):
+        need = str(len(goals)) if least == len(goals) else f"{least} to {len(goals)}"
+        run.error("V106", f"`{node.name}` takes {need} argument{'s' if need != '1' else ''}, not {len(args)}",
+                  node.span, notes=run.note(symbol, "declared here"))
+        return None
+    good = True
+    for arg, value, goal in zip(node.args, args, goals, strict=False):
+        good = x.fit(arg, value.type, goal, f"this argument of `{node.name}`") and good
+    return as_read(symbol.type) if good else None
+
+
+# --------------------------------------------------------- rules of the language
+
+
+def _wrong(x: Expressions, node: t.Call, arg: int, need: str, type_: Type) -> None:
+    x.run.error("V106", f"`{node.name}` needs {need}", node.args[arg].span, f"this is {a(type_)}")
+
+
+def _types(args: list[Value]) -> list[Type]:
+    return [v.type for v in args if v.type is not None]
+
+
+def _least_greatest(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    types = _types(args)
+    if len(types) == 1:
+        if isinstance(types[0], Vector) and numeric(types[0]):
+            return types[0].item
+        _wrong(x, node, 0, "several arguments, or one vector", types[0])
+        return None
+    result: Type | None = types[0]
+    for index, type_ in enumerate(types):
+        both = unified(result, type_) if result is not None else None
+        ordered = both is not None and (isinstance(both, Vector) or comparable(both, both, True))
+        if not ordered or both is None or item(both) == BOOL:
+            need = "numbers (for bools: `and`, `or`)" if type_ == BOOL else "values of one ordered type"
+            _wrong(x, node, index, need, type_)
+            return None
+        result = both
+    if result is None:
+        return None
+    good = [x.fit(arg, type_, result, f"`{node.name}` here") for arg, type_ in zip(node.args, types, strict=True)]
+    return result if all(good) else None
+
+
+def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    if isinstance(type_, Vector) and numeric(type_):
+        return type_.item
+    x.run.error("V106", "`sum` folds the components of a vector, or is a reduction with `for`", node.span,
+                f"this is {a(type_)}")
+    return None
+
+
+def _absolute(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    if numeric(type_):
+        return type_
+    _wrong(x, node, 0, "a number", type_)
+    return None
+
+
+def _real(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    scalar = item(type_)
+    if scalar is None or not scalar.numeric:
+        _wrong(x, node, 0, "a number", type_)
+        return None
+    if scalar.weak:
+        return with_item(type_, NUMBER)
+    if scalar.floating:
+        return with_item(type_, F32 if scalar == F16 else scalar)
+    return with_item(type_, x.run.float)
+
+
+def _floor(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    scalar = item(type_)
+    if scalar is None or not scalar.numeric:
+        _wrong(x, node, 0, "a number", type_)
+        return None
+    return type_ if scalar.integral else with_item(type_, x.run.int)
+
+
+def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    types = _types(args)
+    for index, type_ in enumerate(types):
+        if not (isinstance(type_, Vector) and numeric(type_)):
+            _wrong(x, node, index, "two vectors of numbers", type_)
+            return None
+    both = common(types[0], types[1])
+    if not isinstance(both, Vector):
+        x.run.error("V106", "`dot` needs vectors of one length", node.span, f"{types[0]} and {types[1]}")
+        return None
+    return both.item
+
+
+def _reverse(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    if isinstance(type_, Vector):
+        return type_
+    _wrong(x, node, 0, "a vector", type_)
+    return None
+
+
+def _expects(*needs: str, gives: Type | None = None) -> Rule:
+    """A rule for arguments of fixed kinds: "integer", "vertex" or "counter"."""
+    def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+        good = True
+        for index, (need, type_) in enumerate(zip(needs, _types(args), strict=True)):
+            fits = (type_ == VERTEX if need == "vertex" else type_ == Vector(U8, 64) if need == "counter"
+                    else isinstance(type_, Scalar) and type_.integral)
+            if not fits:
+                good = False
+                _wrong(x, node, index, {"vertex": "a vertex", "counter": "a `u8[64]`"}.get(need, "an integer"), type_)
+        if not good:
+            return None
+        return gives or (x.run.int if node.name == "common" else x.run.float)
+
+    return rule
+
+
+def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`position(v, S)`: the second argument names a parameter."""
+    if not _counted(x, node, 2, 2):
+        return Value(None)
+    vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), x.value(node.args[1], at)
+    if group.type is not None and group.type != VERTICES:
+        x.run.error("V106", "`position` needs a `vertices` parameter", node.args[1].span, f"this is {a(group.type)}")
+        return joined(None, vertex)
+    known = vertex.type is not None and group.type is not None
+    return joined(x.run.int if known else None, vertex)
+
+
+_MANY = 255
+FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
+    "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
+    "abs": (_absolute, 1, 1), "floor": (_floor, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),
+    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), (_real, 1, 1)),
+    "bit": (_expects("integer", gives=U64), 1, 1),
+    "random": (_expects("integer", "vertex"), 2, 2),
+    "common": (_expects("vertex", "vertex"), 2, 2),
+    "hll_unit": (_expects("integer", "vertex", gives=Vector(U8, 64)), 2, 2),
+    "hll_size": (_expects("counter"), 1, 1),
+}

@@ -1,0 +1,102 @@
+"""`old(f)`, `changed(f)` and `change(f)`: fields in time (language.md sections 4.3, 4.5 and 7)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vlang.check import names, rewrite
+from vlang.check.checked import Symbol
+from vlang.check.scope import Sight, Value
+from vlang.check.typing import a, as_read, numeric
+from vlang.syntax import tree as t
+from vlang.types import BOOL
+
+if TYPE_CHECKING:
+    from vlang.check.expressions import Expressions
+
+__all__ = ["change", "changed", "old"]
+
+
+def old(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`old(f)`: the field at the start of the superstep."""
+    return _in_time(x, node, at)[1]
+
+
+def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`changed(f)`: whether the field differs from its old value."""
+    value = _in_time(x, node, at)[1]
+    return Value(None if value.type is None else BOOL, value.level, value.cause)
+
+
+def change(x: Expressions, node: t.Call, at: Sight) -> Value:
+    """`change(f)`: what the vertex has not told yet; only where its neighbours hear it, and where it is judged."""
+    symbol, value = _in_time(x, node, at)
+    if symbol is None or value.type is None:
+        return value
+    run, arg, loop = x.run, node.args[0], at.loop
+    owner = run.symbols.get(arg.value) if isinstance(arg, t.Member) else None
+    of_neighbour = owner is not None and owner.kind == "neighbour"
+    of_member = owner is not None and owner.kind == "member"
+    right = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member}.get(at.place, False)
+    if not right:
+        label = "its own change, inside a gather" if at.place == "gather" else f"inside `{at.place}`"
+        run.error("V122", "`change` can be read in a gather (of a neighbour), in `activate when`, and in `until`",
+                  node.span, label, help="the change within this superstep is `f - old(f)`")
+    elif not numeric(value.type):
+        run.error("V106", f"`change` needs a number; `{symbol.name}` is {a(value.type)}", node.span,
+                  write=f"changed({run.text(arg)})")
+    elif loop is not None and symbol.name not in loop.will_apply:
+        run.error("V122", f"`{symbol.name}` is never applied in this loop: it has no change", node.span)
+    elif at.place == "gather" and loop is not None and symbol in loop.applied:
+        before = loop.applied[symbol]
+        run.error("V122", f"`{symbol.name}` has been applied already: its receivers would count this change twice",
+                  node.span, "gathered after the apply", notes=((before.span, "applied here"),),
+                  help="gather changes before the field is applied")
+    else:
+        return value
+    return Value(None)
+
+
+def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Value]:
+    """The field that the argument names, and its value; complains if it is no field, or if time stands still."""
+    run, nothing = x.run, (None, Value(None))
+    if len(node.args) != 1:
+        run.error("V106", f"`{node.name}` takes 1 argument, not {len(node.args)}", node.span)
+        return nothing
+    arg = node.args[0]
+    if not isinstance(arg, (t.Name, t.Member)):
+        value = x.value(arg, at)
+        if value.type is not None:
+            run.error("V122", f"`{node.name}` takes the name of a field", arg.span, "an expression has no past")
+        return nothing
+    symbol = at.scope.find(arg.name) if isinstance(arg, t.Name) else None
+    if symbol is not None and symbol.kind == "accumulator":
+        run.symbols[arg] = symbol
+        run.error("V116", f"`{arg.name}` is an accumulator: it has no past", arg.span,
+                  notes=run.note(symbol, "gathered here"))
+        return nothing
+    if symbol is not None and symbol.kind != "field":
+        run.error("V122", f"`{arg.name}` is {names.SPOKEN[symbol.kind]}: only vertex fields change", arg.span)
+        return nothing
+    value = x.value(arg, at)
+    found = run.symbols.get(arg)
+    if value.type is None or found is None:
+        return nothing
+    if found.kind != "field":
+        run.error("V122", f"`{rewrite.short(run.text(arg))}` never changes", arg.span)
+        return nothing
+    return (found, Value(as_read(found.type), value.level, value.cause)) if _moving(x, node, found, at) else nothing
+
+
+def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
+    """Whether there is a superstep in which the field has a past."""
+    if at.loop is None:
+        x.run.error("V122", f"`{node.name}` speaks of a superstep, and there is no `repeat` here", node.span)
+    elif symbol in at.loop.local:
+        x.run.error("V122", f"`{symbol.name}` begins anew in every superstep", node.span, "it has no past",
+                    notes=x.run.note(symbol, "declared in the block of the loop"))
+    elif at.place in ("limit", "init", "require", "global"):
+        x.run.error("V122", f"`{node.name}` cannot be read here", node.span)
+    else:
+        return True
+    return False

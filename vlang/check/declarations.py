@@ -1,0 +1,230 @@
+"""Declarations: parameters, fields, globals, functions, reductions, contracts (language.md section 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlang.check import rewrite
+from vlang.check.calls import FUNCTIONS
+from vlang.check.checked import Symbol
+from vlang.check.expressions import Expressions
+from vlang.check.graphlevel import graph_level
+from vlang.check.scope import Loop, Scope, Sight, Value
+from vlang.check.typing import a
+from vlang.options import RUN_OPTIONS
+from vlang.reductions import REDUCTIONS
+from vlang.syntax import tree as t
+from vlang.types import VERTEX, VERTICES, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
+
+__all__ = ["Declarations"]
+
+
+class Declarations:
+    """Enters what the program declares, and checks start values and bodies."""
+
+    def __init__(self, x: Expressions) -> None:
+        self.x = x
+        self.run = x.run
+        self.visible = Scope()  # what a body sees besides its arguments: parameters, and globals so far
+        self._done: set[str] = set()
+        self._busy: list[str] = []
+
+    # -------------------------------------------------------------------- types
+
+    def type_of(self, expr: t.TypeExpr) -> Type | None:
+        """The type that is written; None after a message."""
+        if expr.kind == "vertex":
+            return VERTEX
+        if expr.kind == "vertices":
+            return VERTICES
+        if expr.kind == "tuple":
+            items = [self.type_of(part) for part in expr.items]
+            scalars = tuple(i for i in items if isinstance(i, Scalar))
+            if len(scalars) == len(items):
+                return Tuple(scalars)
+            if None not in items:
+                self.run.error("V106", "a tuple holds scalars", expr.span)
+            return None
+        scalar = scalar_named(expr.name, self.run.precision)
+        if expr.kind == "scalar":
+            return scalar
+        size = expr.size.value if isinstance(expr.size, t.Literal) else None
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            span = expr.size.span if expr.size is not None else expr.span
+            self.run.error("V106", "the length of a vector is a literal, at least 1", span)
+            return None
+        return Vector(scalar, size)
+
+    def _allowed(self, expr: t.TypeExpr, what: str, *kinds: type) -> Type | None:
+        type_ = self.type_of(expr)
+        if type_ is None or isinstance(type_, kinds):
+            return type_
+        help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (
+            "tuples exist while a program computes; keep each part in a field of its own"
+            if isinstance(type_, Tuple) else "")
+        self.run.error("V106", f"{what} cannot be {a(type_)}", expr.span, help=help_ or ())
+        return None
+
+    # --------------------------------------------------------------- parameters
+
+    def parameters(self, params: Iterable[t.Param], scope: Scope) -> None:
+        """The parameters of the program."""
+        for param in params:
+            if param.name in RUN_OPTIONS:
+                self.run.error("V123", f"`{param.name}` is an option of every run: no parameter can have its name",
+                               param.name_span, help="rename the parameter")
+            type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
+            if param.default is not None:
+                at = Sight(scope, "param", param)
+                given = self.x.value(param.default, at)
+                if param.type is None:
+                    type_ = self._scalar_default(param, given)
+                else:
+                    self.x.fit(param.default, given.type, type_, f"`{param.name}`")
+            elif param.type is None:
+                self.run.error("V106", f"`{param.name}` needs a type or a default", param.span,
+                               write=(f"{param.name}: float",))
+            symbol = self.run.declare(scope, param, "parameter", param.name, param.name_span, type_)
+            self.visible.names.setdefault(param.name, symbol)
+
+    def _scalar_default(self, param: t.Param, given: Value) -> Type | None:
+        type_ = self.x.settled(given.type)
+        if type_ is None or isinstance(type_, Scalar):
+            return type_
+        if param.default is not None:
+            self.run.error("V106", f"a parameter cannot be {a(type_)}", param.default.span)
+        return None
+
+    # ------------------------------------------------------------------- fields
+
+    def vertex_field(self, item: t.VertexField, scope: Scope, loop: Loop | None, local: bool) -> None:
+        """`vertex f: T = e`."""
+        type_ = self._allowed(item.type, "a vertex field", Scalar, Vector)
+        if item.init is not None:
+            at = Sight(scope, "init", item, loop)
+            what = f"`{item.names[0]}`"
+            self.x.fitting(item.init, at, type_, what)
+        elif local:
+            self.run.error("V121", f"`{item.names[0]}` needs a start value: it is local to this block", item.span,
+                           "computed each time the block is entered",
+                           write=f"{rewrite.one_line(self.run.text(item))} = {_zero(type_)}")
+        for name, span in zip(item.names, item.name_spans, strict=True):
+            symbol = self.run.declare(scope, item, "field", name, span, type_, local=local)
+            if local and loop is not None:
+                loop.local.add(symbol)
+
+    def edge_field(self, item: t.EdgeField, scope: Scope) -> None:
+        """`edge f: T = e`."""
+        type_ = self._allowed(item.type, "an edge field", Scalar)
+        if type_ == VERTEX:
+            self.run.error("V106", "an edge field cannot be a vertex", item.type.span,
+                           help="edges carry numbers or bools")
+            type_ = None
+        if item.init is not None:
+            self.x.fitting(item.init, Sight(scope, "edge", item), type_, f"`{item.names[0]}`")
+        for name, span in zip(item.names, item.name_spans, strict=True):
+            self.run.declare(scope, item, "edge", name, span, type_)
+
+    def global_value(self, item: t.GlobalValue, scope: Scope) -> None:
+        """`global g: T = e`."""
+        at = Sight(scope, "global", item)
+        type_ = self._allowed(item.type, "a global", Scalar) if item.type is not None else None
+        value = self.x.value(item.value, at)
+        if graph_level(self.x, item.value, value, at, "`global` names one value for the whole graph"):
+            if item.type is not None:
+                self.x.fit(item.value, value.type, type_, f"`{item.name}`")
+            else:
+                type_ = self.x.settled(value.type)
+        symbol = self.run.declare(scope, item, "global", item.name, item.name_span, type_)
+        self.visible.names.setdefault(item.name, symbol)
+
+    def contract(self, item: t.Contract, scope: Scope) -> None:
+        """`require e`."""
+        self.x.condition(item.cond, Sight(scope, "require", item), "`require`")
+
+    # ---------------------------------------------------- functions, reductions
+
+    def announce(self, item: t.Function | t.Reduction, scope: Scope) -> None:
+        """Enter a function or reduction: its name can be used in the whole file."""
+        run = self.run
+        if item.name in REDUCTIONS or item.name in FUNCTIONS or item.name in ("old", "change", "changed", "position"):
+            run.error("V102", f"`{item.name}` is a function of the language", item.name_span, "choose another name")
+        if isinstance(item, t.Reduction):
+            type_ = self._allowed(item.type, "a reduction", Scalar, Tuple) if item.type else run.float
+            run.declare(scope, item, "reduction", item.name, item.name_span, type_)
+            return
+        type_ = self._allowed(item.type, "a function", Scalar, Vector, Tuple) if item.type else None
+        run.declare(scope, item, "function", item.name, item.name_span, type_)
+
+    def function(self, name: str) -> Symbol | None:
+        """A function or reduction, its body checked: at its first call, or at the end of the file."""
+        symbol = self.run.root.names.get(name)
+        if symbol is None or not isinstance(symbol.decl, (t.Function, t.Reduction)):
+            return None
+        if name not in self._done:
+            self._done.add(name)
+            self._busy.append(name)
+            self._body(symbol.decl, symbol)
+            self._busy.pop()
+        return self.run.root.names[name]
+
+    def call_of(self, node: t.Call | t.Reduce) -> Symbol | None:
+        """The function or reduction that a call names; complains if it is being defined by itself."""
+        if node.name in self._busy:
+            self._recursive(node, self._busy)
+            return None
+        return self.function(node.name)
+
+    def _recursive(self, call: t.Call | t.Reduce, busy: list[str]) -> None:
+        chain = [*busy[busy.index(call.name):], call.name]
+        self.run.error("V101", f"`{call.name}` calls itself" if len(chain) == 2 else
+                       f"`{call.name}` calls itself: " + " calls ".join(f"`{n}`" for n in chain), call.span,
+                       "functions are expressions with names, not recursive")
+
+    def _body(self, item: t.Function | t.Reduction, symbol: Symbol) -> None:
+        inner = Scope(self.visible)
+        if isinstance(item, t.Function):
+            arguments = [self._argument(p, inner) for p in item.params]
+            self.run.arguments[symbol] = tuple(arguments)
+            value = self.x.value(item.value, Sight(inner, "fn", item))
+            if item.type is not None:
+                self.x.fit(item.value, value.type, symbol.type, f"`{item.name}`")
+            else:
+                self._give_type(item, symbol, self.x.settled(value.type))
+            return
+        for name, span in ((item.left, item.left_span), (item.right, item.right_span)):
+            self.run.declare(inner, item, "argument", name, span, symbol.type)
+        at = Sight(inner, "reduction", item)
+        self.x.fitting(item.value, at, symbol.type, f"`{item.name}`")
+        outer = Sight(self.visible, "reduction", item)
+        self.x.fitting(item.identity, outer, symbol.type, f"the identity of `{item.name}`")
+
+    def _give_type(self, item: t.Function, symbol: Symbol, type_: Type | None) -> None:
+        """The type of a function is that of its body, known only now."""
+        typed = Symbol(symbol.kind, symbol.name, type_, item)
+        self.run.root.names[item.name] = typed
+        self.run.places[typed] = item.name_span
+        self.run.declared[item] = (typed,)
+        self.run.arguments[typed] = self.run.arguments.pop(symbol)
+
+    def _argument(self, param: t.Param, inner: Scope) -> Symbol:
+        run = self.run
+        type_: Type | None = run.float
+        if param.type is not None:
+            type_ = self._allowed(param.type, "an argument", Scalar, Vector, Tuple)
+        if param.default is not None:
+            given = self.x.value(param.default, Sight(Scope(), "param", param))
+            if param.type is None:
+                type_ = self.x.settled(given.type)
+            else:
+                self.x.fit(param.default, given.type, type_, f"`{param.name}`")
+        return run.declare(inner, param, "argument", param.name, param.name_span, type_)
+
+
+def _zero(type_: Type | None) -> str:
+    item = type_.item if isinstance(type_, Vector) else type_
+    if item == VERTEX:
+        return "none"
+    return "false" if isinstance(item, Scalar) and item.kind == "bool" else "0"
+
+

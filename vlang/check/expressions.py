@@ -1,0 +1,314 @@
+"""The type and level of every expression (language.md sections 6 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from vlang.check import names, rewrite
+from vlang.check.calls import call
+from vlang.check.checked import Symbol
+from vlang.check.reduce import reduction
+from vlang.check.run import Run
+from vlang.check.scope import Sight, Value, joined
+from vlang.check.typing import a, comparable, item, misfit, numeric, settle, unified
+from vlang.syntax import tree as t
+from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common
+
+__all__ = ["Expressions"]
+
+_BITS = frozenset({"<<", ">>", "|", "&", "^"})
+
+
+class Expressions:
+    """Gives each expression its type and level, and reports what is wrong, once, at the innermost place."""
+
+    def __init__(self, run: Run) -> None:
+        self.run = run
+        self.find_declared: Callable[[t.Call | t.Reduce], Symbol | None] = lambda node: None
+        self._by_class: dict[type, Callable[[Any, Sight], Value]] = {
+            t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
+            t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
+            t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
+            t.VectorExpr: self._vector, t.Reduce: self._reduce,
+        }
+
+    def declared(self, node: t.Call | t.Reduce) -> Symbol | None:
+        """The `fn` or declared reduction that a node calls, its body checked first."""
+        symbol = self.find_declared(node)
+        if symbol is not None:
+            self.run.symbols[node] = symbol
+        return symbol
+
+    def value(self, node: t.Expr, at: Sight) -> Value:
+        """Type and level of an expression; the type is entered in the table."""
+        value = self._by_class[type(node)](node, at)
+        if value.type is not None:
+            self.run.types[node] = value.type
+        return value
+
+    def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
+        """A value that must fit `target` (None: anything); `what` names the place for the message."""
+        value = self.value(node, at)
+        self.fit(node, value.type, target, what)
+        return value
+
+    def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
+        """Whether a value may stand where `target` is needed; V106 if not."""
+        if source is None or target is None:
+            return source is not None
+        wrong = misfit(node, source, target)
+        if wrong is None:
+            return True
+        part, reason = wrong
+        help_: str | tuple[str, ...] = ()
+        source_item, target_item = item(source), item(target)
+        if source_item and target_item and part is node:
+            if source_item.floating and target_item.integral:
+                help_ = "`floor(x)` gives an int"
+            elif source_item == BOOL and target_item.numeric:
+                help_ = "a bool is not a number: write `1 if c else 0`"
+            elif source_item.numeric and target_item.numeric:
+                help_ = "only conversions that lose nothing happen by themselves"
+        self.run.error("V106", f"{what} needs {a(target)}", part.span, reason, help=help_)
+        return False
+
+    def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
+        """A value that must be a bool."""
+        value = self.value(node, at)
+        if value.type is not None and value.type != BOOL:
+            self.run.error("V106", f"{what} needs a condition", node.span, f"this is {a(value.type)}")
+            return replace(value, type=None)
+        return value
+
+    def settled(self, type_: Type | None) -> Type | None:
+        """The type with weak parts made definite."""
+        return None if type_ is None else settle(type_, self.run.precision)
+
+    # ------------------------------------------------------------------ leaves
+
+    def _literal(self, node: t.Literal, at: Sight) -> Value:
+        if isinstance(node.value, bool):
+            return Value(BOOL)
+        if node.value is None:
+            return Value(VERTEX)
+        if node.text == "inf" or isinstance(node.value, int):
+            if isinstance(node.value, int) and node.value > 0xFFFF_FFFF_FFFF_FFFF:
+                self.run.error("V106", "this number does not fit in 64 bits", node.span)
+                return Value(None)
+            return Value(INTEGER)
+        if node.value == float("inf"):
+            self.run.error("V106", "this number is too large for a float", node.span, write="inf")
+            return Value(None)
+        return Value(NUMBER)
+
+    def _self(self, node: t.Self, at: Sight) -> Value:
+        return names.read_self(self.run, node, at)
+
+    def _name(self, node: t.Name, at: Sight) -> Value:
+        return names.read_name(self.run, node, at)
+
+    def _member(self, node: t.Member, at: Sight) -> Value:
+        return names.read_member(self.run, node, self.value(node.value, at), at)
+
+    def _call(self, node: t.Call, at: Sight) -> Value:
+        return call(self, node, at)
+
+    def _reduce(self, node: t.Reduce, at: Sight) -> Value:
+        return reduction(self, node, at)
+
+    # --------------------------------------------------------------- operators
+
+    def _operand(self, node: t.Expr, type_: Type, op: str, at: Sight, whole: t.Expr, integral: bool) -> bool:
+        """Whether a value is a number (for bit operators: an integer); V106 if not."""
+        scalar = item(type_)
+        if numeric(type_) and not (integral and scalar is not None and not scalar.integral):
+            return True
+        text = rewrite.short(self.run.text(node))
+        need = "an integer" if integral else "a number"
+        label, help_, write = f"this is {a(type_)}", "", ""
+        if type_ == VERTEX:
+            label = "a vertex is a name, not a quantity"
+            field = self._numeric_field(at, integral) if isinstance(node, (t.Name, t.Self)) else None
+            symbol = self.run.symbols.get(node)
+            if field and (symbol is None or symbol.kind in ("neighbour", "member")):
+                help_ = "did you mean one of its fields?"
+                named = field if isinstance(node, t.Self) else f"{text}.{field}"
+                write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
+        elif type_ == BOOL:
+            help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
+        self.run.error("V106", f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
+                       help=help_ or (), write=write or ())
+        return False
+
+    def _numeric_field(self, at: Sight, integral: bool) -> str | None:
+        fields = [s for s in at.scope.visible() if s.kind == "field" and isinstance(s.type, Scalar)
+                  and (s.type.integral if integral else s.type.numeric)]
+        return min(fields, key=lambda s: s.decl.span.start if s.decl else 0).name if fields else None
+
+    def _unary(self, node: t.Unary, at: Sight) -> Value:
+        value = self.value(node.value, at)
+        if value.type is None:
+            return value
+        if node.op == "not":
+            if value.type == BOOL:
+                return value
+            self._not_bool(node.value, value.type, "not")
+        elif self._operand(node.value, value.type, node.op, at, node, integral=False):
+            return value
+        return joined(None, value)
+
+    def _not_bool(self, node: t.Expr, type_: Type, op: str) -> None:
+        text = rewrite.short(self.run.text(node))
+        self.run.error("V106", f"`{text}` is {a(type_)}; `{op}` needs a condition", node.span, f"this is {a(type_)}",
+                       write=f"{text} != 0" if numeric(type_) and isinstance(node, (t.Name, t.Member)) else ())
+
+    def _logical(self, node: t.Logical, at: Sight) -> Value:
+        left, right = self.value(node.left, at), self.value(node.right, at)
+        good = True
+        for part, value in ((node.left, left), (node.right, right)):
+            if value.type is not None and value.type != BOOL:
+                self._not_bool(part, value.type, node.op)
+                good = False
+        known = left.type is not None and right.type is not None
+        return joined(BOOL if good and known else None, left, right)
+
+    def _binary(self, node: t.Binary, at: Sight) -> Value:
+        left, right = self.value(node.left, at), self.value(node.right, at)
+        if left.type is None or right.type is None:
+            return joined(None, left, right)
+        return joined(self.combined(node, node.op, (node.left, left.type), (node.right, right.type), at), left, right)
+
+    def combined(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
+                 at: Sight) -> Type | None:
+        """The type of `left op right`; None after a V106."""
+        integral = op in _BITS
+        good = [self._operand(part, type_, op, at, node, integral) for part, type_ in (left, right)]
+        if not all(good):
+            return None
+        left_type, right_type = left[1], right[1]
+        if op in ("<<", ">>"):
+            left_item = item(left_type)
+            if left_item is not None and not left_item.weak and not isinstance(right_type, Vector):
+                return left_type
+        result = common(left_type, right_type)
+        if result is None:
+            self._no_common(node, op, left_type, right_type)
+            return None
+        for part, type_ in (left, right):
+            scalar = item(type_)
+            weak = scalar is not None and scalar.weak
+            if weak and not self.fit(part, type_, _item_of(result, type_), f"`{op}` here"):
+                return None
+        if op == "/":
+            return self.divided(result)
+        return result
+
+    def divided(self, type_: Type) -> Type:
+        """The type of a real division: `float` for integers."""
+        scalar = item(type_)
+        if scalar is None or scalar.floating:
+            return type_
+        new = NUMBER if scalar.weak else self.run.float
+        return Vector(new, type_.size) if isinstance(type_, Vector) else new
+
+    def _no_common(self, node: t.Expr, op: str, left: Type, right: Type) -> None:
+        if isinstance(left, Vector) and isinstance(right, Vector) and left.size != right.size:
+            title = f"`{op}` needs vectors of one length"
+        else:
+            title = f"`{op}` has no type for {a(left)} and {a(right)}"
+        self.run.error("V106", title, node.span, f"{left} {op} {right}")
+
+    def _compare(self, node: t.Compare, at: Sight) -> Value:
+        left, right = self.value(node.left, at), self.value(node.right, at)
+        if left.type is None or right.type is None:
+            return joined(None, left, right)
+        if not comparable(left.type, right.type, node.op not in ("==", "!=")):
+            self._incomparable(node, left.type, right.type)
+            return joined(None, left, right)
+        for part, mine, other in ((node.left, left.type, right.type), (node.right, right.type, left.type)):
+            scalar, opposite = item(mine), item(other)
+            weak = scalar is not None and scalar.weak and opposite is not None and opposite.integral
+            if weak and not self.fit(part, mine, opposite, f"`{node.op}` here"):
+                return joined(None, left, right)
+        return joined(BOOL, left, right)
+
+    def _incomparable(self, node: t.Compare, left: Type, right: Type) -> None:
+        help_: str = ""
+        if BOOL in (left, right):
+            help_ = "a bool is not a number"
+        elif VERTEX in (left, right):
+            help_ = "a vertex is a name, not a quantity"
+        elif isinstance(left, Vector) or isinstance(right, Vector):
+            help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
+        self.run.error("V106", f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
+                       f"{left} {node.op} {right}", help=help_ or ())
+
+    def _conditional(self, node: t.Conditional, at: Sight) -> Value:
+        yes, no = self.value(node.yes, at), self.value(node.no, at)
+        test = self.condition(node.test, at, "`if`")
+        if yes.type is None or no.type is None or test.type is None:
+            return joined(None, yes, test, no)
+        result = unified(yes.type, no.type)
+        if result is None or isinstance(result, VertexSet):
+            self.run.error("V106", f"this is {a(yes.type)} or {a(no.type)}", node.span, "both must have one type")
+            result = None
+        elif not all([self.fit(n, v.type, result, "this value") for n, v in ((node.yes, yes), (node.no, no))]):
+            result = None
+        return joined(result, yes, test, no)
+
+    # ---------------------------------------------------------- tuples, vectors
+
+    def _tuple(self, node: t.TupleExpr, at: Sight) -> Value:
+        values = [self.value(part, at) for part in node.items]
+        items = []
+        for part, value in zip(node.items, values, strict=True):
+            if isinstance(value.type, Scalar):
+                items.append(value.type)
+            elif value.type is not None:
+                self.run.error("V106", "a tuple holds scalars", part.span, f"this is {a(value.type)}")
+        return joined(Tuple(tuple(items)) if len(items) == len(values) else None, *values)
+
+    def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
+        values = [self.value(part, at) for part in node.items]
+        if any(v.type is None for v in values):
+            return joined(None, *values)
+        result: Type | None = values[0].type
+        for part, value in zip(node.items, values, strict=True):
+            both = unified(result, value.type) if result is not None and value.type is not None else None
+            scalar = isinstance(value.type, Scalar) and (value.type.numeric or value.type == BOOL)
+            if both is None or not scalar:
+                self.run.error("V106", "a vector holds numbers, or bools, of one type", part.span,
+                               f"this is {a(value.type)}" if value.type is not None else "")
+                return joined(None, *values)
+            result = both
+        return joined(Vector(result, len(values)) if isinstance(result, Scalar) else None, *values)
+
+    def _index(self, node: t.Index, at: Sight) -> Value:
+        value, index = self.value(node.value, at), self.value(node.index, at)
+        if value.type is None or index.type is None:
+            return joined(None, value, index)
+        size = value.type.size if isinstance(value.type, Vector) else 0
+        size = len(value.type.items) if isinstance(value.type, Tuple) else size
+        literal = node.index.value if isinstance(node.index, t.Literal) and index.type == INTEGER else None
+        if not isinstance(value.type, (Vector, Tuple)):
+            self.run.error("V106", f"`{rewrite.short(self.run.text(node.value))}` has no components", node.span,
+                           f"this is {a(value.type)}")
+        elif not (isinstance(index.type, Scalar) and index.type.integral):
+            self.run.error("V106", "an index is an integer", node.index.span, f"this is {a(index.type)}")
+        elif (isinstance(literal, (int, float)) and not 0 <= literal < size) or isinstance(node.index, t.Unary):
+            self.run.error("V106", f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
+        elif isinstance(value.type, Vector):
+            return joined(value.type.item, value, index)
+        elif isinstance(literal, int):
+            return joined(value.type.items[literal], value, index)
+        else:
+            self.run.error("V106", "the index of a tuple is a literal", node.index.span,
+                           "components may differ in type", write="0")
+        return joined(None, value, index)
+
+
+def _item_of(result: Type, part: Type) -> Type:
+    """The type that one operand takes in an elementwise operation."""
+    return result.item if isinstance(result, Vector) and not isinstance(part, Vector) else result

@@ -1,0 +1,74 @@
+"""Places with one value for the whole graph: what to say, and to write, when there are many (V105)."""
+
+from __future__ import annotations
+
+from vlang.check import rewrite
+from vlang.check.expressions import Expressions
+from vlang.check.scope import EDGE, GRAPH, Sight, Value
+from vlang.check.typing import numeric
+from vlang.syntax import tree as t
+from vlang.types import BOOL
+
+__all__ = ["graph_level"]
+
+_FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
+
+
+def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
+    """Whether an expression has one value for the whole graph; V105 if not."""
+    if value.level == GRAPH:
+        return True
+    run = x.run
+    cause = value.cause or node
+    many = "one value per edge" if value.level == EDGE else "one value per vertex"
+    write = None if isinstance(cause, t.Reduce) else _folded(x, node, at)
+    if isinstance(cause, t.Reduce):
+        help_ = "gather it, apply it to a field, and fold that field over the vertices"
+    else:
+        help_ = "fold it over the vertices first, for example"
+    if write is None and not isinstance(cause, t.Reduce):
+        help_ = "fold a field over the vertices instead: `sum(v.f for v in vertices)`"
+    statement = write is not None and isinstance(at.item, (t.Let, t.GlobalValue))
+    if statement:
+        write = rewrite.edited(run.file.text, at.item.span, [(node.span, write or "")])
+    run.error("V105", f"{title}, but this is {many}", cause.span, many, help=help_, write=write or (),
+              replaces=at.item.span if statement else node.span)
+    return False
+
+
+def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
+    """The expression folded over all vertices; None where the checker cannot tell how."""
+    type_ = x.run.types.get(node)
+    if isinstance(node, t.Compare) and node.op in _FOLDS:
+        left, right = (x.run.text(part) for part in (node.left, node.right))
+        if not _own(x, node.right) and (inner := _of_member(x, node.left, at)) is not None:
+            return f"{_FOLDS[node.op]}({inner}) {node.op} {right}"
+        if not _own(x, node.left) and (inner := _of_member(x, node.right, at)) is not None:
+            other = {"max": "min", "min": "max"}[_FOLDS[node.op]]
+            return f"{left} {node.op} {other}({inner})"
+    fold = "all" if type_ == BOOL else "sum" if type_ is not None and numeric(type_) else None
+    inner = _of_member(x, node, at)
+    return f"{fold}({inner})" if fold and inner is not None else None
+
+
+def _own(x: Expressions, node: t.Expr) -> list[t.Name | t.Self]:
+    """The parts that belong to "this vertex"."""
+    return [p for p in rewrite.inside(node) if isinstance(p, (t.Name, t.Self)) and _is_own(x, p)]
+
+
+def _is_own(x: Expressions, node: t.Name | t.Self) -> bool:
+    symbol = x.run.symbols.get(node)
+    if symbol is None:
+        return isinstance(node, t.Self)
+    return symbol.kind in ("field", "accumulator") or symbol.name.endswith("degree")
+
+
+def _of_member(x: Expressions, node: t.Expr, at: Sight) -> str | None:
+    """`node` for a member v of the vertices, with its domain: `abs(v.rank) for v in vertices`."""
+    parts = _own(x, node)
+    kinds = {s.kind for s in (x.run.symbols.get(p) for p in parts) if s is not None}
+    if any(isinstance(p, t.Reduce) for p in rewrite.inside(node)) or "accumulator" in kinds:
+        return None
+    v = x.run.member(at.scope)
+    edits = [(p.span, v if isinstance(p, t.Self) else f"{v}.{x.run.text(p)}") for p in parts]
+    return f"{rewrite.edited(x.run.file.text, node.span, edits)} for {v} in vertices"

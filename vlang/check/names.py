@@ -1,0 +1,265 @@
+"""What a name, `self` or `v.f` stands for, and whether it may be read here."""
+
+from __future__ import annotations
+
+from vlang.check import rewrite
+from vlang.check.checked import Symbol
+from vlang.check.problems import nearest
+from vlang.check.run import Run
+from vlang.check.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
+from vlang.check.typing import as_read
+from vlang.syntax import tree as t
+from vlang.syntax.words import WORDS
+from vlang.types import VERTEX, Scalar, Type
+
+__all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
+
+SPOKEN = {
+    "parameter": "a parameter", "edge": "an edge field", "field": "a vertex field", "global": "a global",
+    "let": "a `let`", "accumulator": "an accumulator", "loop": "a loop variable", "function": "a function",
+    "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
+    "builtin": "predefined",
+}
+_VALUES = frozenset({"true", "false", "inf", "none", "self"})
+_GRAPH_KINDS = frozenset({"parameter", "global", "let", "loop", "argument"})
+
+
+def read_name(run: Run, node: t.Name, at: Sight) -> Value:
+    """A name standing alone."""
+    symbol = at.scope.find(node.name) or run.builtins.get(node.name)
+    if symbol is None:
+        return unknown(run, node, node.name, node.span, at)
+    run.symbols[node] = symbol
+    kind, type_ = symbol.kind, as_read(symbol.type)
+    if kind == "builtin":
+        return _builtin(run, node, symbol, at)
+    if at.place in ("edge", "param") and kind not in ("parameter", "argument"):
+        run.error("V105", f"`{node.name}` is not known yet when a default is needed", node.span, SPOKEN[kind],
+                  help="a default may use constants and parameters declared before it")
+        return Value(None)
+    if kind in _GRAPH_KINDS:
+        return Value(type_)
+    if kind == "edge":
+        return _edge_field(run, node, symbol, at)
+    if kind == "neighbour":
+        return Value(VERTEX, EDGE, node)
+    if kind == "member":
+        return Value(VERTEX, VERTEX_LEVEL, node)
+    if kind in ("function", "reduction"):
+        run.error("V106", f"`{node.name}` is {SPOKEN[kind]}, not a value", node.span, "call it",
+                  write=f"{node.name}(...)")
+        return Value(None)
+    return _own(run, node, symbol, type_, at)
+
+
+def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
+    name = node.name
+    if at.place in ("edge", "param") and (at.place == "param" or name not in ("N", "M")):
+        run.error("V105", f"`{name}` is not known yet when a default is needed", node.span,
+                  help="a default may use constants and parameters declared before it")
+        return Value(None)
+    if name == "iteration":
+        if at.loop is None:
+            run.error("V101", "`iteration` counts the supersteps of a `repeat`, and there is none here", node.span)
+            return Value(None)
+        return Value(symbol.type)
+    return Value(symbol.type) if name in ("N", "M") else _own(run, node, symbol, symbol.type, at)
+
+
+def read_self(run: Run, node: t.Self, at: Sight) -> Value:
+    """`self` as a value."""
+    if at.inside == "vertices":
+        run.error("V104", "`self` has no meaning here", node.span, _nobody(at), write=_member_name(at))
+        return Value(None)
+    return _placed(run, node, "self", VERTEX, at)
+
+
+def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) -> Value:
+    """An own value of the vertex: field, accumulator, or degree."""
+    name = node.name
+    if at.inside == "vertices":
+        member = _member_name(at)
+        if symbol.kind == "accumulator":
+            run.error("V116", f"`{name}` is private to its vertex", node.span,
+                      _nobody(at),
+                      notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
+        else:
+            run.error("V104", f"whose `{name}`?", node.span, _nobody(at), write=f"{member}.{name}")
+        return Value(None)
+    return _placed(run, node, name, type_, at, symbol)
+
+
+def _placed(run: Run, node: t.Expr, name: str, type_: Type | None, at: Sight, symbol: Symbol | None = None) -> Value:
+    """An own value, where there is a "this vertex"; otherwise an error."""
+    if at.place in ("fn", "reduction"):
+        run.error("V101", f"`{name}` cannot be seen inside `{at.place}`", node.span, "there is no \"this vertex\" here",
+                  help="pass it as an argument")
+        return Value(None)
+    if at.place in ("edge", "param"):
+        run.error("V105", "a default is one value, but this is one value per vertex", node.span,
+                  "one value per vertex")
+        return Value(None)
+    if at.place == "require" and symbol is not None and symbol.kind == "field" and not _is_input(symbol):
+        run.error("V105", f"`require` is checked before the program runs, but `{name}` is computed by it", node.span,
+                  "not known yet", notes=run.note(symbol, "computed here"),
+                  help="a contract is about parameters, edge fields, and vertex fields without a start value")
+        return Value(None)
+    return Value(type_, VERTEX_LEVEL, node)
+
+
+def _is_input(symbol: Symbol) -> bool:
+    return isinstance(symbol.decl, t.VertexField) and symbol.decl.init is None
+
+
+def _nobody(at: Sight) -> str:
+    symbol = next((s for s in at.scope.visible() if s.kind == "member"), None)
+    domain = symbol.decl if symbol is not None else None
+    group = domain.set_name if isinstance(domain, t.Domain) and domain.set_name else "vertices"
+    return f"in `for {_member_name(at)} in {group}` there is no \"this vertex\""
+
+
+def _member_name(at: Sight) -> str:
+    return next((s.name for s in at.scope.visible() if s.kind == "member"), "v")
+
+
+def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
+    if at.inside == "edges" or at.place == "require":
+        return Value(as_read(symbol.type), EDGE, node)
+    name = run.fresh("total")
+    usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
+    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.fresh('u')} -> self)"
+    statement = isinstance(at.item, t.Apply)
+    run.error(
+        "V103", f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",
+        notes=run.note(symbol, "declared as an edge field here"),
+        help="an edge field can be read inside a gather, for example",
+        write=f"gather {name} = {reduce}" if statement else reduce,
+        replaces=at.item.span if statement else node.span,
+    )
+    return Value(None)
+
+
+def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
+    """A name that is nothing here: an accumulator out of its place, or unknown."""
+    if name in run.broken:
+        return Value(None)
+    past = at.scope.past(name)
+    if past is not None:
+        run.error("V116", f"`{name}` ends with the block of its gather", span, "no longer there",
+                  notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
+        return Value(None)
+    if name in WORDS and name not in _VALUES:
+        run.error("V101", f"`{name}` is a word of the language, not a value", span)
+        return Value(None)
+    later = next((s for s in run.later if s.name == name), None)
+    if later is not None and at.place in ("fn", "reduction") and not isinstance(later.decl, t.GlobalValue):
+        run.error("V101", f"`{name}` cannot be seen inside `{at.place}`", span, notes=run.note(later, "declared here"),
+                  help="pass it as an argument")
+        return Value(None)
+    if later is not None:
+        run.error("V101", f"`{name}` is not declared yet", span, "used before its declaration",
+                  notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        return Value(None)
+    if name in run.neighbours:
+        run.error("V101", f"there is no `{name}` here", span, "known only inside its reduction",
+                  help=f"gather what you need of `{name}` first, then apply what was gathered")
+        return Value(None)
+    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | _VALUES)
+    run.error("V101", f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
+              write=close or ())
+    return Value(None)
+
+
+def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
+    """The symbol of a name that stands for a thing rather than for a value (`for s in S`, `position(v, S)`)."""
+    symbol = at.scope.find(name)
+    if symbol is None:
+        unknown(run, t.Name(span, name), name, span, at)
+    else:
+        run.symbols[node] = symbol
+    return symbol
+
+
+# ----------------------------------------------------------------- members
+
+
+def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
+    """`value.name`: a field or degree of a vertex."""
+    if owner.type is None:
+        return Value(None)
+    if owner.type != VERTEX:
+        run.error("V108", f"`{rewrite.short(run.text(node.value))}` is not a vertex", node.span,
+                  f"`.{node.name}` reads a field of a vertex")
+        return Value(None)
+    symbol = field_symbol(run, node, at)
+    if symbol is None:
+        return Value(None)
+    type_ = as_read(symbol.type)
+    base = run.symbols.get(node.value)
+    if base is not None and base.kind in ("neighbour", "member"):
+        return Value(type_, EDGE if base.kind == "neighbour" else VERTEX_LEVEL, node)
+    if isinstance(node.value, t.Self):
+        return Value(type_, VERTEX_LEVEL, node)
+    return _distant(run, node, owner, type_, at)
+
+
+def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sight) -> Value:
+    """A field of a vertex that need not be a neighbour."""
+    text = rewrite.short(run.text(node.value))
+    if at.inside is not None:
+        run.error("V108", f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,
+                  help=f"read `{text}.{node.name}` with `apply` into a field first, and reduce that field")
+    elif at.place in ("let", "global", "until", "limit"):
+        run.error("V108", f"`{text}` is one of many vertices: fold over the vertices to read its `{node.name}`",
+                  node.span, write=f"max(v.{node.name} for v in vertices if v == {text})")
+    elif at.place in ("require", "fn", "reduction", "edge", "param"):
+        run.error("V108", f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
+    else:
+        return Value(type_, max(VERTEX_LEVEL if owner.level else GRAPH, owner.level), owner.cause or node)
+    return Value(None)
+
+
+def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
+    """The field or degree that `v.name` names; complains if it is neither."""
+    name = node.name
+    symbol = run.builtins.get(name) if name.endswith("degree") else at.scope.find(name)
+    owner = rewrite.short(run.text(node.value))
+    if symbol is not None and symbol.kind in ("field", "builtin"):
+        run.symbols[node] = symbol
+        return symbol
+    if symbol is not None:
+        _no_field(run, node, symbol, owner)
+        return None
+    if name in run.broken:
+        return None
+    past = at.scope.past(name)
+    if past is not None:
+        run.error("V116", f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
+                  notes=run.note(past, "gathered here"))
+        return None
+    later = next((s for s in run.later if s.name == name), None)
+    if later is not None:
+        run.error("V101", f"`{name}` is not declared yet", node.name_span, "used before its declaration",
+                  notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        return None
+    fields = {s.name for s in at.scope.visible() if s.kind == "field"}
+    close = nearest(name, fields | {"degree", "indegree", "outdegree"})
+    run.error("V101", f"no vertex has a field `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
+              write=f"{owner}.{close}" if close else ())
+    return None
+
+
+def _no_field(run: Run, node: t.Member, symbol: Symbol, owner: str) -> None:
+    name = node.name
+    if symbol.kind == "accumulator":
+        run.error("V116", f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
+                  notes=run.note(symbol, "gathered here"),
+                  help="apply it to a field: a later gather can read that field of its neighbours")
+    elif symbol.kind == "edge":
+        run.error("V103", f"`{name}` belongs to the edge, not to `{owner}`", node.span,
+                  notes=run.note(symbol, "declared as an edge field here"), write=name)
+    else:
+        run.error("V101", f"no vertex has a field `{name}`", node.name_span,
+                  f"`{name}` is {SPOKEN[symbol.kind]}", write=name if symbol.kind in _GRAPH_KINDS else ())
+
+

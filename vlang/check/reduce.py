@@ -1,0 +1,201 @@
+"""Reductions over edges and over vertices (language.md sections 7 and 8)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from vlang.check import rewrite
+from vlang.check.checked import Symbol
+from vlang.check.names import SPOKEN, applied_symbol
+from vlang.check.problems import nearest
+from vlang.check.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
+from vlang.check.typing import a, item, kind_of, kinds_spoken, with_item
+from vlang.reductions import REDUCTIONS, ReductionRule
+from vlang.syntax import tree as t
+from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
+
+if TYPE_CHECKING:
+    from vlang.check.expressions import Expressions
+
+__all__ = ["over_edges", "reduction", "word_for"]
+
+_WORDS = {"sum": "total", "min": "least", "max": "most", "any": "some", "all": "every", "count": "number",
+          "mean": "average", "mode": "popular", "prod": "product"}
+_VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
+
+
+def over_edges(domain: t.Domain) -> bool:
+    """Whether the domain is a set of edges."""
+    return domain.kind in ("in", "out", "both")
+
+
+def word_for(reduction_name: str) -> str:
+    """A name for what a reduction gives."""
+    return _WORDS.get(reduction_name, "found")
+
+
+def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
+    """The value of a reduction, after judging whether there may be one here."""
+    run = x.run
+    if at.inside is not None:
+        edges = over_edges(node.domain)
+        way = "apply the inner one to a field first" if edges else "name the inner one with `let` first"
+        run.error("V109", "a reduction inside a reduction", node.span, "the inner one", help=way)
+        return Value(None)
+    edges = over_edges(node.domain)
+    if at.place in _VERTEX_PLACES:
+        _unnamed(x, node, at, edges)
+        return Value(None)
+    if at.place in ("require", "fn", "reduction", "edge", "param"):
+        place = {"edge": "a default", "param": "a default"}.get(at.place, f"`{at.place}`")
+        run.error("V114", f"a reduction inside {place}", node.span, "not possible here")
+        return Value(None)
+    value = reduced(x, node, at)
+    if edges and at.place == "init":
+        first = run.initial.setdefault(at.item, node)
+        if first is not node:
+            _second(x, node, first, at)
+    return value
+
+
+def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
+    """A reduction where only named values may stand."""
+    run, word = x.run, x.run.fresh(word_for(node.name))
+    place, text = _VERTEX_PLACES[at.place], rewrite.one_line(x.run.text(node))
+    head = _head(at.item)
+    edited = rewrite.edited(run.file.text, head, [(node.span, word)])
+    first = f"gather {word} = {text}" if edges else f"let {word} = {text}"
+    write = (first, edited)
+    where = "collected from the neighbours" if edges else "one value for the whole graph"
+    run.error("V114", f"a reduction over {'edges' if edges else 'vertices'} inside {place} needs a name", node.span,
+              where, help=f"collect first, then {'apply what was collected' if at.place == 'apply' else 'use it'}:",
+              write=write, replaces=head)
+
+
+def _head(item_: t.Node) -> t.Span:
+    """The line of a statement, up to the colon of its block."""
+    if isinstance(item_, t.Where):
+        return t.Span(item_.span.start, item_.cond.span.end, item_.span.line, item_.span.column)
+    return item_.span
+
+
+def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight) -> None:
+    run, word = x.run, x.run.fresh(word_for(node.name))
+    text = rewrite.one_line(run.text(node))
+    type_ = run.types.get(node)
+    write: tuple[str, ...] = ()
+    if type_ is not None:
+        settled = x.settled(type_)
+        write = (f"vertex {word}: {settled} = {text}", rewrite.edited(run.file.text, at.item.span, [(node.span, word)]))
+    run.error("V114", "a second reduction over edges in one start value needs a name", node.span, "the second one",
+              notes=((first.span, "the first one"),), help="keep it in a field of its own:", write=write,
+              replaces=at.item.span)
+
+
+# ------------------------------------------------------------------ its value
+
+
+def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
+    """Type and level of a reduction that may stand here."""
+    run, domain = x.run, node.domain
+    edges = over_edges(domain)
+    group = None
+    if domain.set_name is not None:
+        group = applied_symbol(run, domain.set_name, domain.set_span or domain.span, domain, at)
+        if group is not None and group.type is not None and group.type != VERTICES:
+            run.error("V106", f"`{domain.set_name}` is no list of vertices", domain.span,
+                      f"this is {SPOKEN[group.kind]}", write=f"{domain.name} in vertices")
+    inner = Scope(at.scope)
+    run.declare(inner, domain, "neighbour" if edges else "member", domain.name, domain.name_span, VERTEX)
+    within = replace(at, scope=inner, inside="edges" if edges else "vertices")
+    body = x.value(node.body, within)
+    if node.cond is not None:
+        x.condition(node.cond, within, "`if`")
+    result = _result(x, node, body.type, edges)
+    result = x.settled(result)
+    default = _default(x, node, at, result)
+    level = VERTEX_LEVEL if edges else Level.GRAPH
+    return joined(result, Value(None, level, node), *([default] if default is not None else []))
+
+
+def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> Type | None:
+    run = x.run
+    symbol = run.root.find(node.name)
+    if symbol is not None and symbol.kind == "reduction":
+        symbol = x.declared(node)
+        if symbol is None:
+            return None
+        run.used_on.setdefault(symbol, []).append(node)
+        good = x.fit(node.body, body, symbol.type, f"`{node.name}`")
+        return symbol.type if good else None
+    rule = REDUCTIONS.get(node.name)
+    if rule is None:
+        _unknown(x, node, symbol)
+        return None
+    if not edges and not rule.over_vertices:
+        run.error("V112", f"`{node.name}` works on the neighbours of a vertex, not over vertices", node.name_span,
+                  "needs edges")
+        return None
+    if node.default is None and not rule.has_identity:
+        _valueless(x, node, edges)
+    return None if body is None else _typed(x, node, rule, body, edges)
+
+
+def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
+    run = x.run
+    if node.name in run.broken:
+        return
+    if symbol is not None:
+        run.error("V112", f"`{node.name}` is {SPOKEN[symbol.kind]}, not a reduction", node.name_span,
+                  notes=run.note(symbol, "declared here"))
+        return
+    declared = {s.name for s in run.root.names.values() if s.kind == "reduction"}
+    close = nearest(node.name, declared | set(REDUCTIONS))
+    run.error("V112", f"unknown reduction `{node.name}`", node.name_span, f"did you mean `{close}`?" if close else "",
+              help=() if close else "there are: " + ", ".join(REDUCTIONS), write=close or ())
+
+
+def _valueless(x: Expressions, node: t.Reduce, edges: bool) -> None:
+    text = rewrite.one_line(x.run.text(node))
+    label = "a vertex may have no edges here" if edges else "there may be no such vertex"
+    x.run.error("V110", f"`{node.name}` of no {'neighbours' if edges else 'vertices'} has no value", node.span, label,
+                help="say what an isolated vertex gets:" if edges else "say what it is then:",
+                write=f"{text.rstrip()[:-1]}, default = ...)")
+
+
+def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:
+    """The type of the result of a built-in reduction over values of type `body`."""
+    scalar = item(body)
+    kinds = {kind_of(body)} | ({kind_of(scalar)} if isinstance(body, Vector) and scalar is not None else set())
+    if not kinds <= rule.accepts:
+        _refused(x, node, rule, body)
+        return None
+    if rule.name == "count":
+        return x.run.int if edges else I64
+    if rule.name in ("mex", "hindex"):
+        return x.run.int
+    if rule.name == "mean":
+        return F64 if body == F64 else x.run.float
+    if not edges and rule.name in ("sum", "prod") and scalar is not None and scalar.integral:
+        return with_item(body, U64 if scalar.kind == "uint" else I64)
+    return body
+
+
+def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) -> None:
+    help_, write, text = "", "", rewrite.one_line(x.run.text(node))
+    if body == BOOL and rule.name in ("sum", "prod", "min", "max", "mean"):
+        other = {"sum": "count", "min": "all", "max": "any", "prod": "all"}.get(rule.name)
+        if other is not None:
+            help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
+    elif rule.name in ("any", "all", "count") and item(body) is not None:
+        help_ = "compare it with something"
+    x.run.error("V106", f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span, f"this is {a(body)}",
+                help=help_ or (), write=write or (), replaces=node.span if write else None)
+
+
+def _default(x: Expressions, node: t.Reduce, at: Sight, result: Type | None) -> Value | None:
+    if node.default is None:
+        return None
+    return x.fitting(node.default, at, result, "`default`")
+

@@ -1,0 +1,239 @@
+"""Statements: who may write what, and where each statement may stand (language.md sections 5 and 7)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from vlang.check import rewrite
+from vlang.check.applies import apply
+from vlang.check.declarations import Declarations
+from vlang.check.expressions import Expressions
+from vlang.check.graphlevel import graph_level
+from vlang.check.names import SPOKEN, applied_symbol
+from vlang.check.reduce import over_edges, reduced
+from vlang.check.scope import Loop, Scope, Sight
+from vlang.check.typing import a
+from vlang.syntax import tree as t
+from vlang.types import INTEGER, VERTEX, VERTICES, Scalar
+
+__all__ = ["Around", "Statements"]
+
+_LOOPS = (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)
+
+
+@dataclass(frozen=True)
+class Around:
+    """What encloses a statement.
+
+    block: the node that owns the block (None at top level). last: the statement ends its block. sweep: the
+    innermost `sweep`.
+    """
+
+    scope: Scope
+    block: t.Node | None = None
+    loop: Loop | None = None
+    last: bool = False
+    sweep: t.Sweep | None = None
+
+    def sight(self, place: str, item: t.Node) -> Sight:
+        """The place of an expression of a statement here."""
+        return Sight(self.scope, place, item, self.loop)
+
+
+class Statements:
+    """Checks the statements of a file, one after the other."""
+
+    def __init__(self, x: Expressions, declarations: Declarations) -> None:
+        self.x, self.run, self.declarations = x, x.run, declarations
+        self._by_class: dict[type, Callable[[Any, Around], None]] = {
+            t.VertexField: self._vertex_field, t.EdgeField: self._edge_field, t.GlobalValue: self._global,
+            t.Function: self._announced, t.Reduction: self._announced, t.Contract: self._contract,
+            t.Gather: self._gather, t.Apply: self._apply, t.Let: self._let, t.Activate: self._activate,
+            t.Where: self._where, t.Repeat: self._repeat, t.Sweep: self._sweep,
+            t.ForVertices: self._for_vertices, t.ForRange: self._for_range,
+        }
+
+    def items(self, items: Iterable[t.Statement], around: Around) -> None:
+        """The statements of a block, in order."""
+        listed = list(items)
+        for index, item in enumerate(listed):
+            self._by_class[type(item)](item, replace(around, last=index == len(listed) - 1))
+
+    def _block(self, block: t.Block, owner: t.Statement, around: Around, *, loop: Loop | None = None,
+               sweep: t.Sweep | None = None, scope: Scope | None = None) -> None:
+        inner = scope if scope is not None else Scope(around.scope)
+        self.items(block.items, Around(inner, owner, loop or around.loop, sweep=sweep or around.sweep))
+        inner.close()
+
+    # -------------------------------------------------------------- declarations
+
+    def _top_only(self, item: t.Statement, around: Around, word: str) -> bool:
+        if around.block is None:
+            return True
+        self.run.error("V121", f"`{word}` belongs at the top level of the program", item.span, "inside a block")
+        return False
+
+    def _vertex_field(self, item: t.VertexField, around: Around) -> None:
+        if isinstance(around.block, (t.Where, t.Sweep)):
+            word = "where" if isinstance(around.block, t.Where) else "sweep"
+            self.run.error("V121", f"a field cannot be declared in `{word}`", item.span,
+                           "its block runs for some vertices only", help="declare it before, for all vertices")
+        self.declarations.vertex_field(item, around.scope, around.loop, around.block is not None)
+
+    def _edge_field(self, item: t.EdgeField, around: Around) -> None:
+        self._top_only(item, around, "edge")
+        self.declarations.edge_field(item, around.scope)
+
+    def _global(self, item: t.GlobalValue, around: Around) -> None:
+        if not self._top_only(item, around, "global"):
+            return
+        self.declarations.global_value(item, around.scope)
+
+    def _announced(self, item: t.Function | t.Reduction, around: Around) -> None:
+        self._top_only(item, around, "fn" if isinstance(item, t.Function) else "reduction")
+
+    def _contract(self, item: t.Contract, around: Around) -> None:
+        self.declarations.contract(item, around.scope)
+
+    # --------------------------------------------------------- simple statements
+
+    def _gather(self, item: t.Gather, around: Around) -> None:
+        at = around.sight("gather", item)
+        value = item.value
+        type_ = None
+        if isinstance(value, t.Reduce) and over_edges(value.domain):
+            result = reduced(self.x, value, at).type
+            if result is not None:
+                self.run.types[value] = type_ = result
+        else:
+            self._no_gather(item, at)
+        self.run.declare(around.scope, item, "accumulator", item.name, item.name_span, type_)
+
+    def _no_gather(self, item: t.Gather, at: Sight) -> None:
+        """V115: something around the reduction, or none over edges."""
+        run, text = self.run, self.run.file.text
+        inner = [n for n in rewrite.inside(item.value) if isinstance(n, t.Reduce)]
+        edges = [n for n in inner if over_edges(n.domain)]
+        if isinstance(item.value, t.Reduce):
+            write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
+            run.error("V115", "`gather` reduces over edges, and there are none here", item.value.domain.span,
+                      "all vertices", help="one value for the whole graph is named with `let`:", write=write,
+                      replaces=item.span)
+        elif edges:
+            write = rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
+            run.error("V115", "nothing may stand around the reduction of a `gather`", item.value.span,
+                      f"more than `{edges[0].name}(...)`",
+                      help="gather the reduction alone, and compute with it where it is applied:", write=write,
+                      replaces=item.span)
+        else:
+            run.error("V115", "`gather` needs a reduction over edges", item.value.span, "no edges here",
+                      help=f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather")
+
+    def _apply(self, item: t.Apply, around: Around) -> None:
+        apply(self.x, item, around.sight("apply", item), around.sweep)
+
+    def _let(self, item: t.Let, around: Around) -> None:
+        at = around.sight("let", item)
+        value = self.x.value(item.value, at)
+        good = graph_level(self.x, item.value, value, at, "`let` names one value for the whole graph")
+        type_ = self.x.settled(value.type) if good else None
+        if type_ is not None and not isinstance(type_, Scalar):
+            self.run.error("V106", f"`{item.name}` cannot be {a(type_)}", item.value.span, "a `let` is one scalar")
+            type_ = None
+        self.run.declare(around.scope, item, "let", item.name, item.name_span, type_)
+
+    def _activate(self, item: t.Activate, around: Around) -> None:
+        self.x.condition(item.cond, around.sight("activate", item), "`activate when`")
+        block = around.block
+        if isinstance(block, t.Repeat) and around.last:
+            return
+        if isinstance(block, t.Repeat):
+            others = [i for i in block.block.items if isinstance(i, t.Activate)]
+            title = "`activate when` may stand once in a loop" if len(others) > 1 else \
+                "`activate when` is the last statement of its loop"
+            self.run.error("V119", title, item.span, help="join the conditions with `or`" if len(others) > 1 else
+                           "move it to the end of the block")
+        else:
+            self.run.error("V119", "`activate when` belongs directly to the block of a `repeat`", item.span,
+                           "no `repeat` owns this block")
+
+    # ---------------------------------------------------------------- compound
+
+    def _where(self, item: t.Where, around: Around) -> None:
+        self.x.condition(item.cond, around.sight("where", item), "`where`")
+        self._block(item.block, item, around)
+
+    def _repeat(self, item: t.Repeat, around: Around) -> None:
+        self._in_sweep(item, around)
+        if item.limit is not None:
+            self._count(item.limit.count, around.sight("limit", item), "the number of supersteps")
+        written = frozenset(n for i in rewrite.inside(item.block) if isinstance(i, t.Target) for n in i.names)
+        loop = Loop(item, around.loop, written)
+        self._block(item.block, item, around, loop=loop)
+        if item.until is not None:
+            self._until(item.until, replace(around.sight("until", item), loop=loop))
+        if around.loop is not None:
+            around.loop.applied.update(loop.applied)
+
+    def _until(self, node: t.Expr, at: Sight) -> None:
+        value = self.x.condition(node, at, "`until`")
+        graph_level(self.x, node, value, at, "`until` decides for the whole graph at once")
+
+    def _count(self, node: t.Expr, at: Sight, what: str) -> None:
+        value = self.x.value(node, at)
+        good = graph_level(self.x, node, value, at, f"{what} is one number for the whole graph")
+        if good and value.type is not None and not (isinstance(value.type, Scalar) and value.type.integral):
+            self.run.error("V106", f"{what} is an integer", node.span, f"this is {a(value.type)}")
+
+    def _sweep(self, item: t.Sweep, around: Around) -> None:
+        self._in_sweep(item, around)
+        symbol = applied_symbol(self.run, item.field, item.field_span, item, around.sight("where", item))
+        if symbol is not None and symbol.kind != "field":
+            self.run.error("V106", f"`sweep` needs a vertex field; `{item.field}` is {SPOKEN[symbol.kind]}",
+                           item.field_span)
+        elif symbol is not None and symbol.type is not None and not (
+                isinstance(symbol.type, Scalar) and symbol.type.integral):
+            self.run.error("V106", "`sweep` goes through the values of an integer field", item.field_span,
+                           f"this is {a(symbol.type)}", notes=self.run.note(symbol, "declared here"))
+        self._block(item.block, item, around, sweep=item)
+
+    def _in_sweep(self, item: t.Statement, around: Around) -> None:
+        if around.sweep is not None:
+            word = {t.Repeat: "repeat", t.Sweep: "sweep"}.get(type(item), "for")
+            head = t.Span(item.span.start, item.span.start + len(word), item.span.line, item.span.column)
+            self.run.error("V120", "a `sweep` holds no loops", head, "a loop",
+                           notes=((_word(around.sweep.span, "sweep"), "in this sweep"),))
+
+    def _for_vertices(self, item: t.ForVertices, around: Around) -> None:
+        self._in_sweep(item, around)
+        at = around.sight("let", item)
+        if item.set_name == "vertices":
+            self.run.error("V106", "`for` visits the vertices of a parameter, one after the other", item.set_span,
+                           "all vertices", help="every statement already runs for all vertices")
+        else:
+            symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
+            if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
+                self.run.error("V106", f"`{item.set_name}` is no list of vertices", item.set_span,
+                               f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"))
+        inner = Scope(around.scope)
+        self.run.declare(inner, item, "loop", item.name, item.name_span, VERTEX)
+        self._block(item.block, item, around, scope=inner)
+
+    def _for_range(self, item: t.ForRange, around: Around) -> None:
+        self._in_sweep(item, around)
+        at = around.sight("limit", item)
+        self._count(item.low, at, "the first value")
+        self._count(item.high, at, "the last value")
+        inner = Scope(around.scope)
+        self.run.declare(inner, item, "loop", item.name, item.name_span, INTEGER)
+        if item.until is not None:
+            self._until(item.until, replace(around.sight("until", item), scope=inner))
+        body = Scope(inner)
+        self._block(item.block, item, around, scope=body)
+
+
+def _word(span: t.Span, word: str) -> t.Span:
+    """The first word of a statement."""
+    return t.Span(span.start, span.start + len(word), span.line, span.column)

@@ -1,0 +1,158 @@
+"""Questions about types that the checker asks, and how it speaks of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vlang.syntax import tree as t
+from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts, settled
+
+__all__ = [
+    "a", "as_read", "comparable", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "settle", "unified",
+    "with_item",
+]
+
+_SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "vertices", "vector": "vectors",
+           "tuple": "tuples"}
+
+
+def a(type_: Type) -> str:
+    """The type with an article: "a float", "an int", "a vertex"."""
+    if isinstance(type_, Tuple):
+        return f"a tuple {type_}"
+    if isinstance(type_, VertexSet):
+        return "a list of vertices"
+    name = _logical(str(type_))
+    return f"{'an' if name[0] == 'i' else 'a'} {name}"
+
+
+def _logical(name: str) -> str:
+    return name.replace("i32", "int").replace("f32", "float") if name[:3] in ("i32", "f32") else name
+
+
+def kind_of(type_: Type) -> str:
+    """The kind of a body as the table of reductions names it."""
+    if isinstance(type_, Vector):
+        return "vector"
+    if isinstance(type_, Tuple):
+        return "tuple"
+    if isinstance(type_, Scalar):
+        return {"integer": "int", "number": "float"}.get(type_.kind, type_.kind)
+    return "vertices"
+
+
+def kinds_spoken(kinds: frozenset[str]) -> str:
+    """What a reduction takes, in words."""
+    words = [w for k, w in _SPOKEN.items() if k in kinds]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
+def item(type_: Type) -> Scalar | None:
+    """The scalar that elementwise operations see: the type itself, or that of a vector's components."""
+    if isinstance(type_, Vector):
+        return type_.item
+    return type_ if isinstance(type_, Scalar) else None
+
+
+def with_item(type_: Type, new: Scalar) -> Type:
+    """The same shape over another scalar."""
+    return Vector(new, type_.size) if isinstance(type_, Vector) else new
+
+
+def numeric(type_: Type) -> bool:
+    """A number, or a vector of numbers."""
+    scalar = item(type_)
+    return scalar is not None and scalar.numeric
+
+
+def as_read(type_: Type | None) -> Type | None:
+    """The type of a stored value when it is read: f16 is for storage only."""
+    if type_ == F16:
+        return F32
+    if isinstance(type_, Vector) and type_.item == F16:
+        return Vector(F32, type_.size)
+    return type_
+
+
+def settle(type_: Type, precision: int) -> Type:
+    """Weak types made definite, inside vectors and tuples as well."""
+    if isinstance(type_, Tuple):
+        return Tuple(tuple(s for s in (settled(i, precision) for i in type_.items) if isinstance(s, Scalar)))
+    if isinstance(type_, Vector):
+        inner = settled(type_.item, precision)
+        return Vector(inner, type_.size) if isinstance(inner, Scalar) else type_
+    return settled(type_, precision)
+
+
+def unified(left: Type, right: Type) -> Type | None:
+    """The type of a value that is either of the two; None if there is none."""
+    if left == right:
+        return left
+    if isinstance(left, Tuple) and isinstance(right, Tuple):
+        if len(left.items) != len(right.items):
+            return None
+        items = [unified(x, y) for x, y in zip(left.items, right.items, strict=True)]
+        scalars = tuple(i for i in items if isinstance(i, Scalar))
+        return Tuple(scalars) if len(scalars) == len(items) else None
+    return common(left, right)
+
+
+def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | None:
+    """Why a value cannot stand where `target` is needed: the part that is wrong, and the reason; None if it can."""
+    if not converts(source, target):
+        return expr, f"this is {a(source)}"
+    for literal, negative, goal in _literals(expr, target, False):
+        reason = _unfit(literal, negative, goal)
+        if reason is not None:
+            return literal, reason
+    return None
+
+
+def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Literal, bool, Scalar]]:
+    """The literals that become a value of `target`, with their signs."""
+    if isinstance(expr, t.TupleExpr) and isinstance(target, Tuple):
+        for part, goal in zip(expr.items, target.items, strict=False):
+            yield from _literals(part, goal, negative)
+        return
+    goal = item(target)
+    if goal is None:
+        return
+    if isinstance(expr, t.Literal):
+        yield expr, negative, goal
+    elif isinstance(expr, t.Unary) and expr.op == "-":
+        yield from _literals(expr.value, target, not negative)
+    elif isinstance(expr, t.Conditional):
+        yield from _literals(expr.yes, target, negative)
+        yield from _literals(expr.no, target, negative)
+    elif isinstance(expr, t.VectorExpr):
+        for part in expr.items:
+            yield from _literals(part, goal, negative)
+    elif isinstance(expr, t.Call) and expr.name in ("min", "max") and len(expr.args) > 1:
+        for part in expr.args:
+            yield from _literals(part, target, negative)
+
+
+def _unfit(literal: t.Literal, negative: bool, goal: Scalar) -> str | None:
+    value = literal.value
+    if not goal.integral or goal.weak or isinstance(value, bool) or value is None:
+        return None
+    if isinstance(value, float):
+        return f"{goal} has no `inf`" if goal.kind == "uint" and literal.text == "inf" else None
+    signed = -value if negative else value
+    if not goal.lowest <= signed <= goal.highest:
+        return f"{signed} does not fit {goal} ({goal.lowest} to {goal.highest})"
+    return None
+
+
+def comparable(left: Type, right: Type, ordering: bool) -> bool:
+    """Whether `left op right` is defined for == and != or, with `ordering`, for < and its kin."""
+    if isinstance(left, Tuple) and isinstance(right, Tuple):
+        return len(left.items) == len(right.items) and all(
+            (x == y == BOOL) or comparable(x, y, ordering) for x, y in zip(left.items, right.items, strict=True))
+    if isinstance(left, Vector) or isinstance(right, Vector):
+        return not ordering and (left == right or common(left, right) is not None)
+    if left == right == VERTEX:
+        return True
+    if left == right == BOOL:
+        return not ordering
+    return common(left, right) is not None
