@@ -90,7 +90,7 @@ class Result:
     @property
     def none(self) -> int | None:
         """The value that says "no vertex" in fields of type `vertex`."""
-        if self._ids.consecutive:
+        if self._ids.consecutive and self._ids.base + len(self._ids) <= 2**63:
             return -1 if self._ids.base >= 0 else _INT64_MIN
         values = self._ids.values
         if values.dtype != np.int64 or (len(values) and values[0] == _INT64_MIN):
@@ -229,7 +229,7 @@ class Result:
         absent = dense == NONE
         none: Any = self.none
         shown: NDArray[Any]
-        if self._ids.consecutive:
+        if self._ids.consecutive and none is not None:
             shown = dense.astype(np.int64) + self._ids.base
         else:
             values = self._ids.values if none is not None else self._ids.values.astype(object)
@@ -239,15 +239,13 @@ class Result:
         return shown
 
     def _ids_at(self, rows: NDArray[Any]) -> list[Any]:
-        if self._ids.consecutive:
-            return [self._ids.base + i for i in rows.tolist()]
-        return list(self._ids.values[rows].tolist())
+        return [self._ids.label(i) for i in rows.tolist()]
 
     def _named(self, value: Any) -> Any:
         """A global of type `vertex` in the user's ids."""
         if value is None or int(value) == NONE:
             return self.none
-        return self._ids_at(np.array([int(value)]))[0]
+        return self._ids.label(int(value))
 
     def _missing(self, raw: NDArray[Any], name: str) -> NDArray[np.bool_] | None:
         """Where there is no proper value; None if that cannot be."""
@@ -317,10 +315,11 @@ class Result:
 
     # ---- blocks of text
     def _columns(self, start: int, stop: int) -> Iterator[_Column]:
-        if self._ids.consecutive:
-            yield _Column("vertex", np.arange(self._ids.base + start, self._ids.base + stop), None)
+        if self._ids.consecutive:  # a block of them, not all
+            ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
-            yield _Column("vertex", self._ids.values[start:stop], None)
+            ids = self._ids.values[start:stop]
+        yield _Column("vertex", ids, None)
         for name, whole in self._raw.items():
             raw = whole[start:stop]
             values = self._user_ids(raw) if self.types.get(name) == "vertex" else raw

@@ -73,6 +73,11 @@ def test_none_for_negative_and_string_ids() -> None:
     assert out.getvalue() == 'vertex,label\na,"b ""x"", y"\n"b ""x"", y",\n'
     wide = result(VertexIds(np.array([3, 2**64 - 1], dtype=np.uint64)), fields, {"label": "vertex"})
     assert wide["label"].tolist() == [2**64 - 1, None]
+    dense = result(VertexIds(base=2**64 - 2, count=2), fields, {"label": "vertex"})
+    assert dense["label"].tolist() == [2**64 - 1, None]
+    out = io.StringIO()
+    dense.to_csv(out)
+    assert out.getvalue() == f"vertex,label\n{2**64 - 2},{2**64 - 1}\n{2**64 - 1},\n"
 
 
 def test_a_field_named_like_an_attribute_is_reached_by_its_name() -> None:

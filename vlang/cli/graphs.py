@@ -21,11 +21,11 @@ _OPTIONS = (
                  help="What an edge of the file means; default: as the format says, else directed."),
     click.option("--symmetrize", is_flag=True, help="Add the opposite of every edge."),
     click.option("--weights", metavar="WHAT",
-                 help="Where edge weights come from: a column, or low..high to make them."),
+                 help="Where edge weights come from: a column of the file, or LO..HI to make them by a rule."),
     click.option("--self-loops", type=click.Choice(["keep", "drop"]), default="keep", show_default=True,
                  help="Edges from a vertex to itself."),
     click.option("--parallel", type=click.Choice(["keep", "drop"]), default="keep", show_default=True,
-                 help="Repeated edges between the same two vertices."),
+                 help="Repeated edges; of them the one with the least first column stays."),
 )  # fmt: skip
 
 
@@ -42,6 +42,5 @@ def read_graph(spec: str, quiet: bool = False, threads: int | None = None, **opt
 
     graph = Graph.read(spec, threads=threads, **options)
     if not quiet:
-        for line in graph.notes:
-            note(line)
+        note(f"{graph.name}: {'; '.join(graph.notes)}")
     return graph

@@ -48,10 +48,9 @@ def describe(graph: Graph) -> dict[str, Any]:
         facts["largest_out_degree"] = int(outward.max())
         facts["largest_in_degree"] = int(inward.max())
         facts["isolated_vertices"] = int(((outward == 0) & (inward == 0)).sum())
-    for name, column in graph.columns.items():
-        facts["columns"][name] = {"type": str(column.dtype)}
-        if len(column):
-            facts["columns"][name] |= {"least": column.min().item(), "largest": column.max().item()}
+    for name, dtype in graph.columns.items():
+        least, largest = graph.column_range(name)
+        facts["columns"][name] = {"type": str(dtype), "least": least, "largest": largest}
     return facts
 
 
@@ -59,7 +58,5 @@ def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, dict):
-        parts = [f"{n}: {c['type']}" + (f", {c['least']} to {c['largest']}" if "least" in c else "")
-                 for n, c in value.items()]  # fmt: skip
-        return "; ".join(parts) or "none"
+        return "; ".join(f"{n}: {c['type']}, {c['least']} to {c['largest']}" for n, c in value.items()) or "none"
     return "none" if value is None else str(value)

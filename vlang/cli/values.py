@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -111,14 +112,14 @@ def _family(type_: str) -> str:
 
 def _vertex(name: str, text: str, graph: Graph) -> int | str:
     """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
-    if graph.ids.consecutive or graph.ids.values.dtype != object:
-        try:
-            vertex: int | str = int(text)
-        except ValueError:
-            raise GraphError(f"`{name}`: the vertices of this graph are numbers, and `{text}` is none") from None
-    else:
-        vertex = text
-    graph.find(vertex)  # raises GraphError if there is no such vertex
+    vertex: int | str = text
+    if not graph.ids.text:
+        with suppress(ValueError):  # `find` tells better what the ids are like
+            vertex = int(text)
+    try:
+        graph.find(vertex)
+    except GraphError as error:
+        raise GraphError(f"`{name}`: {error}") from None
     return vertex
 
 
