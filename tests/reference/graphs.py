@@ -127,5 +127,6 @@ def to_graph(graph: RefGraph) -> Graph:
     """The same graph for the engine: vertex ids 0 .. n-1, so that results line up row by row."""
     from vlang import Graph
 
-    src, dst, columns = listed_once(graph)
+    src, dst, listed = listed_once(graph)
+    columns: dict[str, Any] = dict(listed)
     return Graph.from_edges(src, dst, directed=graph.directed, n=graph.n, **columns)

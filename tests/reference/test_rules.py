@@ -1,0 +1,533 @@
+"""The rules of language.md sections 4 to 8, one tiny case each, with results worked out by hand."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.reference.graph import RefGraph, ref_graph
+from tests.reference.interpreter import Outcome, run
+from tests.reference.special import mix
+from vlang.runtime.errors import BindError
+from vlang.syntax.parser import parse_tree
+
+INF = 2**31 - 1
+PATH = ref_graph(3, [(0, 1), (1, 2)], w=[2, 5])
+FORK = ref_graph(4, [(0, 3), (1, 3), (2, 3)], w=[4, 1, 4])
+LOOPY = ref_graph(2, [(0, 0), (0, 1), (0, 1), (1, 0)])
+
+
+def go(text: str, graph: RefGraph = PATH, fields: Any = None, max_rounds: int | None = 50, precision: int = 32,
+       **params: Any) -> Outcome:
+    head = "" if text.lstrip().startswith("program") else "program test\n"
+    file = parse_tree(head + textwrap.dedent(text), "test.vp")
+    return run(file, graph, params, fields, max_rounds=max_rounds, precision=precision)
+
+
+def value(expression: str, type_: str = "int", graph: RefGraph = PATH, precision: int = 32) -> Any:
+    """What vertex 0 gets."""
+    return go(f"vertex x: {type_} = {expression}", graph, precision=precision).fields["x"][0]
+
+
+def column(outcome: Outcome, name: str = "x") -> list[Any]:
+    got: list[Any] = outcome.fields[name].tolist()
+    return got
+
+
+# ------------------------------------------------------------------ section 6: numbers
+
+
+@pytest.mark.parametrize(("expression", "want"), [
+    ("inf + 1", INF), ("inf - 1", INF), ("inf + (-inf)", INF), ("1 - inf", -INF - 1), ("-inf + 5", -INF - 1),
+    ("-(-inf)", INF), ("abs(-inf)", INF), ("2147483646 + 2", -INF - 1), ("2000000000 * 2", -294967296),
+    ("7 // 2", 3), ("-7 // 2", -4), ("7 % -3", -2), ("-7 % 3", 2), ("7 // 0", 0), ("7 % 0", 0),
+    ("2 ** 10", 1024), ("2 ** -1", 0), ("3 ** 21", 1870418611), ("1 << 4", 16), ("1 << 32", 0), ("1 << -1", 0),
+    ("-8 >> 1", -4), ("-8 >> 40", -1), ("8 >> 40", 0), ("6 & 3 | 8 ^ 1", 11), ("floor(2.7)", 2), ("floor(-2.1)", -3),
+    ("floor(1e20)", INF), ("floor(-1e20)", -INF - 1), ("floor(0.0 / 0.0)", 0), ("min(3, 2, 5)", 2), ("max(3, 2, 5)", 5),
+    ("-2 ** 2", -4), ("1 if 2 < 1 else 3", 3), ("N + M", 5),
+])
+def test_integers(expression: str, want: int) -> None:
+    text = f"vertex one: int = 1\nvertex x: int = {expression}"
+    assert go(text).fields["x"][0] == want
+    # the same with operands that are known only at run time
+    dynamic = "\n".join(["vertex z: int = 0", f"vertex x: int = z + ({expression})"])
+    assert go(dynamic).fields["x"][0] == want
+
+
+@pytest.mark.parametrize(("type_", "expression", "want"), [
+    ("u8", "a - 1", 255), ("u8", "a + 255", 255), ("u8", "-(a + 1)", 255), ("i8", "a + 100 + 100", -56),
+    ("i8", "a + 100 - 1 + 28", 127), ("i8", "a + 100 - 1 + 29", -128), ("i64", "a + 3000000000", 3000000000),
+    ("u64", "a - 1", 2**64 - 1), ("i16", "a - 32766 - 5", -32771 + 65536), ("i16", "a - 32767 - 5", -32768),
+    ("u8", "(a + 200) * 2", 144),
+    ("u8", "(a + 200) // 7", 28), ("u32", "a + 0xffffffff", 2**32 - 1),
+])
+def test_widths(type_: str, expression: str, want: int) -> None:
+    got = go(f"vertex a: {type_} = 0\nvertex x: {type_} = {expression}").fields["x"]
+    assert got[0] == want
+    assert got.dtype == {"u": "u", "i": "i"}[type_[0]] + str(int(type_[1:]) // 8)
+
+
+def test_infinity_survives_conversion() -> None:
+    outcome = go("""
+        vertex a: int = inf
+        vertex b: i64 = a
+        vertex c: float = a
+        vertex d: float = -a
+        vertex e: i64 = b + 5
+        vertex f: float = a - 1.5
+    """)
+    assert outcome.fields["b"][0] == outcome.fields["e"][0] == 2**63 - 1
+    assert outcome.fields["c"][0] == outcome.fields["f"][0] == math.inf
+    assert outcome.fields["d"][0] == -math.inf
+
+
+@pytest.mark.parametrize(("expression", "want"), [
+    ("7 / 2", 3.5), ("7.5 // 2", 3.0), ("-7.5 // 2", -4.0), ("-7.5 % 2", 0.5), ("7.5 % -2", -0.5), ("1 / 0", math.inf),
+    ("sqrt(2)", math.sqrt(2)), ("exp(1)", math.e), ("log(0)", -math.inf), ("log1p(1e-10)", 1e-10),
+    ("tanh(0.5)", math.tanh(0.5)), ("abs(-1.5)", 1.5), ("2 ** 0.5", math.sqrt(2)), ("inf - 5", math.inf),
+    ("min(1, 0.5)", 0.5), ("1 / N", 1 / 3), ("0.1 + 0.2", 0.3),
+])
+def test_floats(expression: str, want: float) -> None:
+    assert value(expression, "float") == pytest.approx(want, rel=1e-6)
+    assert value(expression, "f64") == pytest.approx(want, rel=1e-15)
+
+
+def test_floats_compute_in_their_type() -> None:
+    outcome = go("""
+        vertex a: float = 16777216
+        vertex x: float = a + 1 + 1
+        vertex y: f64 = a + 1 + 1
+        vertex h: f16 = 0.1
+        vertex z: float = h * 3
+    """)
+    assert outcome.fields["x"][0] == outcome.fields["y"][0] == 16777216
+    assert outcome.fields["z"][0] == np.float32(np.float16(0.1)) * np.float32(3)
+
+
+def test_precision_widens_int_and_float() -> None:
+    outcome = go("vertex a: int = inf\nvertex b: float = 1 / 3\nvertex c: i32 = 1", precision=64)
+    assert [outcome.fields[name].dtype for name in "abc"] == [np.int64, np.float64, np.int32]
+    assert outcome.fields["a"][0] == 2**63 - 1
+    assert outcome.fields["b"][0] == 1 / 3
+
+
+def test_nothing_converts_by_itself_but_int_to_float() -> None:
+    for text in ("vertex x: int = 0.5", "vertex x: float = true", "vertex x: bool = 1", "vertex x: int = self",
+                 "vertex a: i64 = 1\nvertex x: int = a", "vertex x: vertex = 0"):
+        with pytest.raises(TypeError):
+            go(text)
+
+
+def test_tuples_compare_and_choose() -> None:
+    assert value("1 if (1, 2.5) < (1, 3) else 0") == 1
+    assert value("1 if (2, 0) <= (1, 9) else 0") == 0
+    assert value("min((3, 1), (2, 9))[1]") == 9
+    # without a value, or equal: the first argument
+    assert value("min((inf, 7), (inf, 1))[1]") == 7
+    assert value("max((-inf, 7), (-inf, 9))[1]") == 7
+    assert value("min((inf, 7), (4, 1))[1]") == 1
+
+
+def test_none() -> None:
+    outcome = go("""
+        vertex p: vertex = none if self == none else self
+        vertex q: vertex = none
+        vertex a: vertex = min(p, q)
+        vertex b: vertex = max(q, p)
+        vertex c: bool = q == none and p != none
+    """)
+    assert column(outcome, "a") == column(outcome, "b") == [0, 1, 2]
+    assert column(outcome, "q") == [-1, -1, -1]
+    assert all(outcome.fields["c"])
+
+
+# ------------------------------------------------------------------ sections 7 and 8: reductions, functions
+
+
+@pytest.mark.parametrize(("reduction", "want"), [
+    ("sum(u.a for u -> self)", 9), ("prod(u.a for u -> self)", 24), ("min(u.a for u -> self)", 2),
+    ("max(u.a for u -> self)", 4), ("count(u.a > 2 for u -> self)", 2), ("bitor(u.a for u -> self)", 7),
+    ("bitand(u.a for u -> self)", 0), ("bitxor(u.a for u -> self)", 5), ("mex(u.a - 2 for u -> self)", 3),
+    ("hindex(u.a for u -> self)", 2), ("mode(w for u -> self, default = 0)", 4), ("sum(w for u -> self)", 9),
+    ("sum(u.a * w for u -> self if u.a != 3)", 24), ("sum(u.a for self -> u)", 0), ("sum(u.a for u -- self)", 9),
+    ("min(u.a for u -> self if u.a > 9, default = -1)", -1), ("min(u.a for u -> self if u.a > 9)", INF),
+    ("max(u.a for u -> self if u.a > 9)", -INF - 1), ("count(true for u -- self)", 3),
+])
+def test_reductions_over_edges(reduction: str, want: int) -> None:
+    outcome = go(f"""
+        program test(s: vertex, r: vertex)
+        edge w: int
+        vertex a: int = 2 if self == s else 3 if self == r else 4
+        vertex x: int = {reduction}
+    """, FORK, s=0, r=1)
+    assert outcome.fields["x"][3] == want
+
+
+def test_reductions_of_nothing() -> None:
+    outcome = go("""
+        vertex a: u8 = 7
+        vertex b: bool = true
+        vertex p: vertex = self
+        vertex least: u8 = min(u.a for u -> self)
+        vertex most: u8 = max(u.a for u -> self)
+        vertex some: bool = any(u.b for u -> self)
+        vertex every: bool = all(not u.b for u -> self)
+        vertex first: vertex = min(u.p for u -> self)
+        vertex ones: u8 = bitand(u.a for u -> self)
+        vertex product: float = prod(0.5 for u -> self)
+        vertex mean: float = mean(u.a for u -> self, default = -1)
+    """)
+    at = {name: array[0] for name, array in outcome.fields.items()}
+    assert (at["least"], at["most"], at["some"], at["every"]) == (255, 0, False, True)
+    assert (at["first"], at["ones"], at["product"], at["mean"]) == (-1, 255, 1.0, -1.0)
+    assert [bool(b) for b in outcome.fields["every"]] == [True, False, False]
+
+
+def test_float_sums_round_once() -> None:
+    graph = ref_graph(4, [(0, 3), (1, 3), (2, 3)], w=[16777216.0, 1.0, 1.0])
+    assert go("edge w: float\nvertex x: float = sum(w for u -> self)", graph).fields["x"][3] == 16777218
+    text = "edge w: float\nvertex x: float = sum(w for self -> u)\nglobal s = sum(v.x for v in vertices)"
+    assert go(text, graph).globals["s"] == 16777218
+
+
+def test_integer_sums_wrap_over_edges_and_widen_over_vertices() -> None:
+    outcome = go("""
+        edge w: int
+        vertex a: int = 2000000000
+        vertex x: int = sum(u.a for u -> self)
+        global s = sum(v.a for v in vertices)
+        global c = count(v.a > 0 for v in vertices)
+    """, FORK)
+    assert outcome.fields["x"][3] == 6000000000 - 2**32
+    assert outcome.globals["s"] == 8000000000
+    assert outcome.globals["c"] == 4
+
+
+def test_tuple_reductions_skip_what_has_no_value() -> None:
+    outcome = go("""
+        program test(source: vertex)
+        vertex d: int = 1 if self == source else inf
+        vertex best: vertex = none
+        vertex far: int = 0
+        repeat 1 times:
+            gather near = min((u.d, u) for u -> self)
+            apply (far, best) = near
+            gather other = min((u.d, u) for u -> self, default = (-5, self))
+            apply d = other[0]
+    """, FORK, source=1)
+    assert column(outcome, "far") == [INF, INF, INF, 1]
+    assert column(outcome, "best") == [-1, -1, -1, 1]
+    assert column(outcome, "d") == [-5, -5, -5, 1]
+
+
+def test_edge_ends_and_degrees() -> None:
+    text = """
+        vertex i: int = indegree
+        vertex o: int = outdegree
+        vertex d: int = degree
+        vertex c: int = count(true for u -- self)
+        vertex n: int = sum(u.outdegree for u -> self)
+        global m = M
+    """
+    directed = go(text, LOOPY)
+    assert [column(directed, name) for name in "iodcn"] == [[2, 2], [3, 1], [5, 3], [5, 3], [4, 6]]
+    undirected = go(text, ref_graph(2, [(0, 0), (0, 1), (0, 1)], False))
+    assert [column(undirected, name) for name in "iodc"] == [[3, 2]] * 4
+    assert (directed.globals["m"], undirected.globals["m"]) == (4, 5)
+
+
+def test_reductions_over_vertices_and_sets() -> None:
+    outcome = go("""
+        program test(s: vertices)
+        vertex a: float = 1.5
+        global total = sum(v.a for v in vertices)
+        global chosen = sum(v.a for v in s)
+        global none_ = max(v.a for v in vertices if v.a > 9, default = -1)
+        global mean = mean(v.indegree for v in vertices, default = 0)
+        vertex x: float = a / sum(v.a for v in vertices)
+    """, s=[2, 0])
+    assert [float(outcome.globals[k]) for k in ("total", "chosen", "none_")] == [4.5, 3.0, -1.0]
+    assert outcome.globals["mean"] == pytest.approx(2 / 3)
+    assert outcome.fields["x"][0] == pytest.approx(1 / 3)
+
+
+def test_user_reductions_and_functions() -> None:
+    outcome = go("""
+        program test(shift = 2)
+        global base = 10
+        fn twice(x: float, y = 1): float = 2 * x + y + base + shift
+        reduction far(a, b): float = max(abs(a), abs(b)), identity 0
+        vertex a: float = -3
+        vertex x: float = far(u.a for u -> self)
+        vertex y: float = twice(1)
+        vertex z: float = far(a, 1)
+    """)
+    assert column(outcome) == [0, 3, 3]
+    assert outcome.fields["y"][0] == 15
+    assert outcome.fields["z"][0] == 3
+
+
+def test_vectors() -> None:
+    outcome = go("""
+        vertex a: float[3] = [1, 2, 3.5]
+        vertex b: float[3] = reverse(a) * 2 + 1
+        vertex s: float = sum(a) + min(a) + max(a)
+        vertex d: float = dot(a, b)
+        vertex c: float = b[0]
+        vertex g: float[3] = sum(u.a for u -> self)
+    """)
+    assert outcome.fields["b"][0].tolist() == [8, 5, 3]
+    assert (outcome.fields["s"][0], outcome.fields["d"][0], outcome.fields["c"][0]) == (11, 28.5, 8)
+    assert outcome.fields["g"].tolist() == [[0, 0, 0], [1, 2, 3.5], [1, 2, 3.5]]
+
+
+def test_special_functions() -> None:
+    assert mix(0, 0) == 0
+    assert mix(1, 2) == mix(1, 2) != mix(2, 1)
+    outcome = go("""
+        program test(s: vertices)
+        vertex r: float = random(7, self)
+        vertex p: int = position(self, s)
+        vertex b: u64 = bit(position(self, s))
+        vertex h: u8[64] = hll_unit(1, self)
+    """, s=[2, 1])
+    assert column(outcome, "p") == [-1, 1, 0]
+    assert column(outcome, "b") == [0, 2, 1]
+    assert outcome.fields["r"][2] == np.float32((mix(7, 2) >> 40) / 2**24)
+    assert (outcome.fields["h"] > 0).sum(axis=1).tolist() == [1, 1, 1]
+
+
+# ------------------------------------------------------------------ section 5: inputs and contracts
+
+
+def test_inputs() -> None:
+    text = """
+        program test(k: int, t = 0.5)
+        edge w: float = k
+        vertex a: int
+        global base = 1
+        vertex x: float = a + t + base
+    """
+    outcome = go(text, fields={"a": [1, 2, 3]}, k=4)
+    assert column(outcome) == [2.5, 3.5, 4.5]
+    assert column(go(text, fields={"a": [1, 2, 3], "x": [0, 0, 9]}, k=4)) == [0, 0, 9]
+    for wrong in ({"fields": {"a": [1, 2, 3]}}, {"k": 1}):
+        with pytest.raises(BindError):
+            go(text, **wrong)
+    with pytest.raises(BindError):
+        go("edge missing: float\nvertex x: float = sum(missing for u -> self)")
+
+
+def test_require() -> None:
+    go("edge w: float\nrequire w >= 0 and w < 6")
+    with pytest.raises(BindError, match="w < 5"):
+        go("edge w: float\nrequire w < 5")
+    with pytest.raises(BindError):
+        go("vertex a: float\nrequire a > 0", fields={"a": [1, 2, 0]})
+
+
+# ------------------------------------------------------------------ section 4: execution
+
+
+def test_statements_read_before_they_write() -> None:
+    outcome = go("""
+        vertex a: int = 1
+        vertex b: int = 2
+        vertex p: vertex = self
+        repeat 1 times:
+            gather up = sum(u.a for u -> self)
+            apply (a, b) = (b, a)
+            apply a += up
+            gather again = sum(u.a for u -> self)
+            apply b = again
+            gather low = min(u.p for u -- self)
+            apply p = min(p, low)
+            apply p = p.p
+    """)
+    assert column(outcome, "a") == [2, 3, 3]
+    assert column(outcome, "b") == [0, 2, 3]
+    assert column(outcome, "p") == [0, 0, 0]
+
+
+def test_updates() -> None:
+    outcome = go("""
+        vertex a: int = 12
+        vertex b: u8 = 12
+        repeat 1 times:
+            apply a -= 2
+            apply a *= 3
+            apply b |= 3
+            apply b &= 6
+            apply b ^= 255
+    """)
+    assert (outcome.fields["a"][0], outcome.fields["b"][0]) == (30, 249)
+
+
+def test_where_is_decided_on_entry_and_nests() -> None:
+    outcome = go("""
+        program test(s: vertex)
+        vertex a: int = 0
+        vertex g: int = 0
+        where self != s:
+            apply a = 5
+            where indegree > 0:
+                gather near = sum(u.a for u -> self)
+                apply g = near
+                apply a = a + 1
+            apply a += 10
+    """, s=1)
+    assert column(outcome, "a") == [15, 0, 16]
+    assert column(outcome, "g") == [0, 0, 0]
+
+
+def test_fixpoint_rounds_and_activity() -> None:
+    outcome = go("""
+        program test(source: vertex)
+        vertex d: int = 0 if self == source else inf
+        repeat:
+            gather near = min(u.d + 1 for u -> self)
+            apply d = min(d, near)
+    """, source=0)
+    assert column(outcome, "d") == [0, 1, 2]
+    assert outcome.rounds == [3]
+    assert outcome.loops[0].active == [3, 1, 1]
+    assert (outcome.converged, outcome.reason) == (True, "inactive")
+
+
+def test_counted_and_limited_loops() -> None:
+    body = "\n    gather s = sum(u.a for u -> self)\n    apply a = a + s"
+    for head, rounds, reason in (("repeat 4 times", 4, "count"), ("repeat 0 times", 0, "count"),
+                                 ("repeat at most 2 times", 2, "limit"),
+                                 ("repeat at most 9 times until sum(v.a for v in vertices) > 9", 3, "until"),
+                                 ("repeat at most 2 times until sum(v.a for v in vertices) > 9", 2, "limit"),
+                                 ("repeat until iteration == 3", 3, "until")):
+        outcome = go(f"vertex a: int = 1\n{head}:{body}", PATH)
+        assert (outcome.rounds, outcome.reason) == ([rounds], reason), head
+    assert not go(f"vertex a: int = 1\nrepeat until false:{body}", max_rounds=7).converged
+
+
+def test_a_loop_that_never_meets_until_stalls() -> None:
+    outcome = go("vertex a: int = 1\nrepeat until false:\n    apply a = min(a, 1)")
+    assert (outcome.rounds, outcome.reason, outcome.converged) == ([1], "stalled", False)
+    counting = go("vertex a: int = 1\nrepeat until iteration >= 5:\n    apply a = min(a, 1)")
+    assert (counting.rounds, counting.reason) == ([5], "until")
+
+
+def test_old_changed_change_and_iteration() -> None:
+    outcome = go("""
+        vertex a: int = 1
+        vertex was: int = 0
+        vertex turns: int = 0
+        repeat until max(change(v.a) for v in vertices) >= 4:
+            apply a = a * 2
+            apply was = old(a)
+            where changed(a):
+                apply turns = iteration
+    """)
+    assert (outcome.fields["a"][0], outcome.fields["was"][0], outcome.fields["turns"][0]) == (8, 4, 3)
+
+
+def test_untold_changes_add_up() -> None:
+    """With a narrow `activate when`, small changes are kept until they are told, each exactly once."""
+    forced = go("""
+        vertex x: float = 1
+        vertex got: float = 0
+        repeat 6 times:
+            gather news = sum(change(u.x) for u -> self)
+            apply got += news
+            apply x += 1
+            activate when abs(change(x)) > 2.5
+    """)
+    # superstep 1 tells 1 (told = 1, x = 2); at the end of 3 the change is 4 - 1 = 3; superstep 4 tells 3 (told = 4)
+    # and ends with x = 5; at the end of 6 it is 7 - 4 = 3
+    assert column(forced, "x") == [7, 7, 7]
+    assert column(forced, "got") == [0, 4, 4]
+    assert forced.loops[0].active == [3, 0, 0, 3, 0, 0]
+
+
+def test_change_is_told_afresh_in_every_loop() -> None:
+    outcome = go("""
+        vertex x: float = 1
+        vertex got: float = 0
+        repeat 2 times:
+            gather news = sum(change(u.x) for u -> self)
+            apply got += news
+        repeat 2 times:
+            gather news = sum(change(u.x) for u -> self)
+            apply got += news
+    """)
+    assert column(outcome, "got") == [0, 2, 2]
+
+
+def test_nan_counts_as_unchanged() -> None:
+    outcome = go("vertex a: float = 0.0 / 0.0\nrepeat:\n    apply a = a + 1")
+    assert outcome.rounds == [1]
+
+
+def test_nested_loops_and_local_fields() -> None:
+    outcome = go("""
+        vertex total: int = 0
+        vertex outer: int = 0
+        repeat 3 times:
+            vertex near: int = 0 if indegree == 0 else inf
+            repeat:
+                gather best = min(u.near + 1 for u -> self)
+                apply near = min(near, best)
+            apply total += near
+            apply outer = iteration
+    """)
+    assert column(outcome, "total") == [0, 3, 6]
+    assert column(outcome, "outer") == [3, 3, 3]
+    assert sorted(outcome.fields) == ["outer", "total"]
+    assert outcome.rounds == [3]
+    assert [loop.rounds for loop in outcome.loops] == [3, 3, 3, 3]
+
+
+def test_for_and_sweep() -> None:
+    outcome = go("""
+        program test(s: vertices)
+        vertex level: int = 2 - indegree if self != none else 0
+        vertex seen: int = 0
+        vertex order: int = 0
+        for v0 in s:
+            where self == v0:
+                apply seen += 1
+        for k from 1 to 9 until k == 4:
+            apply seen += k
+        sweep level up:
+            gather before = max(u.order for u -- self)
+            apply order = before + 1
+    """, s=[1, 1, 2])
+    assert column(outcome, "seen") == [10, 12, 11]
+    # level: 2, 1, 1; the sweep visits vertices 1 and 2 first, then 0
+    assert column(outcome, "order") == [2, 1, 1]
+
+
+def test_let_and_activate_read_the_new_values() -> None:
+    outcome = go("""
+        vertex a: float = 4
+        repeat:
+            let most = max(v.a for v in vertices)
+            apply a = most / 2
+            let after = max(v.a for v in vertices)
+            apply a = after
+            activate when a > 1
+    """)
+    assert column(outcome, "a") == [1, 1, 1]
+    assert outcome.rounds == [2]
+
+
+def test_empty_graph() -> None:
+    outcome = go("""
+        vertex a: int = 0
+        vertex p: (vertex) = self
+        repeat until max(change(v.a) for v in vertices) < 1:
+            gather s = sum(u.a for u -> self)
+            apply a = s
+    """.replace("(vertex)", "vertex"), ref_graph(0, []))
+    assert outcome.fields["a"].shape == (0,)
+    assert outcome.reason == "until"
