@@ -118,6 +118,7 @@ class LoopSpec:
     asynchronous: bool
     asynchronous_reason: str
     starts: tuple[str, ...] = ()
+    tolds: tuple[str, ...] = ()
     line: int = 0
 
 
@@ -137,7 +138,8 @@ class Plan:
     """A program ready to run on one target.
 
     text, exports: the code and the signatures of its kernels. slots: name -> number. scalars: name -> type name
-    ("f32", "u8", ...). steps: the run; contracts are checked where they stand among the steps.
+    ("f32", "u8", ...). steps: the run; contracts are checked where they stand among the steps. defaults: scalars that
+    stand in for parameters not given and edge fields ("edge.NAME") that the graph does not have.
     """
 
     name: str
@@ -149,4 +151,4 @@ class Plan:
     arrays: tuple[ArraySpec, ...]
     steps: tuple[StageSpec | ScalarSpec | LoopSpec | Contract, ...]
     globals: tuple[tuple[str, str], ...]
-    edge_defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+    defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)

@@ -111,9 +111,13 @@ class Schedule:
         return tuple(step for step in self.steps if isinstance(step, Loop))
 
 
-def schedule(program: f.Program) -> Schedule:
-    """The stages of a program. Raises ProgramError for constructs that no target runs yet."""
-    return Schedule(program, tuple(_Packer(program).pack(program.body, loops=True)))
+def schedule(program: f.Program, given: frozenset[str] = frozenset()) -> Schedule:
+    """The stages of a program. given: fields that the caller passes, whose initializers do not run.
+
+    Raises ProgramError for constructs that no target runs yet.
+    """
+    body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
+    return Schedule(program, tuple(_Packer(program).pack(body, loops=True)))
 
 
 @dataclass

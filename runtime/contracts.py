@@ -1,0 +1,34 @@
+"""Contracts (`require`): checked when a program meets a graph."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernelset import Contract
+from vlang.runtime.state import State
+
+__all__ = ["check_contract"]
+
+_NONE = np.uint32(0xFFFFFFFF)
+
+
+def check_contract(contract: Contract, graph: Graph, state: State) -> None:
+    """Raise GraphError where a `require` does not hold, naming the first edge or vertex."""
+    head = f"line {contract.line}: `require {contract.text}` does not hold"
+    if contract.kind == "graph":
+        if not state.scalar(contract.name):
+            raise GraphError(head)
+        return
+    found = state.arrays[f"field:{contract.name}"]
+    bad = np.flatnonzero(found == 0) if contract.kind == "vertex" else np.flatnonzero(found != _NONE)
+    if not len(bad):
+        return
+    v = int(bad[0])
+    where = f" for vertex {graph.label(v)}" + (f" and {len(bad) - 1:,} more" if len(bad) > 1 else "")
+    if contract.kind == "edge":
+        u = int(found[v])
+        tail, tip = (v, u) if contract.domain == "out" else (u, v)
+        where = f" on the edge {graph.label(tail)} -> {graph.label(tip)}"
+    raise GraphError(head + where)

@@ -1,0 +1,288 @@
+"""The superstep loop: runs a plan on a graph.
+
+What a superstep does is in the plan, how a pass is launched in `passes`; here is only the order of things.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.contracts import check_contract
+from vlang.runtime.devices.cpu import Cpu
+from vlang.runtime.devices.objects import load_kernels
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE, Pages
+from vlang.runtime.kernelset import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.passes import Lists, Passes, Stats
+from vlang.runtime.plan.mode import choose_mode
+from vlang.runtime.state import State
+from vlang.runtime.trace import Round
+
+__all__ = ["Options", "Outcome", "run_plan"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what.
+
+    mode: "auto", "pull" or "notify-pull". threads: None for all processors. page_size: bytes of neighbours in a page.
+    max_rounds: supersteps at most in each loop. asynchronous: loops proved independent of order update in place.
+    progress: called after every superstep.
+    """
+
+    max_rounds: int | None = None
+    threads: int | None = None
+    mode: str = "auto"
+    page_size: int = DEFAULT_PAGE_SIZE
+    asynchronous: bool = False
+    progress: Callable[[Round], None] | None = None
+
+
+@dataclass
+class Outcome:
+    """What a run left: the state, and how its loops went."""
+
+    state: State
+    rounds: int = 0
+    converged: bool = True
+    reason: str = "no loop"
+    history: list[Round] = field(default_factory=list)
+
+
+def run_plan(
+    plan: Plan, graph: Graph, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], options: Options
+) -> Outcome:
+    """Run a plan. scalars: parameters given. fields: arrays of vertex fields given, which skip their initializers.
+
+    Raises OutOfMemory, GraphError (a contract that does not hold), InternalError.
+    """
+    kernels = load_kernels(plan.text, plan.exports)
+    with Cpu(options.threads) as cpu:
+        return _Run(plan, graph, kernels, cpu, options).run(scalars, fields)
+
+
+class _Run:
+    def __init__(self, plan: Plan, graph: Graph, kernels: Any, cpu: Cpu, options: Options) -> None:
+        self.plan, self.graph, self.kernels, self.options = plan, graph, kernels, options
+        domains = {stage.domain for stage in _stages(plan) if stage.domain}
+        pages = {kind: Pages.cut(graph.adjacency(kind), options.page_size) for kind in sorted(domains)}
+        self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
+        self.passes = Passes(graph, self.state, kernels, cpu, options.page_size, pages)
+        self.outcome = Outcome(self.state)
+
+    def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> Outcome:
+        """Run every step."""
+        self._bind(scalars, fields)
+        loops = 0
+        for step in self.plan.steps:
+            if isinstance(step, StageSpec):
+                self._pass(step)
+            elif isinstance(step, ScalarSpec):
+                self._scalar(step)
+            elif isinstance(step, Contract):
+                check_contract(step, self.graph, self.state)
+            else:
+                self._loop(step, loops)
+                loops += 1
+        return self.outcome
+
+    def _bind(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> None:
+        """Parameters, defaults, degrees and given fields to their slots."""
+        state, graph = self.state, self.graph
+        state.set_scalar("N", graph.n)
+        state.set_scalar("M", graph.m)
+        for name, value in scalars.items():
+            state.set_scalar(name, value)
+        for name, spec in self.plan.defaults.items():
+            if name not in scalars:
+                self._scalar(spec)
+        degrees = {"in": lambda: graph.in_degree, "out": lambda: graph.out_degree, "all": lambda: graph.degree}
+        for kind, degree in degrees.items():
+            if f"degree:{kind}" in self.plan.slots:
+                state.put(f"degree:{kind}", degree())
+        for name, array in fields.items():
+            state.arrays[f"field:{name}"][:] = array
+
+    def _scalar(self, spec: ScalarSpec) -> Any:
+        """Evaluate a graph-level value and return it."""
+        if spec.fold is not None:
+            self.passes.fold(spec.fold)
+        self.kernels["scalars"](self.state.frame, spec.index, -(-self.graph.n // BLOCK))
+        return self.state.scalar(spec.name)
+
+    def _pass(self, stage: StageSpec) -> tuple[Stats, int]:
+        stats, edges = self.passes.full(stage)
+        for name in stage.swaps:
+            self.state.swap(name)
+        return stats, edges
+
+    # ------------------------------------------------------------------------ loops
+    def _loop(self, spec: LoopSpec, number: int) -> None:
+        limit = None if spec.limit is None else max(0, int(self._scalar(spec.limit)))
+        loop = _Superstep(self, spec)
+        rounds, reason, converged = 0, "", True
+        while not reason:
+            if limit is not None and rounds >= limit:
+                converged = spec.exact or spec.until is None
+                reason = f"ran {rounds} supersteps, as the program says" if converged else \
+                    f"stopped after {rounds} supersteps, the most that the program allows"
+            elif self.options.max_rounds is not None and rounds >= self.options.max_rounds:
+                reason, converged = f"stopped after {rounds} supersteps, as asked", False
+            else:
+                rounds += 1
+                self._record(loop, spec, number, rounds)
+                reason = self._ended(spec, loop.stats)
+        loop.close()
+        outcome = self.outcome
+        outcome.rounds += rounds
+        outcome.converged &= converged
+        outcome.reason = reason
+
+    def _record(self, loop: _Superstep, spec: LoopSpec, number: int, rounds: int) -> None:
+        begin = time.perf_counter()
+        self.state.set_scalar("iteration", rounds)
+        mode, edges = loop.run()
+        row = Round(number, rounds, loop.stats.active, mode, time.perf_counter() - begin, edges)
+        self.outcome.history.append(row)
+        if self.options.progress is not None:
+            self.options.progress(row)
+
+    def _ended(self, spec: LoopSpec, stats: Stats) -> str:
+        """Why the loop ends here, or nothing (language.md 4.6)."""
+        if spec.until is not None:
+            if self._scalar(spec.until):
+                return "`until` holds"
+            if stats.changed == 0 and not spec.reads_iteration:
+                return "nothing changes any more, and `until` does not hold"
+        elif not (spec.exact and spec.limit is not None):
+            if stats.active == 0:
+                return "no vertex is active"
+        elif stats.changed == 0 and not spec.reads_iteration:
+            return "nothing changes any more"
+        return ""
+
+
+class _Superstep:
+    """One superstep of a loop after the other, in full or over the vertices that must run again."""
+
+    def __init__(self, run: _Run, spec: LoopSpec) -> None:
+        self._run, self._spec = run, spec
+        self._state, self._passes = run.state, run.passes
+        self.stats = Stats()
+        self._first = True
+        self._last: Lists | None = None  # the vertices of the superstep before, None after a full one
+        self._in_place = run.options.asynchronous and spec.asynchronous
+        self._second: dict[str, NDArray[Any]] = {}
+        n = run.graph.n
+        if spec.skip and spec.notify is not None:
+            stage = self._stage
+            domain, against = run.passes.pages_of(stage.domain or "in"), spec.notify
+            self._marks = np.zeros(n, dtype=np.uint8)
+            self._todo = Lists.room(n, len(domain.longs))
+            self._against = against
+        if "work:active" in self._state.arrays:
+            self._state.arrays["work:active"][:] = 1
+
+    @property
+    def _stage(self) -> StageSpec:
+        """The one pass of a loop that may skip."""
+        return next(s for s in self._spec.steps if isinstance(s, StageSpec))
+
+    def run(self) -> tuple[str, int]:
+        """Run a superstep; its mode and the edges traversed."""
+        self._copy_starts()
+        if self._first or not self._listed():
+            mode, edges = "pull", self._full()
+        else:
+            mode, edges = "notify-pull", self._notify_pull()
+        self._first = False
+        return mode, edges
+
+    def _copy_starts(self) -> None:
+        for name in self._spec.starts:
+            np.copyto(self._state.arrays[f"start:{name}"], self._state.arrays[f"field:{name}"])
+
+    def _listed(self) -> bool:
+        """Whether the superstep runs over lists."""
+        if not self._spec.skip or self._spec.notify is None:
+            return False
+        graph = self._run.graph
+        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
+        return choose_mode(self._run.options.mode, self.stats.reached, edges)
+
+    def _full(self) -> int:
+        edges = 0
+        for step in self._spec.steps:
+            if isinstance(step, ScalarSpec):
+                self._run._scalar(step)
+                continue
+            self._aim_buffers(step)
+            stats, traversed = self._passes.full(step)
+            edges += traversed
+            if not self._in_place:
+                for name in step.swaps:
+                    self._state.swap(name)
+            if step.loop_end:
+                self.stats = stats
+        self._last = None
+        return edges
+
+    def _aim_buffers(self, stage: StageSpec) -> None:
+        """In place, a pass writes where it reads."""
+        if self._in_place:
+            for name in stage.swaps:
+                self._second.setdefault(name, self._state.arrays[f"next:{name}"])
+                self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
+
+    def close(self) -> None:
+        """Give every field its second buffer back."""
+        for name, array in self._second.items():
+            self._state.put(f"next:{name}", array)
+
+    def _notify_pull(self) -> int:
+        """Notify the receivers of what changed, then process them (Garaph, section 4)."""
+        for step in self._spec.steps:
+            if isinstance(step, ScalarSpec):
+                self._run._scalar(step)
+        stage, passes, state = self._stage, self._passes, self._state
+        against = passes.pages_of(self._against)
+        changed = Lists.room(self._run.graph.n, len(against.longs))
+        passes.split(state.arrays["work:heard"], 1, against, changed, self._marks)
+        passes.send(stage, changed)
+        edges = passes.notify(self._against, changed, self._marks)
+        if self._spec.explicit:
+            np.bitwise_or(self._marks, state.arrays["work:active"], out=self._marks)
+        self._catch_up(stage)
+        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
+        self._aim_buffers(stage)
+        self.stats, traversed = passes.listed(stage, self._todo)
+        if not self._in_place:
+            for name in stage.swaps:
+                passes.per_field("exchange", name, self._todo)
+        self._last = self._todo
+        return edges + traversed
+
+    def _catch_up(self, stage: StageSpec) -> None:
+        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        if self._in_place:
+            return
+        for name in stage.swaps:
+            if self._last is None:
+                np.copyto(self._state.arrays[f"next:{name}"], self._state.arrays[f"field:{name}"])
+            else:
+                self._passes.per_field("copy", name, self._last)
+
+
+def _stages(plan: Plan) -> list[StageSpec]:
+    """Every pass of a plan."""
+    found: list[StageSpec] = []
+    for step in plan.steps:
+        inner = step.steps if isinstance(step, LoopSpec) else (step,)
+        found.extend(s for s in inner if isinstance(s, StageSpec))
+    return found

@@ -1,0 +1,30 @@
+"""The engine's own kernels, as text for `vlang.runtime.devices.objects`."""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+from vlang.runtime.devices.objects import Kernels, load_kernels
+
+__all__ = ["frontier_kernels"]
+
+_WIDTHS = (8, 16, 32, 64)
+
+_FRONTIER = {
+    "split_flags": "void(u8*, i64, i64, i64*, i64, u32*, u32*, i64*, u8*)",
+    "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
+    "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",
+    "list_tasks": "i64(u32*, i64, u64*, i64*, i64, i64, i64*, i64*)",
+    "long_tasks": "i64(u32*, i64, i64*, i64*, i64*, i64, i64*, i64*)",
+    "long_vertices": "void(u32*, i64, i64*, u32*)",
+    **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64)" for w in _WIDTHS},
+    **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64)" for w in _WIDTHS},
+}
+
+
+@cache
+def frontier_kernels() -> Kernels:
+    """Notification, lists and their tasks."""
+    text = (Path(__file__).parent / "frontier.py").read_text(encoding="utf-8")
+    return load_kernels(text, _FRONTIER)

@@ -1,0 +1,139 @@
+"""Notify-pull: from the vertices that changed to the sorted lists of those that must be processed again.
+
+Lists come in two: short vertices by number, long ones by their index in the table of long vertices. All lists are in
+increasing order, so that a list walks through the pages.
+"""
+
+import numpy as np
+from vlang.runtime.devices.intrinsics import fetch_add, pointer_u32, value_i64
+from vlang.runtime.kernelset import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
+
+
+def split_flags(flags, n, bit, longs, long_count, short_list, long_list, counts, marks):
+    """Vertices whose flags have `bit` to the lists; those with 2 are marked themselves; flags are cleared.
+
+    counts[0], counts[1]: the lengths of the lists.
+    """
+    shorts, found, at = 0, 0, 0
+    for v in range(n):
+        flag = flags[v]
+        if flag == 0:
+            continue
+        flags[v] = 0
+        if flag & 2:
+            marks[v] = 1
+        if flag & bit:
+            while at < long_count and longs[3 * at] < v:
+                at += 1
+            if at < long_count and longs[3 * at] == v:
+                long_list[found] = at
+                found += 1
+            else:
+                short_list[shorts] = v
+                shorts += 1
+    counts[0] = shorts
+    counts[1] = found
+
+
+def notify_vertices(pages, vertices, tasks, count, counter, marks):
+    """Mark the neighbours of short vertices; two threads may store the same mark."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        row = tasks[3 * task] * PAGE_WORDS
+        offsets = pointer_u32(pages, row + PAGE_OFFSETS)
+        targets = pointer_u32(pages, row + PAGE_TARGETS)
+        first = value_i64(pages, row + PAGE_FIRST)
+        for i in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            v = np.int64(vertices[i]) - first
+            for k in range(np.int64(offsets[v]), np.int64(offsets[v + 1])):
+                marks[np.int64(targets[k])] = 1
+
+
+def notify_segments(pages, segments, tasks, count, counter, marks):
+    """Mark the neighbours along segments of long vertices."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        targets = pointer_u32(pages, tasks[3 * task] * PAGE_WORDS + PAGE_TARGETS)
+        for s in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            for k in range(segments[3 * s + 1], segments[3 * s + 2]):
+                marks[np.int64(targets[k])] = 1
+
+
+def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
+    """Tasks over a list of short vertices, cut at pages and where `cost` has built up; total[0]: their edges."""
+    page, begin, work, edges, made = 0, 0, 0, 0, 0
+    for i in range(count):
+        v = np.int64(vertices[i])
+        while page + 1 < pages and firsts[page + 1] <= v:
+            if i > begin:
+                tasks[3 * made] = page
+                tasks[3 * made + 1] = begin
+                tasks[3 * made + 2] = i
+                made += 1
+                begin = i
+                work = 0
+            page += 1
+        degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
+        edges += degree
+        work += degree + 1
+        if work >= cost:
+            tasks[3 * made] = page
+            tasks[3 * made + 1] = begin
+            tasks[3 * made + 2] = i + 1
+            made += 1
+            begin = i + 1
+            work = 0
+    if count > begin:
+        tasks[3 * made] = page
+        tasks[3 * made + 1] = begin
+        tasks[3 * made + 2] = count
+        made += 1
+    total[0] = edges
+    return made
+
+
+def long_tasks(chosen, count, longs, segments, segment_pages, per_task, tasks, total):
+    """Tasks over the segments of listed long vertices; total[0]: their edges."""
+    made, edges = 0, 0
+    for i in range(count):
+        k = np.int64(chosen[i])
+        begin = longs[3 * k + 1]
+        for s in range(longs[3 * k + 1], longs[3 * k + 2]):
+            edges += segments[3 * s + 2] - segments[3 * s + 1]
+            last = s + 1 == longs[3 * k + 2]
+            if last or s + 1 - begin == per_task or segment_pages[s + 1] != segment_pages[s]:
+                tasks[3 * made] = segment_pages[s]
+                tasks[3 * made + 1] = begin
+                tasks[3 * made + 2] = s + 1
+                made += 1
+                begin = s + 1
+    total[0] = edges
+    return made
+
+
+def long_vertices(chosen, count, longs, vertices):
+    """The vertices of listed long vertices."""
+    for i in range(count):
+        vertices[i] = longs[3 * np.int64(chosen[i])]
+
+
+def exchange_8(a, b, vertices, count):
+    """Swap a[v] and b[v] for the listed vertices."""
+    for i in range(count):
+        v = np.int64(vertices[i])
+        a[v], b[v] = b[v], a[v]
+
+
+def copy_8(a, b, vertices, count):
+    """a[v] = b[v] for the listed vertices."""
+    for i in range(count):
+        v = np.int64(vertices[i])
+        a[v] = b[v]
+
+
+exchange_16 = exchange_32 = exchange_64 = exchange_8
+copy_16 = copy_32 = copy_64 = copy_8

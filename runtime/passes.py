@@ -1,0 +1,199 @@
+"""One pass over the graph: a stage launched over all vertices, or over the lists of those that must run again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.cpu import Cpu
+from vlang.runtime.devices.objects import Kernels
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.pages import Pages, vertex_tasks
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.kernelset import (
+    BLOCK, SEGMENT, SLOT_LIST, SLOT_LISTED, SLOT_LONGS, SLOT_PAGES, SLOT_SEGMENTS, SLOT_STATS, Fold, StageSpec,
+)
+from vlang.runtime.state import DTYPES, State
+
+__all__ = ["Lists", "Passes", "Stats"]
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a pass counted: vertices changed, active, to be heard by their neighbours, and those neighbours."""
+
+    changed: int = 0
+    active: int = 0
+    heard: int = 0
+    reached: int = 0
+
+
+@dataclass
+class Lists:
+    """Vertices to process: `short` by number, `long` by index in the table of long vertices, both in order."""
+
+    short: NDArray[np.uint32]
+    long: NDArray[np.uint32]
+    long_vertices: NDArray[np.uint32]
+    shorts: int = 0
+    longs: int = 0
+
+    @staticmethod
+    def room(n: int, longs: int) -> Lists:
+        """Lists with room for every vertex."""
+        return Lists(np.empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
+
+
+@dataclass
+class Passes:
+    """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them."""
+
+    graph: Graph
+    state: State
+    kernels: Kernels
+    cpu: Cpu
+    page_size: int
+    pages: dict[str, Pages]
+    tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._stats = np.zeros(4, dtype=np.int64)
+        self._total = np.zeros(1, dtype=np.int64)
+        self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self._by_block = vertex_tasks(self.graph.n, BLOCK)
+
+    def pages_of(self, kind: str) -> Pages:
+        """The pages of an orientation."""
+        known = self.pages.get(kind)
+        if known is None:
+            known = self.pages[kind] = Pages.cut(self.graph.adjacency(kind), self.page_size)
+        return known
+
+    def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
+        """The page table with the columns of a stage."""
+        known = self.tables.get(stage.name)
+        if known is None:
+            names = tuple(name for name, _ in stage.columns)
+            adjacency = self.graph.adjacency(stage.domain or "in", names)
+            columns = [adjacency.column(name, DTYPES[dtype]) for name, dtype in stage.columns]
+            known = self.tables[stage.name] = pages.table(columns)
+        return known
+
+    # ------------------------------------------------------------------ full passes
+    def full(self, stage: StageSpec) -> tuple[Stats, int]:
+        """The stage over all vertices; what it counted and the edges it traversed."""
+        self.state.frame[SLOT_LISTED] = 0
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        if stage.domain is None:
+            self._over_vertices(stage.kernels["compute"])
+            return self._counted(), 0
+        if "messages" in stage.kernels:
+            self._over_vertices(stage.kernels["messages"])
+        pages = self.pages_of(stage.domain)
+        edges = int(pages.starts[-1])
+        self._aim(stage, pages)
+        self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
+        if len(pages.longs):
+            self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
+            tasks = vertex_tasks(len(pages.longs), 64)
+            self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
+        return self._counted(), edges
+
+    def _aim(self, stage: StageSpec, pages: Pages) -> None:
+        self.state.point(SLOT_PAGES, self._table(stage, pages))
+        self.state.point(SLOT_SEGMENTS, pages.segments)
+        self.state.point(SLOT_LONGS, pages.longs)
+
+    def _over_vertices(self, kernel: str) -> None:
+        self._launch(kernel, self._by_vertex, len(self._by_vertex), self.graph.n)
+
+    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int) -> None:
+        self.cpu.launch(self.kernels[kernel], (self.state.frame,), tasks, count, cost)
+
+    def _counted(self) -> Stats:
+        return Stats(*self._stats.tolist())
+
+    def fold(self, fold: Fold) -> None:
+        """A reduction over vertices, to one partial result a block."""
+        self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
+
+    # --------------------------------------------------------------- listed passes
+    def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
+        """The stage over listed vertices only; messages are up to date already."""
+        pages = self.pages_of(stage.domain or "in")
+        kernels = frontier_kernels()
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self._aim(stage, pages)
+        self.state.frame[SLOT_LISTED] = 1
+        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
+        made = kernels["list_tasks"](lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count,
+                                     pages.cost, tasks, self._total)
+        edges = int(self._total[0])
+        self.state.point(SLOT_LIST, lists.short)
+        self._launch(stage.kernels["pull"], tasks, made, edges + lists.shorts)
+        if lists.longs:
+            tasks, made, long_edges = self._long_tasks(pages, lists)
+            self._launch(stage.kernels["segments"], tasks, made, long_edges)
+            self.state.point(SLOT_LIST, lists.long)
+            finish = vertex_tasks(lists.longs, 64)
+            self._launch(stage.kernels["finish"], finish, len(finish), lists.longs)
+            edges += long_edges
+        return self._counted(), edges
+
+    def _long_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
+        tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
+        made = frontier_kernels()["long_tasks"](
+            lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
+            tasks, self._total)
+        return tasks, made, int(self._total[0])
+
+    def send(self, stage: StageSpec, lists: Lists) -> None:
+        """Bring the messages of listed vertices up to date."""
+        if "messages" not in stage.kernels:
+            return
+        self.state.frame[SLOT_LISTED] = 1
+        for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
+            tasks = vertex_tasks(count, 4 * BLOCK)
+            self.state.point(SLOT_LIST, vertices)
+            self._launch(stage.kernels["messages"], tasks, len(tasks), count)
+
+    def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
+        """Flagged vertices to lists; flags are cleared, and vertices that must run again themselves are marked."""
+        counts = np.zeros(2, dtype=np.int64)
+        kernels = frontier_kernels()
+        kernels["split_flags"](flags, self.graph.n, bit, pages.longs, len(pages.longs), lists.short, lists.long,
+                               counts, marks)
+        lists.shorts, lists.longs = counts.tolist()
+        kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)
+
+    def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
+        """Mark the neighbours of listed vertices along an orientation; the edges traversed."""
+        pages = self.pages_of(kind)
+        kernels = frontier_kernels()
+        table = self.tables.get(kind)
+        if table is None:
+            table = self.tables[kind] = pages.table(())
+        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
+        made = kernels["list_tasks"](lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count,
+                                     pages.cost, tasks, self._total)
+        edges = int(self._total[0])
+        self.cpu.launch(kernels["notify_vertices"], (table, lists.short), tasks, made, edges + lists.shorts, (marks,))
+        if lists.longs:
+            tasks, made, more = self._long_tasks(pages, lists)
+            self.cpu.launch(kernels["notify_segments"], (table, pages.segments), tasks, made, more, (marks,))
+            edges += more
+        return edges
+
+    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
+        """"exchange" the two buffers of a field, or "copy" the present one over the other, for listed vertices."""
+        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
+        bits = now.itemsize * 8
+        a, b = now.view(f"uint{bits}"), new.view(f"uint{bits}")
+        kernel = frontier_kernels()[f"{action}_{bits}"]
+        for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
+            kernel(b, a, vertices, count)

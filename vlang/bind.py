@@ -1,0 +1,161 @@
+"""Arguments of a call to values: run options, parameters and vertex fields, each checked against its declaration."""
+
+from __future__ import annotations
+
+import difflib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.ir import forms as f
+from vlang.runtime.engine import Options
+from vlang.runtime.errors import BindError
+from vlang.types import BOOL, F16, VERTEX, Scalar, VertexSet
+
+if TYPE_CHECKING:
+    from vlang.program import Program
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["bind_fields", "bind_options", "bind_parameters"]
+
+_OPTIONS = ("max_rounds", "threads", "mode", "page_size", "asynchronous", "progress", "precision")
+_MODES = ("auto", "pull", "notify-pull")
+
+
+def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, int | None, dict[str, Any]]:
+    """The run options among the arguments, the precision asked for, and the other arguments. Raises BindError."""
+    given = {name: arguments[name] for name in _OPTIONS if name in arguments}
+    rest = {name: value for name, value in arguments.items() if name not in _OPTIONS}
+    _known(program, rest)
+    precision = given.pop("precision", None)
+    if precision not in (None, 32, 64):
+        raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
+    if given.get("mode", "auto") not in _MODES:
+        raise BindError(f"mode is one of {', '.join(map(repr, _MODES))}, not {given['mode']!r}")
+    for name in ("max_rounds", "threads", "page_size"):
+        value = given.get(name)
+        least = 0 if name == "max_rounds" else 1
+        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
+            raise BindError(f"{name} is a whole number from {least} on, not {value!r}")
+        if value is None:
+            given.pop(name, None)
+    if given.get("progress") is True:
+        from vlang.progress import print_round
+
+        given["progress"] = print_round
+    elif not given.get("progress"):
+        given.pop("progress", None)
+    elif not callable(given["progress"]):
+        raise BindError(f"progress is True, False or a function that takes a Round, not {given['progress']!r}")
+    return Options(**given), precision, rest
+
+
+def _known(program: Program, arguments: dict[str, Any]) -> None:
+    names = [p.name for p in program.params] + [i.name for i in program.fields]
+    for name in arguments:
+        if name not in names:
+            near = difflib.get_close_matches(name, [*names, *_OPTIONS], 1)
+            have = ", ".join(p.name for p in program.params) or "none"
+            hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"
+            raise BindError(f"{program.name} has no parameter, field or run option `{name}`{hint}")
+
+
+def bind_parameters(
+    program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values for the parameters given (vertices as dense numbers), and the arguments that are left. Raises BindError."""
+    values: dict[str, Any] = {}
+    rest = dict(arguments)
+    for param in program.params:
+        if param.name not in rest:
+            if param.default is None:
+                raise BindError(f"{name} needs `{param.name}`, a {_spoken(param)}: {param.name}=...")
+            continue
+        value = rest.pop(param.name)
+        if isinstance(param.type, VertexSet):
+            values[param.name] = [graph.find(v) for v in value]
+        elif param.type == VERTEX:
+            values[param.name] = graph.find(value)
+        else:
+            assert isinstance(param.type, Scalar)
+            values[param.name] = _scalar(param.name, param.type, value)
+    return values, rest
+
+
+def _spoken(param: f.ParamDecl) -> str:
+    return "vertex of the graph" if param.type == VERTEX else "number" if param.type != BOOL else "truth value"
+
+
+def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
+    """A value converted to a parameter's type, or BindError."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if type_ == BOOL:
+        if isinstance(value, bool):
+            return value
+        raise BindError(f"`{name}` is true or false, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BindError(f"`{name}` is a number ({type_}), not {value!r}")
+    if type_.floating:
+        return float(value)
+    if value in (float("inf"), float("-inf")) and type_.kind == "int":
+        return type_.highest if value > 0 else type_.lowest
+    if value != value or value != int(value):
+        raise BindError(f"`{name}` is a whole number ({type_}), not {value!r}")
+    if not type_.lowest <= int(value) <= type_.highest:
+        raise BindError(f"`{name}` is a {type_}, from {type_.lowest} to {type_.highest}; {int(value)} does not fit")
+    return int(value)
+
+
+def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
+    """Arrays for the vertex fields given, as stored. Raises BindError for a missing, misshapen or misfit one."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for decl in program.fields:
+        if decl.name in arguments:
+            arrays[decl.name] = _array(decl, graph, arguments[decl.name])
+        elif decl.required:
+            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {graph.n:,} values ({decl.type}), "
+                            f"one a vertex in the order of graph.ids: {decl.name}=...")
+    for edge in program.edges:
+        if edge.default is None and edge.name not in graph.columns:
+            have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
+            raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have {have}; "
+                            f"read the graph with weights, or name a column `{edge.name}`")
+    return arrays
+
+
+def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
+    array = np.asarray(value)
+    if not isinstance(decl.type, Scalar):
+        raise BindError(f"`{decl.name}` is a {decl.type}: fields of vectors cannot be passed yet")
+    if array.shape != (graph.n,):
+        raise BindError(f"`{decl.name}` is an array of {graph.n:,} values, one a vertex, not of shape {array.shape}")
+    if decl.type == VERTEX:
+        return np.array([graph.find(v) for v in array.tolist()], dtype=np.uint32)
+    if decl.type == BOOL:
+        if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+            raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")
+        return array.astype(np.uint8)
+    if array.dtype.kind not in "biuf":
+        raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
+    if decl.type == F16:
+        return array.astype(np.float16).view(np.uint16)
+    if decl.type.floating:
+        return array.astype(f"float{decl.type.bits}")
+    return _integers(decl, decl.type, array)
+
+
+def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+    """Integers as stored; infinite floats become the type's `inf`."""
+    dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
+    result = np.empty(array.shape, dtype=dtype)
+    infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
+    finite = array[~infinite]
+    if len(finite) and (finite.min() < type_.lowest or finite.max() > type_.highest or (finite != np.trunc(finite)).any()):
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
+    if infinite.any() and type_.kind == "uint":
+        raise BindError(f"`{decl.name}` is {type_}, which has no inf")
+    result[~infinite] = finite.astype(dtype)
+    result[infinite & (array > 0)] = type_.highest
+    result[infinite & (array < 0)] = type_.lowest
+    return result

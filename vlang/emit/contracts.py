@@ -1,0 +1,48 @@
+"""Contracts (`require`) as passes: each computes where it fails, before anything else runs."""
+
+from __future__ import annotations
+
+from vlang.emit.numba_program import ContractStage
+from vlang.ir import forms as f
+from vlang.ir.stages import Schedule, Stage, Write
+from vlang.runtime.kernelset import Contract
+from vlang.types import BOOL, VERTEX
+
+__all__ = ["contract_stages"]
+
+
+def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[str]) -> tuple[ContractStage, ...]:
+    """The contracts of a program. present: the edge fields that the graph has; others are graph-level defaults."""
+    domain = _first_domain(schedule)
+    found = []
+    for number, require in enumerate(program.requires):
+        level = _level(require.cond, present)
+        name = f"require.{number}"
+        contract = Contract(name, level, domain if level == "edge" else None, require.text, require.span.line)
+        if level == "graph":
+            found.append(ContractStage(contract, None, require.cond))
+            continue
+        gathers: tuple[f.Gather, ...] = ()
+        value = require.cond
+        if level == "edge":  # the smallest neighbour whose edge breaks the contract, or none
+            bad = f.Op(BOOL, "not", (require.cond,))
+            reduce = f.Reduce(VERTEX, "min", f.Vertex(VERTEX, "other"), f.Domain(domain), bad, None)
+            gathers = (f.Gather(require.span, f"{name}.at", reduce),)
+            value = f.Accumulator(VERTEX, f"{name}.at")
+        write = Write((name,), value, None, require.span, init=True)
+        stage = Stage(f"r{number}", domain if level == "edge" else None, None, (), gathers, (write,))
+        found.append(ContractStage(contract, stage, None))
+    return tuple(found)
+
+
+def _level(cond: f.Expr, present: frozenset[str]) -> str:
+    inside = list(f.walk(cond))
+    if any(isinstance(e, f.EdgeValue) and e.name in present for e in inside):
+        return "edge"
+    return "vertex" if any(isinstance(e, (f.Field, f.Degree, f.Vertex)) for e in inside) else "graph"
+
+
+def _first_domain(schedule: Schedule) -> str:
+    """The orientation that the program needs anyway."""
+    stages = [s for step in schedule.steps for s in (step.stages if hasattr(step, "stages") else (step,))]
+    return next((s.domain for s in stages if isinstance(s, Stage) and s.domain in ("in", "out")), "in")

@@ -1,0 +1,155 @@
+"""A scheduled program as one numba module: the plan that the engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
+from vlang.emit.numba_expressions import Unwritable, stored_as
+from vlang.emit.numba_frame import Frame
+from vlang.emit.numba_scalars import ScalarWriter
+from vlang.emit.numba_stage import StageWriter, skeleton
+from vlang.ir import forms as f
+from vlang.ir.facts import Facts
+from vlang.ir.refuse import refuse
+from vlang.ir.stages import Loop, Schedule, ScalarStep, Stage
+from vlang.runtime.kernelset import Contract, FieldSpec, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.types import BOOL, I64, Scalar, Type
+
+__all__ = ["emit_numba"]
+
+_PASS = "void(u64*, i64*, i64, i64*)"
+
+
+def emit_numba(schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...]) -> Plan:
+    """The plan of a program. present: the edge fields that the graph has. Raises ProgramError for what cannot run."""
+    try:
+        return _Emitter(schedule, facts, present).plan(contracts)
+    except Unwritable as error:
+        program = schedule.program
+        span = error.span or program.body[0].span
+        refuse(program, span, error.what)
+
+
+@dataclass(frozen=True)
+class ContractStage:
+    """A `require` as steps: a pass or scalar that computes the hidden value `contract.name`."""
+
+    contract: Contract
+    stage: Stage | None
+    scalar: f.Expr | None
+
+
+@dataclass
+class _Emitter:
+    schedule: Schedule
+    facts: Facts
+    present: frozenset[str]
+    frame: Frame = field(default_factory=Frame)
+    texts: list[str] = field(default_factory=list)
+    exports: dict[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        program = self.schedule.program
+        self.program = program
+        self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
+        self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
+        self.scalars = ScalarWriter(self.frame)
+
+    def plan(self, contracts: tuple[ContractStage, ...]) -> Plan:
+        steps: list[StageSpec | ScalarSpec | LoopSpec | Contract] = []
+        defaults: dict[str, ScalarSpec] = {}
+        for edge in self.program.edges:
+            if edge.name not in self.present and edge.default is not None:
+                spec = self._scalar(f"edge.{edge.name}", "edge", edge.default, edge.span)
+                defaults[edge.name] = spec
+        parameters = {p.name: self._scalar(p.name, "parameter", p.default, p.span)
+                      for p in self.program.params if p.default is not None}
+        for item in contracts:
+            steps.extend(self._contract(item))
+        for step in self.schedule.steps:
+            if isinstance(step, Stage):
+                steps.append(self._stage(step, None))
+            elif isinstance(step, ScalarStep):
+                steps.append(self._scalar(step.name, step.kind, step.value, step.span))
+            else:
+                steps.append(self._loop(step))
+        return self._assemble(steps, {**parameters, **{f"edge.{k}": v for k, v in defaults.items()}})
+
+    def _assemble(self, steps: list[StageSpec | ScalarSpec | LoopSpec | Contract], defaults: Mapping[str, ScalarSpec]) -> Plan:
+        for name, type_ in (("N", I64), ("M", I64), ("iteration", I64)):
+            self.frame.scalar(name, type_)
+        for param in self.program.params:
+            self.frame.scalar(param.name, param.type)
+        fields = tuple(
+            FieldSpec(d.name, stored_as(d.type), str(d.type), d.output, d.required) for d in self.program.fields
+        ) + tuple(FieldSpec(n, stored_as(t), str(t), False, False) for n, t in self.types.items()
+                  if n not in {d.name for d in self.program.fields})
+        for spec in fields:
+            self.frame.slot(f"field:{spec.name}")
+        self.exports["scalars"] = "void(u64*, i64, i64)"
+        self.exports.update({name: _PASS for name in self.scalars.folds})
+        parts = [skeleton("prelude", ""), skeleton("operators", ""), *self.texts, self.scalars.text]
+        return Plan(
+            name=self.program.name, text="\n\n\n".join(part.strip("\n") for part in parts) + "\n",
+            exports=self.exports, slots=dict(self.frame.slots), scalars=dict(self.frame.scalars), fields=fields,
+            arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
+            globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
+        )
+
+    def _scalar(
+        self, name: str, kind: str, value: f.Expr, span: object, options: dict[str, object] | None = None
+    ) -> ScalarSpec:
+        return self.scalars.add(name, kind, value, span, options or {})  # type: ignore[arg-type]
+
+    def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False) -> StageSpec:
+        messages = {} if plan is None else plan.messages(stage)
+        two = frozenset(stage.written) & neighbour_reads(stage, messages)
+        if plan is not None:
+            two |= plan.two_buffers & frozenset(stage.written)
+        writer = StageWriter(stage, self.frame, self.types, self.columns, plan,
+                             {expr: i for i, expr in enumerate(messages)}, ends, two)
+        text, kernels, spec = writer.write()
+        self.texts.append(text)
+        self.exports.update({name: _PASS for name in kernels.values()})
+        for name in two:
+            self.frame.slot(f"next:{name}")
+        return spec
+
+    def _loop(self, loop: Loop) -> LoopSpec:
+        plan = plan_loop(loop, self.facts)
+        repeat = loop.repeat
+        options = plan.scope_options()
+        limit = None
+        if repeat.limit is not None:
+            limit = self._scalar(f"{loop.name}.limit", "limit", f.Op(I64, "cast", (repeat.limit,)), repeat.span)
+        steps: list[StageSpec | ScalarSpec] = []
+        for step in loop.steps:
+            if isinstance(step, Stage):
+                steps.append(self._stage(step, plan, ends=plan.fused))
+            else:
+                steps.append(self._scalar(step.name, step.kind, step.value, step.span, options))
+        if not plan.fused:
+            end = Stage(f"{loop.name}_end", None, None, (), (), ())
+            steps.append(self._stage(end, plan, ends=True))
+        until = None
+        if repeat.until is not None:
+            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, options)
+        for name in plan.starts:
+            self.frame.slot(f"start:{name}")
+        return LoopSpec(
+            name=loop.name, steps=tuple(steps), limit=limit, exact=repeat.exact, until=until, explicit=plan.explicit,
+            reads_iteration=plan.reads_iteration, skip=plan.skip, skip_reason=plan.skip_reason,
+            notify=plan.notify, self_notify=bool(plan.own) or plan.explicit, asynchronous=plan.asynchronous,
+            asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
+            tolds=tuple(sorted(plan.told)), line=repeat.span.line,
+        )
+
+    def _contract(self, item: ContractStage) -> list[StageSpec | ScalarSpec | Contract]:
+        if item.scalar is not None:
+            return [self._scalar(item.contract.name, "contract", item.scalar, self.program.body[0].span), item.contract]
+        assert item.stage is not None
+        (write,) = item.stage.writes
+        self.types[item.contract.name] = write.value.type
+        return [self._stage(item.stage, None), item.contract]

@@ -1,0 +1,210 @@
+"""Programs: text compiled once, bound to a graph and run as often as you like."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vlang.bind import bind_fields, bind_options, bind_parameters
+from vlang.check import Problem, check
+from vlang.check.checked import Checked
+from vlang.ir import forms as f
+from vlang.ir.facts import Facts, analyse
+from vlang.ir.lower import lower
+from vlang.ir.stages import Schedule, schedule
+from vlang.runtime.errors import DiskError, ProgramError
+from vlang.syntax import parse
+from vlang.syntax.tree import Param
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.kernelset import Plan
+    from vlang.runtime.result import Result
+
+__all__ = ["FieldInfo", "Parameter", "Program", "compile", "load"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a program. default: its value if the text gives a plain one, else the text; None if required."""
+
+    name: str
+    type: str
+    default: bool | int | float | str | None
+    required: bool
+
+
+@dataclass(frozen=True)
+class FieldInfo:
+    """A vertex or edge field. required: it has no initializer (vertex) or default (edge)."""
+
+    name: str
+    type: str
+    required: bool
+
+
+@dataclass(frozen=True)
+class _Stages:
+    """One text at one precision, through every stage short of code."""
+
+    checked: Checked
+    program: f.Program
+    facts: Facts
+
+
+@dataclass
+class Program:
+    """A compiled program: call it with a graph.
+
+    Attributes: name, doc (the comment above the header), source, filename, warnings, params, fields, edges, globals.
+    """
+
+    source: str
+    filename: str
+    precision: int = 32
+    _stages: dict[int, _Stages] = field(default_factory=dict, repr=False)
+    _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        stages = self._at(self.precision)
+        file, program = stages.checked.file, stages.program
+        self.name = file.name
+        self.doc = file.doc
+        self.params = tuple(_parameter(p, d, self.source) for p, d in zip(file.params, program.params))
+        self.fields = tuple(FieldInfo(d.name, str(d.type), d.required) for d in program.fields if d.output)
+        self.edges = tuple(FieldInfo(d.name, str(d.type), d.default is None) for d in program.edges)
+        self.globals = tuple(g.name for g in program.globals)
+        self.__doc__ = "\n".join([f"{self.name}: {self.doc}", "", *map(str, inspect.signature(self).parameters.values())])
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What the checker warned of."""
+        return tuple(w for w in self._at(self.precision).checked.warnings if isinstance(w, Problem))
+
+    @property
+    def __signature__(self) -> inspect.Signature:
+        kind = inspect.Parameter.KEYWORD_ONLY
+        empty = inspect.Parameter.empty
+        params = [inspect.Parameter("graph", inspect.Parameter.POSITIONAL_ONLY)]
+        params += [inspect.Parameter(p.name, kind, default=empty if p.required else p.default) for p in self.params]
+        params += [inspect.Parameter(n.name, kind) for n in self.fields if n.required]
+        params.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+        return inspect.Signature(params)
+
+    def __call__(self, graph: Graph, /, **arguments: Any) -> Result:
+        """Run the program on a graph.
+
+        Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
+        without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
+        "notify-pull"), page_size (bytes), asynchronous, precision (32 or 64 bits for int and float), progress
+        (True, or a function that takes a Round). Raises BindError, GraphError, OutOfMemory.
+        """
+        from vlang.runtime.engine import run_plan
+
+        options, precision, rest = bind_options(self, arguments)
+        stages = self._at(precision or self.precision)
+        scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
+        arrays = bind_fields(stages.program, graph, rest, self.name)
+        plan = self._plan(precision or self.precision, frozenset(graph.columns), frozenset(arrays))
+        begin = time.perf_counter()
+        outcome = run_plan(plan, graph, scalars, arrays, options)
+        return _result(plan, graph, outcome, time.perf_counter() - begin)
+
+    def explain(self, stage: str = "facts", graph: Graph | None = None) -> str:
+        """A stage of the compilation as text: "tree", "ir", "facts", "numba" or "plan"."""
+        from vlang.explain import explain
+
+        return explain(self, stage, graph)
+
+    def _at(self, precision: int) -> _Stages:
+        known = self._stages.get(precision)
+        if known is None:
+            checked = check(parse(self.source, self.filename), precision)
+            program = lower(checked)
+            known = self._stages[precision] = _Stages(checked, program, analyse(program))
+        return known
+
+    def _schedule(self, precision: int, given: frozenset[str] = frozenset()) -> Schedule:
+        return schedule(self._at(precision).program, given)
+
+    def _plan(self, precision: int, columns: frozenset[str], given: frozenset[str] = frozenset()) -> Plan:
+        """The plan for graphs with these edge columns, and these vertex fields passed by the caller."""
+        from vlang.emit.contracts import contract_stages
+        from vlang.emit.numba_program import emit_numba
+
+        stages = self._at(precision)
+        present = columns & {e.name for e in stages.program.edges}
+        key = (precision, present, given)
+        known = self._plans.get(key)
+        if known is None:
+            whole = self._schedule(precision, given)
+            contracts = contract_stages(stages.program, whole, present)
+            known = self._plans[key] = emit_numba(whole, stages.facts, present, contracts)
+        return known
+
+
+def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
+    """The program of a text. Raises ProgramError with every problem of the text, each with its line and a help."""
+    return Program(text, filename, precision)
+
+
+def load(name: str | Path, precision: int = 32) -> Program:
+    """The program of a `.vp` file, or of the standard library by name.
+
+    Raises DiskError if there is neither, ProgramError if the text is wrong.
+    """
+    from vlang import stdlib
+
+    path = Path(name)
+    if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
+        path = stdlib.path(str(name))
+    try:
+        text = path.read_bytes().decode("utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise _unreadable(str(name), error, stdlib.names()) from None
+    return Program(text, str(path), precision)
+
+
+def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exception:
+    if isinstance(error, UnicodeDecodeError):
+        return ProgramError(f"{name}: not a program: the file is not UTF-8 text (byte {error.start + 1})")
+    if isinstance(error, FileNotFoundError):
+        near = difflib.get_close_matches(name, known, 1)
+        hint = f"; did you mean `{near[0]}`?" if near else "; `vlang list` shows the programs that come with vlang"
+        return DiskError(f"there is no program file {name!r}, and no program of that name{hint}")
+    assert isinstance(error, OSError)
+    return DiskError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}")
+
+
+def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
+    default: bool | int | float | str | None = None
+    if node.default is not None:
+        value = decl.default
+        plain = isinstance(value, f.Const) and value.value is not None
+        default = value.value if plain and isinstance(value, f.Const) else source[node.default.span.start : node.default.span.end]
+    return Parameter(decl.name, str(decl.type), default, node.default is None)
+
+
+def _result(plan: Plan, graph: Graph, outcome: Any, seconds: float) -> Result:
+    from vlang.runtime.result import Result
+
+    state = outcome.state
+    outputs = [spec for spec in plan.fields if spec.output]
+    fields: dict[str, Any] = {}
+    for spec in outputs:
+        array = state.arrays[f"field:{spec.name}"]
+        fields[spec.name] = array.view(bool) if spec.type == "bool" else array.view("float16") if spec.type == "f16" else array
+    values: Mapping[str, Any] = {
+        name: bool(state.scalar(name)) if type_ == "bool" else state.scalar(name) for name, type_ in plan.globals
+    }
+    return Result(
+        program=plan.name, ids=graph.ids, fields=fields,
+        types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
+        rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
+        seconds=seconds, edges=sum(row.edges for row in outcome.history), graph_edges=graph.m,
+    )
