@@ -150,7 +150,7 @@ class Result:
         elif self._raw:
             name = next(iter(self._raw))
         rows = np.arange(min(k, len(self))) if name is None else self._order(name, largest, min(k, len(self)))
-        vertices = self._ids_at(rows)
+        vertices = [self._ids.label(i) for i in rows.tolist()]
         columns = {f: self._plain(f, rows) for f in self._raw}
         return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
 
@@ -237,9 +237,6 @@ class Result:
             shown[~absent] = values[dense[~absent]]
         shown[absent] = none
         return shown
-
-    def _ids_at(self, rows: NDArray[Any]) -> list[Any]:
-        return [self._ids.label(i) for i in rows.tolist()]
 
     def _named(self, value: Any) -> Any:
         """A global of type `vertex` in the user's ids."""
