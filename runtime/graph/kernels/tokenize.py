@@ -1,0 +1,390 @@
+"""Lines of text to ids and numbers: one pass over the bytes of a chunk that begins at a line and ends with a line end.
+
+A field is a run of non-blanks, or, with a delimiter, what stands between two delimiters without the blanks around it;
+it may be quoted as csv does. Integers of up to 18 digits and floats of up to 19 are parsed here, exactly rounded;
+what is left (`odd`) goes back with its place. The first thing that is wrong stops the scan with a status and a place.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, i64*)"}
+
+# What a field is: roles[2 f]. roles[2 f + 1] is the column of `cells` that takes it.
+SKIP, SOURCE, TARGET, INTEGER, FLOAT = 0, 1, 2, 3, 4
+
+# setup[...]
+DELIMITER, MARK, LETTER_COMMENTS, TEXT_IDS, BASE, LOWEST, HIGHEST, FIELDS, CAPACITY, ODD_CAPACITY, SIGNS = range(11)
+
+# result[...]
+ROWS, LINES, PLACE, FIELD, ODD, SMALLEST, LARGEST, NEGATIVE, BIG = range(9)
+
+# The status that scan returns.
+FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
+MIXED_SIGNS = 12
+
+# What _token found.
+PLAIN, QUOTED, ESCAPED, UNCLOSED, NUL = range(5)
+
+NEWLINE, QUOTE, MINUS, PLUS, DOT, TAB = 10, 34, 45, 43, 46, 9
+HASH, PERCENT, SLASH, LETTER_C = 35, 37, 47, 99
+
+
+@njit
+def _blank(c: Any, delimiter: Any) -> Any:
+    return c == 32 or (c >= 9 and c <= 13 and c != NEWLINE and not (c == TAB and delimiter == TAB))
+
+
+@njit
+def _comment(text: Any, i: Any, letters: Any) -> Any:
+    c = np.int64(text[i])
+    if letters != 0 and c == LETTER_C:
+        return True
+    return c == HASH or c == PERCENT or (c == SLASH and np.int64(text[i + 1]) == SLASH)
+
+
+@njit
+def _token(text: Any, i: Any, delimiter: Any) -> Any:
+    """The field at i, a non-blank: (first, end, what follows it, kind)."""
+    if np.int64(text[i]) == QUOTE:
+        kind = QUOTED
+        j = i + 1
+        while True:
+            c = np.int64(text[j])
+            if c == NEWLINE:
+                return i, j, j, UNCLOSED
+            if c == 0:
+                return i, j, j, NUL
+            if c == QUOTE:
+                if np.int64(text[j + 1]) != QUOTE:
+                    return i + 1, j, j + 1, kind
+                kind = ESCAPED
+                j += 1
+            j += 1
+    j = i
+    last = i
+    while True:
+        c = np.int64(text[j])
+        if c == NEWLINE or (delimiter != 0 and c == delimiter):
+            break
+        if c == 0:
+            return i, j, j, NUL
+        if not _blank(c, delimiter):
+            last = j + 1
+        elif delimiter == 0:
+            break
+        j += 1
+    return i, last, j, PLAIN
+
+
+@njit
+def _integer(text: Any, first: Any, end: Any) -> Any:
+    """(kind, the 64 bits): 0 not an integer, 1 a signed one, 2 one above 2^63 - 1, 3 one beyond 64 bits."""
+    negative = False
+    i = first
+    if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
+        negative = np.int64(text[i]) == MINUS
+        i += 1
+    if i >= end:
+        return 0, np.int64(0)
+    value = np.uint64(0)
+    wide = False
+    while i < end:
+        digit = np.int64(text[i]) - 48
+        if digit < 0 or digit > 9:
+            return 0, np.int64(0)
+        if value > np.uint64(1844674407370955161) or (value == np.uint64(1844674407370955161) and digit > 5):
+            wide = True
+        value = value * np.uint64(10) + np.uint64(digit)
+        i += 1
+    above = value > np.uint64(9223372036854775807)
+    if wide or (negative and value > np.uint64(9223372036854775808)):
+        return 3, np.int64(0)
+    if negative:
+        return 1, -np.int64(value)
+    if above:
+        return 2, np.int64(value)
+    return 1, np.int64(value)
+
+
+@njit
+def _product(a: Any, b: Any) -> Any:
+    """The high and the low 64 bits of a product of two uint64."""
+    mask = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
+    low = a0 * b0
+    first = a1 * b0 + (low >> half)
+    second = a0 * b1 + (first & mask)
+    return a1 * b1 + (first >> half) + (second >> half), (second << half) | (low & mask)
+
+
+@njit
+def _round(digits: Any, exponent: Any, powers: Any) -> Any:
+    """(whether it is certain, the bits of the double nearest to digits * 10^exponent); digits > 0.
+
+    The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021); powers[2 k], powers[2 k + 1]
+    are the low and high half of the 128 leading bits of 10^(k - 342), rounded down.
+    """
+    one = np.uint64(1)
+    shifted = digits
+    zeros = np.int64(0)
+    step = np.int64(32)
+    while step > 0:
+        if shifted >> np.uint64(64 - step) == np.uint64(0):
+            shifted = shifted << np.uint64(step)
+            zeros += step
+        step >>= 1
+    at = 2 * (exponent + 342)
+    power = ((217706 * exponent) >> 16) + 64 + 1023 - zeros
+    high, low = _product(shifted, powers[at + 1])
+    nine = np.uint64(0x1FF)
+    if high & nine == nine and low + shifted < shifted:
+        more, least = _product(shifted, powers[at])
+        merged = low + more
+        if merged < low:
+            high += one
+        if high & nine == nine and merged + one == np.uint64(0) and least + shifted < shifted:
+            return False, np.int64(0)
+        low = merged
+    top = high >> np.uint64(63)
+    mantissa = high >> (top + np.uint64(9))
+    power -= 1 - np.int64(top)
+    if low == np.uint64(0) and high & nine == np.uint64(0) and mantissa & np.uint64(3) == one:
+        return False, np.int64(0)
+    mantissa = (mantissa + (mantissa & one)) >> one
+    if mantissa >> np.uint64(53) != np.uint64(0):
+        mantissa = mantissa >> one
+        power += 1
+    if power < 1 or power > 2046:
+        return False, np.int64(0)
+    return True, np.int64((np.uint64(power) << np.uint64(52)) | (mantissa & np.uint64(0xFFFFFFFFFFFFF)))
+
+
+@njit
+def _decimal(text: Any, first: Any, end: Any) -> Any:
+    """(well-formed and of at most 19 digits, negative, digits, power of ten) of a decimal number."""
+    i = first
+    negative = False
+    if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
+        negative = np.int64(text[i]) == MINUS
+        i += 1
+    digits = np.uint64(0)
+    exponent = np.int64(0)
+    kept = 0
+    seen = 0
+    point = False
+    while i < end:
+        digit = np.int64(text[i]) - 48
+        if digit >= 0 and digit <= 9:
+            seen += 1
+            if kept > 0 or digit > 0:
+                kept += 1
+            digits = digits * np.uint64(10) + np.uint64(digit)
+            if point:
+                exponent -= 1
+        elif np.int64(text[i]) == DOT and not point:
+            point = True
+        else:
+            break
+        i += 1
+    fine = seen > 0 and kept <= 19
+    if i < end and (np.int64(text[i]) | 32) == 101:
+        i += 1
+        down = False
+        if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
+            down = np.int64(text[i]) == MINUS
+            i += 1
+        power = np.int64(0)
+        start = i
+        while i < end and np.int64(text[i]) >= 48 and np.int64(text[i]) <= 57 and power < 100000:
+            power = power * 10 + np.int64(text[i]) - 48
+            i += 1
+        fine = fine and i > start
+        exponent += -power if down else power
+    return fine and i == end, negative, digits, exponent
+
+
+@njit
+def _store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: Any, powers: Any, tens: Any) -> Any:
+    """Put the number in floats[at] (the same memory as cells[at]); False if it is not certain here."""
+    fine, negative, digits, exponent = _decimal(text, first, end)
+    if not fine:
+        return False
+    if digits <= np.uint64(9007199254740992) and exponent >= -22 and exponent <= 22:
+        # Clinger's fast path: both operands are exact, so one operation rounds once.
+        value = np.float64(np.int64(digits))
+        value = value * tens[exponent] if exponent >= 0 else value / tens[-exponent]
+        floats[at] = -value if negative else value
+        return True
+    if digits == np.uint64(0):
+        floats[at] = -0.0 if negative else 0.0
+        return True
+    if exponent < -342 or exponent > 308:
+        return False
+    certain, bits = _round(digits, exponent, powers)
+    cells[at] = bits | np.int64(-9223372036854775808) if negative else bits
+    return certain
+
+
+def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, floats: Any, odd: Any,
+         powers: Any, tens: Any, result: Any) -> Any:  # fmt: skip
+    """Read the lines of text[first:end]; text[end - 1] is a line end. Returns a status; `result` says how far.
+
+    ids: [2, capacity], source and target of each row: the integer less setup[BASE] (as 64 bits; BIG says that one is
+    above 2^63 - 1), or with TEXT_IDS kind << 62 | length << 32 | place of the token, kind 1 with doubled quotes.
+    setup[SIGNS]: bit 0 if a negative id, bit 1 if one above 2^63 - 1 has been seen in this file.
+    cells, floats: the same memory, [columns, capacity]. odd: [ODD_CAPACITY, 4] row, field, first, end of the tokens of
+    FLOAT fields that were not parsed. result[PLACE], result[FIELD]: the line (its first byte) and field that stopped it.
+    """
+    delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
+    base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]
+    fields, capacity, odd_capacity = setup[FIELDS], setup[CAPACITY], setup[ODD_CAPACITY]
+    smallest, largest = np.int64(9223372036854775807), np.int64(-9223372036854775808)
+    rows, lines, odds = np.int64(0), np.int64(0), np.int64(0)
+    negative, big = setup[SIGNS] & 1, setup[SIGNS] >> 1
+    status = FINE
+    i = first
+    while i < end:
+        result[PLACE] = i
+        result[LINES] = lines
+        lines += 1
+        while _blank(np.int64(text[i]), delimiter):
+            i += 1
+        if np.int64(text[i]) == NEWLINE:
+            i += 1
+            continue
+        if _comment(text, i, letters):
+            while np.int64(text[i]) != NEWLINE:
+                if np.int64(text[i]) == 0:
+                    status = ZERO_BYTE
+                i += 1
+            i += 1
+            if status != FINE:
+                break
+            continue
+        if mark != 0:
+            if np.int64(text[i]) != mark or not _blank(np.int64(text[i + 1]), delimiter):
+                status = ZERO_BYTE if np.int64(text[i]) == 0 else NO_MARK
+                break
+            i += 1
+        for f in range(fields):
+            result[FIELD] = f
+            while _blank(np.int64(text[i]), delimiter):
+                i += 1
+            role = roles[2 * f]
+            is_id = role == SOURCE or role == TARGET
+            value = np.int64(0)
+            known = False
+            j = i
+            if role == INTEGER or (is_id and text_ids == 0):
+                minus = np.int64(text[j]) == MINUS
+                if minus:
+                    j += 1
+                start = j
+                while True:
+                    digit = np.int64(text[j]) - 48
+                    if digit < 0 or digit > 9:
+                        break
+                    value = value * 10 + digit
+                    j += 1
+                after = j
+                while _blank(np.int64(text[j]), delimiter):
+                    j += 1
+                c = np.int64(text[j])
+                known = after > start and after - start <= 18
+                known = known and (c == NEWLINE or (c == delimiter if delimiter != 0 else j > after))
+                if minus:
+                    value = -value
+                if is_id and known and minus and value != 0:
+                    negative = np.int64(1)
+            if not known:
+                if delimiter == 0 and np.int64(text[i]) == NEWLINE:
+                    status = SHORT
+                    break
+                token, stop, j, kind = _token(text, i, delimiter)
+                if kind == NUL:
+                    status = ZERO_BYTE
+                    break
+                c = np.int64(text[j])
+                if kind == UNCLOSED or (kind != PLAIN and not (c == NEWLINE or _blank(c, delimiter) or
+                                                               (delimiter != 0 and c == delimiter))):  # fmt: skip
+                    status = OPEN_QUOTE
+                    break
+                if role != SKIP and stop == token:
+                    status = EMPTY
+                    break
+                if is_id and text_ids != 0:
+                    value = (np.int64(kind == ESCAPED) << 62) | ((stop - token) << 32) | token
+                elif is_id:
+                    number, value = _integer(text, token, stop)
+                    if number == 0:
+                        status = ID_TEXT
+                        break
+                    if number == 3:
+                        status = ID_WIDE
+                        break
+                    if number == 2:
+                        big = np.int64(1)
+                    elif value < 0:
+                        negative = np.int64(1)
+                elif role == INTEGER:
+                    number, value = _integer(text, token, stop)
+                    if number != 1:
+                        status = NEED_FLOAT
+                        break
+                elif role == FLOAT:
+                    at = roles[2 * f + 1] * capacity + rows
+                    if not _store_float(text, token, stop, at, cells, floats, powers, tens):
+                        if odds == odd_capacity:
+                            status = ODD_FULL
+                            break
+                        odd[4 * odds] = rows
+                        odd[4 * odds + 1] = f
+                        odd[4 * odds + 2] = token
+                        odd[4 * odds + 3] = stop
+                        odds += 1
+                while _blank(np.int64(text[j]), delimiter):
+                    j += 1
+            if is_id and text_ids == 0:
+                if negative != 0 and big != 0:
+                    status = MIXED_SIGNS
+                    break
+                if value < lowest or value > highest:
+                    status = ID_RANGE
+                    break
+                value -= base
+                smallest = min(smallest, value)
+                largest = max(largest, value)
+            if is_id:
+                ids[rows if role == SOURCE else capacity + rows] = value
+            elif role == INTEGER:
+                cells[roles[2 * f + 1] * capacity + rows] = value
+            i = j
+            if f + 1 == fields:
+                if np.int64(text[i]) != NEWLINE:
+                    status = ZERO_BYTE if np.int64(text[i]) == 0 else EXTRA
+                    break
+            elif np.int64(text[i]) == NEWLINE:
+                result[FIELD] = f + 1
+                status = SHORT
+                break
+            elif delimiter != 0:
+                i += 1
+        if status != FINE:
+            break
+        rows += 1
+        i += 1
+    if status == FINE:
+        result[LINES] = lines
+    result[ROWS] = rows
+    result[ODD] = odds
+    result[SMALLEST] = smallest
+    result[LARGEST] = largest
+    result[NEGATIVE] = negative
+    result[BIG] = big
+    return status

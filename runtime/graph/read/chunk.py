@@ -1,0 +1,187 @@
+"""One chunk of text through the scan kernel: rows of ids and numbers, or what is wrong with which line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import IntEnum
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.read.layout import Layout, Role
+from vlang.runtime.graph.read.numbering import RawEnds
+from vlang.runtime.graph.read.powers import exact_tens, leading_bits
+from vlang.runtime.graph.read.source import line_end
+
+__all__ = ["Chunk", "Fault", "Scratch", "Status", "read_chunk"]
+
+_ODD_CAPACITY = 256
+_NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INFINITY = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
+_NAN = re.compile(rb"[+-]?nan", re.IGNORECASE)
+
+# Places in the kernel's `result`.
+_ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = range(9)
+
+
+class Status(IntEnum):
+    """How a scan ended. The numbers up to MIXED_SIGNS are those of the kernel."""
+
+    FINE = 0
+    SHORT = 1
+    EMPTY = 2
+    EXTRA = 3
+    ID_TEXT = 4
+    ID_WIDE = 5
+    ID_RANGE = 6
+    NEED_FLOAT = 7
+    ZERO_BYTE = 8
+    OPEN_QUOTE = 9
+    NO_MARK = 10
+    ODD_FULL = 11
+    MIXED_SIGNS = 12
+    NO_NUMBER = 13
+    IS_NAN = 14
+    TOO_LARGE = 15
+
+
+@dataclass(frozen=True)
+class Fault:
+    """What stopped a scan: the kind, the lines of the chunk before it, the line, the field (from 0) and its text."""
+
+    status: Status
+    lines: int
+    text: str
+    field: int
+    token: str
+
+
+@dataclass
+class Chunk:
+    """The rows of a chunk, in a Scratch that is used again after the next window.
+
+    layout: with the roles that were used. lines: in the whole chunk. bounds: smallest and largest value of each column
+    of integers, None for floats.
+    """
+
+    layout: Layout
+    rows: int
+    lines: int
+    ends: RawEnds
+    columns: list[NDArray[np.int64] | NDArray[np.float64]]
+    bounds: list[tuple[int, int] | None]
+    fault: Fault | None
+
+
+class Scratch:
+    """Room for the rows of one chunk."""
+
+    def __init__(self) -> None:
+        self.capacity = 0
+        self.ids = np.empty(0, dtype=np.int64)
+        self.cells = np.empty(0, dtype=np.int64)
+        self.odd = np.empty(4 * _ODD_CAPACITY, dtype=np.int64)
+        self.result = np.zeros(9, dtype=np.int64)
+
+    def fit(self, layout: Layout, size: int) -> None:
+        """Room for every row that `size` bytes can hold: a field takes at least two bytes."""
+        capacity = size // (2 * len(layout.fields)) + 1
+        if capacity > self.capacity:
+            self.capacity = capacity
+            self.ids = np.empty(2 * capacity, dtype=np.int64)
+            self.cells = np.empty(len(layout.columns) * capacity, dtype=np.int64)
+
+
+def read_chunk(
+    text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int = 0
+) -> Chunk:
+    """The rows of the lines text[first:end]. signs: bit 0 (1) if ids below 0 (above 2^63 - 1) came before."""
+    scratch.fit(layout, end - first)
+    while True:
+        status = _scan(text, first, end, layout, scratch, signs)
+        if status == Status.NEED_FLOAT:
+            layout = layout.with_float(int(scratch.result[_FIELD]))
+        elif status == Status.ODD_FULL:
+            scratch.odd = np.empty(8 * len(scratch.odd), dtype=np.int64)
+        else:
+            break
+    result = scratch.result
+    fault = _parse_odd(text, first, layout, scratch)
+    if fault is None and status != Status.FINE:
+        fault = _fault(text, status, int(result[_LINES]), int(result[_PLACE]), int(result[_FIELD]), layout)
+    return _chunk(text, layout, scratch, fault)
+
+
+def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int) -> Status:
+    low, high = (-(2**63), 2**63 - 1) if layout.declared is None else (1, layout.declared)
+    base = 0 if layout.declared is None else 1
+    setup = np.array(
+        [layout.delimiter, layout.mark, layout.mark != 0, layout.text_ids, base, low, high, len(layout.fields),
+         scratch.capacity, len(scratch.odd) // 4, signs],
+        dtype=np.int64,
+    )  # fmt: skip
+    floats = any(f.role == Role.FLOAT for f in layout.fields)
+    powers = leading_bits() if floats else np.empty(0, dtype=np.uint64)
+    return Status(
+        kernels("tokenize")["scan"](
+            text, first, end, setup, _roles(layout), scratch.ids, scratch.cells, scratch.cells.view(np.float64),
+            scratch.odd, powers, exact_tens(), scratch.result,
+        )
+    )  # fmt: skip
+
+
+def _roles(layout: Layout) -> NDArray[np.int64]:
+    roles = np.zeros((len(layout.fields), 2), dtype=np.int64)
+    roles[:, 0] = [f.role for f in layout.fields]
+    numeric = np.array([f.numeric for f in layout.fields])
+    roles[numeric, 1] = np.arange(numeric.sum())
+    return roles.ravel()
+
+
+def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fault | None) -> Chunk:
+    result, capacity = scratch.result, scratch.capacity
+    rows = int(result[_ROWS])
+    ends = RawEnds(
+        text, scratch.ids[:rows], scratch.ids[capacity : capacity + rows], int(result[_SMALLEST]),
+        int(result[_LARGEST]), bool(result[_NEGATIVE]), bool(result[_BIG]),
+    )  # fmt: skip
+    columns: list[NDArray[np.int64] | NDArray[np.float64]] = []
+    bounds: list[tuple[int, int] | None] = []
+    for slot, field in enumerate(f for f in layout.fields if f.numeric):
+        cells = scratch.cells[slot * capacity : slot * capacity + rows]
+        whole = field.role == Role.INTEGER
+        columns.append(cells if whole else cells.view(np.float64))
+        bounds.append((int(cells.min(initial=0)), int(cells.max(initial=0))) if whole else None)
+    return Chunk(layout, rows, int(result[_LINES]), ends, columns, bounds, fault)
+
+
+def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scratch) -> Fault | None:
+    """Parse with Python the few numbers that the kernel left; the first that is none is a fault."""
+    count = int(scratch.result[_ODD])
+    slots = _roles(layout)[1::2]
+    floats = scratch.cells.view(np.float64)
+    for row, field, start, end in scratch.odd[: 4 * count].reshape(count, 4).tolist():
+        token = text[start:end].tobytes()
+        value = 0.0
+        if _NUMBER.fullmatch(token):
+            value = float(token)
+            status = Status.TOO_LARGE if np.isinf(value) else Status.FINE
+        elif _INFINITY.fullmatch(token):
+            value, status = float(token), Status.FINE
+        else:
+            status = Status.IS_NAN if _NAN.fullmatch(token) else Status.NO_NUMBER
+        if status != Status.FINE:
+            before = text[first:start].tobytes()
+            return _fault(text, status, before.count(b"\n"), first + before.rfind(b"\n") + 1, field, layout)
+        floats[int(slots[field]) * scratch.capacity + row] = value
+    return None
+
+
+def _fault(text: NDArray[np.uint8], status: Status, lines: int, place: int, field: int, layout: Layout) -> Fault:
+    end = line_end(text, place, len(text))
+    line = text[place:end].tobytes().decode("utf-8", errors="replace").rstrip("\r\n")
+    parts = line.split(chr(layout.delimiter)) if layout.delimiter else line.split()
+    at = field + (layout.mark != 0)
+    return Fault(status, lines, line, field, parts[at].strip() if at < len(parts) else "")

@@ -1,0 +1,66 @@
+"""DIMACS files: shortest paths (`p sp`, `a u v w`) and plain graphs (`p edge`, `p col`; `e u v`).
+
+http://www.diag.uniroma1.it/challenge9/format.shtml
+"""
+
+from __future__ import annotations
+
+from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.read.columns import choose_weight
+from vlang.runtime.graph.read.finish import Facts, finish
+from vlang.runtime.graph.read.head import Head, Line
+from vlang.runtime.graph.read.layout import Field, Layout, Role
+from vlang.runtime.graph.read.problems import plural, problem
+from vlang.runtime.graph.read.scan import scan_edges
+from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.workers import Workers
+
+__all__ = ["read_dimacs"]
+
+_EXPECTED = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
+_MOST = (1 << 32) - 2
+
+
+def read_dimacs(file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers) -> EdgeList:
+    """Read a DIMACS graph; its vertices are 1..n. Arcs (`sp`) are directed, edges are not.
+
+    Raises GraphError for a wrong problem line, a wrong line, and a wrong count of arcs.
+    """
+    problem_line = head.data[0]
+    kind, count, edges = _problem(file, problem_line)
+    first = next((line for line in head.data[1:] if line.text[0] in "ae"), None)
+    fields = [Field("source", Role.SOURCE), Field("target", Role.TARGET)]
+    if kind == "sp" or (first is not None and len(first.text.split()) == 4):
+        fields.append(Field("weight", Role.INTEGER))
+    mark = "a" if kind == "sp" else "e"
+    layout = Layout(
+        choose_weight(file.path, fields, weights), start=problem_line.end, line=problem_line.number + 1, mark=ord(mark),
+        shape=" ".join([mark, *(field.name for field in fields)]), declared=count,
+    )  # fmt: skip
+    read = scan_edges(file, layout, workers)
+    if len(read.source) != edges:
+        raise problem(
+            file.path, f"{plural(len(read.source), 'edge')} in the file", line=problem_line.number,
+            found=problem_line.text, expected=f"{plural(edges, 'edge')}, as this line declares",
+        )  # fmt: skip
+    facts = Facts(f"DIMACS, p {kind}", directed=kind == "sp", why=f"as p {kind} says")
+    return finish(file, read, facts, directed)
+
+
+def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:
+    """(kind, vertices, edges) of the problem line."""
+    words = line.text.split()
+    kind = words[1]
+    if kind not in ("sp", "edge", "edges", "col"):
+        raise problem(
+            file.path, f"the DIMACS problem {kind!r} is not a graph of weighted or plain edges", line=line.number,
+            found=line.text, expected=_EXPECTED,
+        )  # fmt: skip
+    if len(words) != 4 or not all(word.isascii() and word.isdigit() for word in words[2:]):
+        raise problem(file.path, "a wrong problem line", line=line.number, found=line.text, expected=_EXPECTED)
+    count, edges = map(int, words[2:])
+    if count > _MOST:
+        raise problem(
+            file.path, "too many vertices", line=line.number, found=line.text, expected=f"at most {_MOST:,} vertices"
+        )
+    return kind, count, edges

@@ -1,0 +1,147 @@
+"""What the beginning of a file says: encoding, and which format it is in."""
+
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from enum import Enum
+
+from vlang.runtime.graph.read.problems import problem
+from vlang.runtime.graph.read.source import TextFile
+
+__all__ = ["Format", "Head", "Line", "read_head"]
+
+_BOM = b"\xef\xbb\xbf"
+_FIRST = 1 << 18
+_MOST = 1 << 23
+_SAMPLE = 100
+
+_PACKED = (
+    (b"PK\x03\x04", "a zip archive", "unzip"),
+    (b"BZh", "compressed with bzip2", "bunzip2"),
+    (b"\xfd7zXZ\x00", "compressed with xz", "unxz"),
+    (b"\x28\xb5\x2f\xfd", "compressed with zstd", "unzstd"),
+    (b"7z\xbc\xaf\x27\x1c", "a 7z archive", "7z x"),
+)
+_BINARY = ((b"PAR1", "a Parquet file"), (b"\x89HDF", "an HDF5 file"), (b"\x93NUMPY", "a NumPy array (.npy)"),
+           (b"%PDF", "a PDF"), (b"\x7fELF", "a program"))  # fmt: skip
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_PROBLEM = re.compile(r"p\s+(sp|edges?|col|max|min|asn|aux|cnf)\b")
+_ANY_PROBLEM = re.compile(r"p\s+\S+\s+\d+\s+\d+\s*")
+_XML = re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE)
+_BARE_ARC = re.compile(r"[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
+
+
+class Format(Enum):
+    """The formats that are told apart by content."""
+
+    EDGE_TEXT = "text edge list"
+    MATRIX_MARKET = "MatrixMarket"
+    DIMACS = "DIMACS"
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the beginning of the file: its number from 1, its first byte, the byte after its end, its text without blanks around it."""
+
+    number: int
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Head:
+    """The first lines of a file: comments and the first lines of data, which are none in a file without any.
+    """
+
+    format: Format
+    comments: tuple[Line, ...]
+    data: tuple[Line, ...]
+
+
+def read_head(file: TextFile) -> Head:
+    """Look at the beginning of a file. Raises GraphError for what is no text, or no format that can be read."""
+    text, whole = file.head(_FIRST)
+    _refuse_binary(file, text)
+    head = _split(text, whole)
+    if not head.data and not whole:
+        text, whole = file.head(_MOST)
+        head = _split(text, whole)
+        if not head.data and not whole:
+            raise problem(file.path, f"the first {_MOST:,} bytes hold no edge")
+    _refuse_other_text(file, head)
+    return head
+
+
+def _refuse_binary(file: TextFile, text: bytes) -> None:
+    if not text:
+        raise problem(file.path, "the file is empty", expected="a list of edges")
+    inside = " inside gzip" if file.gzip else ""
+    for magic, name, tool in _PACKED:
+        if text.startswith(magic):
+            raise problem(file.path, f"this is {name}{inside}", expected=f"text or gzip; unpack it first ({tool})")
+    if text.startswith(_UTF16) or b"\0" in text[1:4:2] and text[0:4:2].isascii() and b"\0" not in text[0:4:2]:
+        raise problem(file.path, "this is text in UTF-16", expected="UTF-8; convert it: iconv -f UTF-16 -t UTF-8")
+    for magic, name in _BINARY:
+        if text.startswith(magic):
+            raise problem(file.path, f"this is {name}{inside}", expected="a text of edges")
+    for at, byte in enumerate(text[:4096]):
+        if byte < 32 and byte not in b"\t\n\v\f\r\x1a\x1b" or byte == 127:
+            line = 1 + text.count(b"\n", 0, at)
+            what = f"a {'NUL byte' if byte == 0 else f'byte 0x{byte:02x}'}; this is a binary file, not text"
+            raise problem(file.path, what, line=line, expected="a text of edges")
+
+
+def _format(lines: list[str]) -> Format:
+    if lines and lines[0].lower().startswith("%%matrixmarket"):
+        return Format.MATRIX_MARKET
+    commented = False
+    for line in lines:
+        if line.startswith("c"):
+            commented = True
+        elif line and not line.startswith(("#", "%")):
+            found = _PROBLEM.match(line) or (commented and _ANY_PROBLEM.fullmatch(line))
+            return Format.DIMACS if found else Format.EDGE_TEXT
+    return Format.EDGE_TEXT
+
+
+def _split(text: bytes, whole: bool) -> Head:
+    """Cut the beginning into comments and the first lines of data."""
+    start = len(_BOM) if text.startswith(_BOM) else 0
+    raw = text[start:].split(b"\n")
+    if not whole:
+        raw.pop()
+    lines = [line.decode("utf-8", errors="replace").strip() for line in raw]
+    kind = _format(lines)
+    marks = ("#", "%", "//", "c") if kind == Format.DIMACS else ("#", "%", "//")
+    comments: list[Line] = []
+    data: list[Line] = []
+    for number, (line, bare) in enumerate(zip(raw, lines), 1):
+        end = start + len(line) + 1
+        if bare and len(data) < _SAMPLE:
+            (comments if bare.startswith(marks) else data).append(Line(number, start, end, bare))
+        start = end
+    return Head(kind, tuple(comments), tuple(data))
+
+
+def _refuse_other_text(file: TextFile, head: Head) -> None:
+    if not head.data or head.format != Format.EDGE_TEXT:
+        return
+    first = head.data[0]
+    for name, looks in (
+        ("XML", _XML.match(first.text)), ("JSON", first.text[0] in "{["), ("GML", first.text.lower() in ("graph [", "graph["))
+    ):  # fmt: skip
+        if looks:
+            raise problem(
+                file.path, f"this looks like {name}, not like a list of edges", line=first.number, found=first.text,
+                expected="lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
+            )  # fmt: skip
+    arcs = [*itertools.dropwhile(lambda line: line.text.startswith("c"), head.data)]
+    if arcs and all(_BARE_ARC.fullmatch(line.text) for line in arcs):
+        kind = "sp" if arcs[0].text[0] == "a" else "edge"
+        raise problem(
+            file.path, "this looks like DIMACS without its problem line", line=arcs[0].number, found=arcs[0].text,
+            expected=f"p {kind} VERTICES EDGES before the first edge",
+        )  # fmt: skip

@@ -1,0 +1,117 @@
+"""MatrixMarket coordinate files: https://math.nist.gov/MatrixMarket/formats.html. Row i, column j is the edge i -> j."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.read.columns import choose_weight
+from vlang.runtime.graph.read.finish import Facts, finish
+from vlang.runtime.graph.read.head import Head, Line
+from vlang.runtime.graph.read.layout import Field, Layout, Role
+from vlang.runtime.graph.read.problems import plural, problem
+from vlang.runtime.graph.read.scan import Scanned, scan_edges
+from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.workers import Workers
+
+__all__ = ["read_matrix_market"]
+
+_BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
+_FIELDS = ("pattern", "integer", "unsigned-integer", "real")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+_MOST = (1 << 32) - 2
+
+
+@dataclass(frozen=True)
+class _Banner:
+    field: str
+    symmetry: str
+
+
+def read_matrix_market(
+    file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers
+) -> EdgeList:
+    """Read a square sparse matrix; its vertices are 1..n. A skew-symmetric one gives both directions, with both signs.
+
+    Raises GraphError for a header that is wrong or not of a graph, for a wrong line, and for a wrong count of entries.
+    """
+    banner = _banner(file, head.comments[0])
+    size = head.data[0] if head.data else None
+    if size is None:
+        raise problem(file.path, "the size line is missing", expected="a line: rows columns entries")
+    count, entries = _sizes(file, size)
+    role = {"pattern": None, "real": Role.FLOAT}.get(banner.field, Role.INTEGER)
+    fields = [Field("row", Role.SOURCE), Field("column", Role.TARGET)]
+    fields += [Field("weight", role)] if role is not None else []
+    layout = Layout(
+        choose_weight(file.path, fields, weights), start=size.end, line=size.number + 1, declared=count,
+        shape=f"{'row column' if role is None else 'row column value'} ({banner.field}, as line 1 says)",
+    )  # fmt: skip
+    read = scan_edges(file, layout, workers)
+    if len(read.source) != entries:
+        raise problem(
+            file.path, f"{plural(len(read.source), 'entry', 'entries')} in the file", line=size.number,
+            found=size.text, expected=f"{plural(entries, 'entry', 'entries')}, as this line declares",
+        )  # fmt: skip
+    notes: list[str] = []
+    if banner.symmetry == "skew-symmetric":
+        read = _both_signs(read)
+        notes.append("The matrix is skew-symmetric: each entry gives both directions, the second with the value negated.")
+    facts = Facts(
+        f"MatrixMarket, {banner.field}, {banner.symmetry}", directed=banner.symmetry != "symmetric",
+        why=f"as the matrix is {banner.symmetry}", notes=notes,
+    )  # fmt: skip
+    return finish(file, read, facts, directed)
+
+
+def _banner(file: TextFile, line: Line) -> _Banner:
+    words = line.text.lower().split()
+    if len(words) != 5 or words[1] != "matrix":
+        raise problem(file.path, "a wrong header", line=line.number, found=line.text, expected=_BANNER)
+    layout, values, symmetry = words[2:]
+    reason = ""
+    if layout != "coordinate":
+        reason = f"a matrix in {layout!r} format lists all its values and has no edges" if layout == "array" else ""
+        reason = reason or f"the format {layout!r} is unknown"
+    elif values == "complex" or symmetry == "hermitian":
+        reason = "complex values cannot be weights"
+    elif values not in _FIELDS:
+        reason = f"the kind of values {values!r} is unknown"
+    elif symmetry not in _SYMMETRIES:
+        reason = f"the symmetry {symmetry!r} is unknown"
+    elif values == "pattern" and symmetry == "skew-symmetric":
+        reason = "a pattern has no values whose sign could change"
+    if reason:
+        raise problem(file.path, reason, line=line.number, found=line.text, expected=_BANNER)
+    return _Banner(values, symmetry)
+
+
+def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
+    """(vertices, entries) of the size line."""
+    words: Sequence[str] = line.text.split()
+    if len(words) != 3 or not all(word.isascii() and word.isdigit() for word in words):
+        raise problem(
+            file.path, "a wrong size line", line=line.number, found=line.text,
+            expected="three integers: rows columns entries",
+        )  # fmt: skip
+    rows, columns, entries = map(int, words)
+    if rows != columns:
+        raise problem(
+            file.path, "the matrix is not square", line=line.number, found=line.text,
+            expected="as many rows as columns: row i and column i are the same vertex",
+        )  # fmt: skip
+    if rows > _MOST:
+        raise problem(
+            file.path, "too many vertices", line=line.number, found=line.text, expected=f"at most {_MOST:,} rows"
+        )
+    return rows, entries
+
+
+def _both_signs(read: Scanned) -> Scanned:
+    return Scanned(
+        np.concatenate([read.source, read.target]), np.concatenate([read.target, read.source]), read.ids,
+        {name: np.concatenate([values, -values]) for name, values in read.columns.items()},
+    )  # fmt: skip

@@ -1,0 +1,219 @@
+"""All lines of a file to an edge list: windows of text, cut into chunks that threads scan, stored in the file's order."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
+from vlang.runtime.graph.read.layout import Layout
+from vlang.runtime.graph.read.numbering import BadText, DeclaredIds, Ids, IntegerIds, TextIds
+from vlang.runtime.graph.read.problems import problem, shortened
+from vlang.runtime.graph.read.source import TextFile, Window, line_end
+from vlang.runtime.graph.read.store import Store
+from vlang.runtime.graph.read.workers import Workers
+
+__all__ = ["Scanned", "TextIdFound", "scan_edges"]
+
+_CHUNK = 1 << 18
+_WINDOW = 1 << 23
+_INT32 = (-(2**31), 2**31 - 1)
+
+
+class TextIdFound(Exception):
+    """An id that is not an integer, where integers were taken for granted. args: its line number and its text."""
+
+
+@dataclass(frozen=True)
+class Scanned:
+    """The edges of a file: uint32[E] each end as dense numbers, the ids, and array[E] per column of numbers."""
+
+    source: NDArray[np.uint32]
+    target: NDArray[np.uint32]
+    ids: VertexIds
+    columns: dict[str, NDArray[Any]]
+
+
+def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
+    """Read the lines that `layout` describes.
+
+    Memory: 8 bytes an edge and the columns, the ids' table, and about 4 windows of 8 MB (more with many threads).
+    Raises GraphError with the line for the first line that does not fit, TextIdFound, DiskError.
+    """
+    ids: Ids
+    if layout.declared is not None:
+        ids = DeclaredIds(layout.declared)
+    else:
+        ids = TextIds() if layout.text_ids else IntegerIds()
+    scanner = _Scanner(file, layout, ids, workers)
+    scanner.run()
+    return scanner.finish()
+
+
+class _Scanner:
+    def __init__(self, file: TextFile, layout: Layout, ids: Ids, workers: Workers) -> None:
+        self._file, self._layout, self._ids, self._workers = file, layout, ids, workers
+        self._store = Store(len(layout.columns))
+        self._line = layout.line
+        self._signs = 0
+        self._scratches: list[Scratch] = []
+
+    def run(self) -> None:
+        """Read window by window; while one is scanned, another thread reads or unpacks the next."""
+        size = max(_WINDOW, 4 * _CHUNK * self._workers.threads)
+        windows = self._file.windows(size)
+        skip = self._layout.start
+        coming = self._workers.submit(lambda: next(windows, None))
+        while (window := coming.result()) is not None:
+            coming = self._workers.submit(lambda: next(windows, None))
+            first = min(skip, window.size)
+            skip -= first
+            self._take(window, first)
+
+    def _take(self, window: Window, first: int) -> None:
+        pieces = list(_pieces(window, first))
+        while len(self._scratches) < len(pieces):
+            self._scratches.append(Scratch())
+        layout = self._layout
+        chunks = self._workers.map(
+            lambda job: read_chunk(window.text, job[0][0], job[0][1], layout, job[1]), zip(pieces, self._scratches)
+        )
+        for chunk, piece in zip(chunks, pieces):
+            self._check(chunk, window, piece)
+        if chunks:
+            self._keep(chunks, window.fraction)
+        if window.damage is not None:
+            raise problem(self._file.path, window.damage, line=self._line)
+
+    def _check(self, chunk: Chunk, window: Window, piece: tuple[int, int]) -> None:
+        signs = chunk.ends.negative | chunk.ends.big << 1
+        fault = chunk.fault
+        if self._signs | signs == 3 and fault is None:
+            fault = read_chunk(window.text, *piece, self._layout, Scratch(), self._signs).fault
+        if fault is not None:
+            raise self._error(fault)
+        self._signs |= signs
+        self._line += chunk.lines
+
+    def _keep(self, chunks: list[Chunk], fraction: float) -> None:
+        """Append the rows of a window."""
+        store = self._store
+        starts = np.cumsum([store.count, *(chunk.rows for chunk in chunks)]).tolist()
+        if store.count == 0:
+            store.reserve(math.ceil(starts[-1] / fraction * 1.02) if fraction < 1 else starts[-1])
+        store.reserve(starts[-1])
+        self._widen_columns(chunks)
+        plain = self._ids.plain(store, [chunk.ends for chunk in chunks])
+
+        def copy(job: tuple[Chunk, int]) -> None:
+            chunk, at = job
+            end = at + chunk.rows
+            if plain:
+                store.source.array[at:end] = chunk.ends.source
+                store.target.array[at:end] = chunk.ends.target
+            for column, values in zip(store.columns, chunk.columns):
+                column.array[at:end] = values
+
+        self._workers.map(copy, zip(chunks, starts))
+        if not plain:
+            for chunk, at in zip(chunks, starts):
+                end = at + chunk.rows
+                self._ids.number(chunk.ends, store.source.array[at:end], store.target.array[at:end])
+        store.count = starts[-1]
+
+    def _widen_columns(self, chunks: list[Chunk]) -> None:
+        """Columns become int64 or float64 when the first value needs it."""
+        for slot, column in enumerate(self._store.columns):
+            bounds = [chunk.bounds[slot] for chunk in chunks]
+            dtype: Any = column.array.dtype
+            if any(b is None for b in bounds):
+                dtype = np.dtype(np.float64)
+            elif dtype == np.int32 and any(b[0] < _INT32[0] or b[1] > _INT32[1] for b in bounds if b is not None):
+                dtype = np.dtype(np.int64)
+            if dtype != column.array.dtype:
+                column.become(dtype, self._store.count)
+        for chunk in chunks:
+            for field, (mine, found) in enumerate(zip(self._layout.fields, chunk.layout.fields)):
+                if mine.role != found.role:
+                    self._layout = self._layout.with_float(field)
+
+    def finish(self) -> Scanned:
+        """Settle the numbers of the vertices."""
+        store = self._store
+        self._scratches.clear()
+        try:
+            ids = self._ids.finish(store, self._workers)
+        except BadText as bad:
+            raise self._not_utf8(bad.args[0]) from None
+        except GraphError as error:
+            raise GraphError(f"{self._file.path}: {error}") from None
+        columns = {name: c.finish(store.count) for name, c in zip(self._layout.columns, store.columns)}
+        return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns)
+
+    def _not_utf8(self, token: bytes) -> GraphError:
+        line = 1
+        for window in self._file.windows(_WINDOW):
+            text = window.text[: window.size].tobytes()
+            at = text.find(token)
+            line += text.count(b"\n", 0, at if at >= 0 else len(text))
+            if at >= 0:
+                break
+        what = f"the id {shortened(token.decode('utf-8', errors='backslashreplace'))} is not UTF-8"
+        return problem(self._file.path, what, line=line, expected="text in UTF-8; convert the file, say with iconv")
+
+    def _error(self, fault: Fault) -> Exception:
+        line = self._line + fault.lines
+        if fault.status == Status.ID_TEXT and self._layout.declared is None:
+            return TextIdFound(line, fault.token)
+        what, expected = _explain(fault, self._layout)
+        return problem(self._file.path, what, line=line, found=fault.text, expected=expected)
+
+
+def _pieces(window: Window, first: int) -> Iterator[tuple[int, int]]:
+    while first < window.size:
+        end = line_end(window.text, min(first + _CHUNK, window.size) - 1, window.size)
+        yield first, end
+        first = end
+
+
+def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
+    """What is wrong, and what was expected."""
+    column = f"column {fault.field + 1 + (layout.mark != 0)}"
+    token = shortened(fault.token)
+    match fault.status:
+        case Status.SHORT:
+            return "a column is missing", layout.shape
+        case Status.EMPTY:
+            return f"{column} is empty", layout.shape
+        case Status.EXTRA:
+            return "there is more on this line than there should be", layout.shape
+        case Status.ID_TEXT:
+            return f"{token!r} is not a vertex number", f"an integer from 1 to {layout.declared}"
+        case Status.ID_WIDE:
+            return f"the id {token} does not fit 64 bits", "integers from -2^63 to 2^64 - 1"
+        case Status.ID_RANGE:
+            return f"vertex {token} is out of range", f"an integer from 1 to {layout.declared}"
+        case Status.MIXED_SIGNS:
+            return (
+                f"the id {token}: the file has negative ids and ids above 2^63 - 1",
+                "ids that fit one integer type: -2^63 to 2^63 - 1, or 0 to 2^64 - 1",
+            )
+        case Status.ZERO_BYTE:
+            return "a NUL byte; this is not a file of text", layout.shape
+        case Status.OPEN_QUOTE:
+            return "a quoted field does not end as it should", "a closing quote, then the next column, on the same line"
+        case Status.NO_MARK:
+            return f"the line does not begin with '{chr(layout.mark)}'", f"{layout.shape}, or a comment: c ..."
+        case Status.IS_NAN:
+            return f"{column} is not a number ({token})", "a number on every line; leave such edges out"
+        case Status.TOO_LARGE:
+            return f"{token} in {column} is too large", "a number that fits a 64-bit float"
+        case _:
+            return f"{token!r} in {column} is not a number", layout.shape

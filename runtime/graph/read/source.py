@@ -1,0 +1,203 @@
+"""A file of text, plain or gzip, in windows that end at a line end."""
+
+from __future__ import annotations
+
+import difflib
+import os
+import stat
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.errors import DiskError, GraphError
+from vlang.runtime.graph.read.problems import problem
+
+__all__ = ["TextFile", "Window", "last_line_end", "line_end"]
+
+GZIP = b"\x1f\x8b"
+_NEWLINE = 10
+_BLOCK = 1 << 16
+_PIECE = 1 << 18
+
+
+class _Bytes(Protocol):
+    def readinto(self, target: memoryview, /) -> int | None: ...
+
+
+@dataclass(frozen=True)
+class Window:
+    """text[:size] holds whole lines, the last byte is a line end. The buffer is used again two windows later.
+
+    fraction: how much of the file has been read, 0 < fraction <= 1. damage: why the text stops here, if it should not.
+    """
+
+    text: NDArray[np.uint8]
+    size: int
+    fraction: float
+    damage: str | None = None
+
+
+class _Damaged(Exception):
+    """The compressed data cannot be read on."""
+
+
+class _Gzip:
+    """The text of a gzip file (RFC 1952), of one or several members; zlib checks lengths and checksums."""
+
+    def __init__(self, file: FileIO) -> None:
+        self._file = file
+        self._inflate = zlib.decompressobj(wbits=31)
+        self._input = b""
+
+    def readinto(self, target: memoryview) -> int:
+        """Fill a part of `target`; 0 at the end of the text. Raises _Damaged."""
+        while True:
+            if self._inflate.eof and not self._next_member():
+                return 0
+            if not self._input and not self._refill():
+                raise _Damaged("the gzip data end too early: the file is truncated")
+            try:
+                text = self._inflate.decompress(self._input, min(len(target), _PIECE))
+            except zlib.error as error:
+                raise _Damaged(f"the gzip data are damaged ({error})") from None
+            self._input = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
+            if text:
+                target[: len(text)] = text
+                return len(text)
+
+    def _refill(self) -> bool:
+        self._input += self._file.read(_PIECE) or b""
+        return bool(self._input)
+
+    def _next_member(self) -> bool:
+        """Whether another member follows, behind any padding of zeros."""
+        self._input = self._input.lstrip(b"\0")
+        while len(self._input) < len(GZIP) and (more := self._file.read(_PIECE)):
+            self._input = (self._input + more).lstrip(b"\0")
+        if self._input and not self._input.startswith(GZIP):
+            raise _Damaged("other bytes follow the gzip data")
+        self._inflate = zlib.decompressobj(wbits=31) if self._input else self._inflate
+        return bool(self._input)
+
+
+class TextFile:
+    """A readable regular file. Every call of `head` and `windows` reads from the beginning.
+
+    Raises DiskError if there is no such file, if it is not a file, or if it may not be read.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        try:
+            with self._open() as file:
+                kind = os.fstat(file.fileno())
+                start = file.read(2)
+        except FileNotFoundError:
+            raise DiskError(f"{self.path}: there is no such file{_similar(self.path)}") from None
+        except IsADirectoryError:
+            raise DiskError(f"{self.path}: this is a directory; a file of edges is needed") from None
+        except PermissionError:
+            raise DiskError(f"{self.path}: no permission to read this file") from None
+        except OSError as error:
+            raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+        if not stat.S_ISREG(kind.st_mode):
+            raise DiskError(f"{self.path}: this is not a regular file; write the edges to a file first")
+        self.size = kind.st_size
+        self.gzip = start == GZIP
+
+    def _open(self) -> FileIO:
+        return FileIO(self.path, "r")
+
+    def head(self, size: int) -> tuple[bytes, bool]:
+        """The first `size` bytes of the text, or all, and whether that is all. Raises GraphError if it is damaged."""
+        buffer = bytearray(size)
+        with self._open() as file:
+            have, damage = _fill(_Gzip(file) if self.gzip else file, memoryview(buffer))
+        if damage is not None and have == 0:
+            raise problem(self.path, damage)
+        return bytes(buffer[:have]), have < size
+
+    def windows(self, size: int) -> Iterator[Window]:
+        """The text in windows of at most `size` bytes; a missing last line end is supplied.
+
+        Raises GraphError for a line longer than a window, DiskError if the disk fails.
+        """
+        buffers = (np.empty(size + 1, dtype=np.uint8), np.empty(size + 1, dtype=np.uint8))
+        turn, kept = 0, buffers[0][:0]
+        with self._open() as file:
+            source: _Bytes = _Gzip(file) if self.gzip else file
+            while True:
+                text = buffers[turn]
+                text[: len(kept)] = kept
+                try:
+                    have, damage = _fill(source, memoryview(text)[len(kept) : size])
+                except OSError as error:
+                    raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+                have += len(kept)
+                fraction = min(1.0, max(file.tell(), 1) / max(self.size, 1))
+                if have < size:
+                    yield self._final(text, have, damage)
+                    return
+                end = last_line_end(text, size)
+                if end == 0:
+                    raise GraphError(f"{self.path}: a line is longer than {size:,} bytes; this is no list of edges")
+                yield Window(text, end, fraction)
+                kept, turn = text[end:size], 1 - turn
+
+    def _final(self, text: NDArray[np.uint8], have: int, damage: str | None) -> Window:
+        if damage is not None:
+            return Window(text, last_line_end(text, have), 1.0, damage)
+        if have and text[have - 1] != _NEWLINE:
+            text[have] = _NEWLINE
+            have += 1
+        return Window(text, have, 1.0)
+
+
+def _fill(source: _Bytes, target: memoryview) -> tuple[int, str | None]:
+    """Bytes read into `target`, fewer only at the end of the text; and the damage that ended it."""
+    have = 0
+    try:
+        while have < len(target):
+            got = source.readinto(target[have:])
+            if not got:
+                break
+            have += got
+    except _Damaged as damage:
+        return have, str(damage)
+    return have, None
+
+
+def last_line_end(text: NDArray[np.uint8], end: int) -> int:
+    """The place after the last line end in text[:end]; 0 if there is none."""
+    while end > 0:
+        start = max(0, end - _BLOCK)
+        at = text[start:end].tobytes().rfind(b"\n")
+        if at >= 0:
+            return start + at + 1
+        end = start
+    return 0
+
+
+def line_end(text: NDArray[np.uint8], start: int, end: int) -> int:
+    """The place after the first line end in text[start:end]; `end` if there is none."""
+    while start < end:
+        at = text[start : start + _BLOCK].tobytes().find(b"\n")
+        if at >= 0:
+            return min(start + at + 1, end)
+        start += _BLOCK
+    return end
+
+
+def _similar(path: Path) -> str:
+    try:
+        names: list[Any] = [entry.name for entry in os.scandir(path.parent) if entry.is_file()]
+    except OSError:
+        return "" if path.parent.exists() else f"; nor is there a directory {path.parent}"
+    near = difflib.get_close_matches(path.name, names, n=1)
+    return f"; did you mean {path.with_name(near[0])}?" if near else ""

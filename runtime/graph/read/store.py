@@ -1,0 +1,56 @@
+"""Arrays that grow at the end while a file is read, without a second copy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+__all__ = ["Growing", "Store"]
+
+
+class Growing:
+    """An array with room at its end. Untouched room costs address space only."""
+
+    def __init__(self, dtype: DTypeLike) -> None:
+        self.array: NDArray[Any] = np.empty(0, dtype=dtype)
+
+    def reserve(self, count: int) -> None:
+        """Room for `count` elements; what is there stays."""
+        if count > len(self.array) and len(self.array) == 0:
+            self.array = np.empty(count, dtype=self.array.dtype)
+        elif count > len(self.array):
+            # realloc moves large blocks by remapping pages; no view of the array is alive between windows.
+            self.array.resize(max(count, len(self.array) * 9 // 8), refcheck=False)
+
+    def become(self, dtype: DTypeLike, count: int) -> None:
+        """Change the element type of the first `count` elements."""
+        other = np.empty(len(self.array), dtype=dtype)
+        other[:count] = self.array[:count]
+        self.array = other
+
+    def finish(self, count: int) -> NDArray[Any]:
+        """The first `count` elements, with the room given back."""
+        self.array.resize(count, refcheck=False)
+        return self.array
+
+
+class Store:
+    """The edges read so far: dense or raw 32-bit numbers of both ends, and one array per column of numbers."""
+
+    def __init__(self, columns: int) -> None:
+        self.count = 0
+        self.source = Growing(np.uint32)
+        self.target = Growing(np.uint32)
+        self.columns = [Growing(np.int32) for _ in range(columns)]
+
+    def reserve(self, count: int) -> None:
+        """Room for `count` edges."""
+        for part in (self.source, self.target, *self.columns):
+            part.reserve(count)
+
+    @property
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Sources and targets of the edges read so far."""
+        return self.source.array[: self.count], self.target.array[: self.count]

@@ -1,0 +1,91 @@
+"""Hash tables that give consecutive numbers to integer keys and to texts, in the order in which they first come."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.kernels import kernels
+
+__all__ = ["KeyTable", "TokenTable"]
+
+_NEXT, _COUNT, _USED = 0, 1, 2
+_FIRST_SLOTS = 1 << 16
+
+
+class KeyTable:
+    """Numbers for 64-bit keys. 8 to 16 bytes a slot pair: at most 8 bytes of slots and 8 of key for each key, twice."""
+
+    def __init__(self) -> None:
+        self._kernels = kernels("number")
+        self._slots = np.zeros(_FIRST_SLOTS, dtype=np.uint32)
+        self._keys = np.empty(_FIRST_SLOTS // 2, dtype=np.int64)
+        self._state = np.zeros(3, dtype=np.int64)
+
+    def insert(self, keys: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
+        """numbers[i] = the number of keys[i]; both contiguous, of one length."""
+        self._state[_NEXT] = 0
+        while True:
+            self._kernels["insert_keys"](
+                keys, len(keys), numbers, self._slots, len(self._slots) - 1, self._keys, len(self._keys), self._state
+            )
+            if self._state[_NEXT] == len(keys):
+                return
+            self._slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
+            self._keys.resize(len(self._slots) // 2, refcheck=False)
+            count = int(self._state[_COUNT])
+            self._kernels["refill_keys"](self._keys, count, self._slots, len(self._slots) - 1)
+
+    @property
+    def keys(self) -> NDArray[np.int64]:
+        """The distinct keys, by number."""
+        return self._keys[: int(self._state[_COUNT])]
+
+
+class TokenTable:
+    """Numbers for texts, compared byte by byte. Keeps each distinct text once, and 24 to 32 bytes beside it."""
+
+    def __init__(self) -> None:
+        self._kernels = kernels("number")
+        self._slots = np.zeros(_FIRST_SLOTS, dtype=np.uint32)
+        self._hashes = np.empty(_FIRST_SLOTS // 2, dtype=np.uint64)
+        self._ends = np.empty(_FIRST_SLOTS // 2, dtype=np.int64)
+        self._arena = np.empty(1 << 20, dtype=np.uint8)
+        self._state = np.zeros(3, dtype=np.int64)
+
+    def insert(self, text: NDArray[np.uint8], tokens: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
+        """numbers[i] = the number of tokens[i], a place in `text` as the scan kernel packs it."""
+        state = self._state
+        state[_NEXT] = 0
+        while True:
+            self._kernels["insert_tokens"](
+                text, tokens, len(tokens), numbers, self._slots, len(self._slots) - 1, self._arena, self._ends,
+                self._hashes, len(self._ends), len(self._arena), state,
+            )  # fmt: skip
+            if state[_NEXT] == len(tokens):
+                return
+            if state[_COUNT] == len(self._ends):
+                self._grow()
+            else:
+                need = int(tokens[state[_NEXT]] >> 32 & 0x3FFFFFFF) + 1
+                self._arena.resize(2 * len(self._arena) + need, refcheck=False)
+
+    def _grow(self) -> None:
+        self._slots = np.zeros(2 * len(self._slots), dtype=np.uint32)
+        for array in (self._hashes, self._ends):
+            array.resize(len(self._slots) // 2, refcheck=False)
+        self._kernels["refill_hashes"](self._hashes, int(self._state[_COUNT]), self._slots, len(self._slots) - 1)
+
+    def texts(self) -> NDArray[Any]:
+        """The distinct texts, by number: object[n] of str. Raises UnicodeDecodeError."""
+        whole = self._arena[: int(self._state[_USED])].tobytes().decode("utf-8")
+        result = np.empty(int(self._state[_COUNT]), dtype=object)
+        result[:] = whole.split("\n")[:-1]
+        return result
+
+    def text_at(self, place: int) -> bytes:
+        """The text around a byte of the arena, for a message about it."""
+        used = self._arena[: int(self._state[_USED])].tobytes()
+        return used[used.rfind(b"\n", 0, place) + 1 : used.find(b"\n", place)]
