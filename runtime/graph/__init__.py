@@ -1,0 +1,1 @@
+"""Graphs: reading, generating, building, saving; adjacency lists with edge columns, and their pages."""

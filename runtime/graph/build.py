@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ __all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "take"]
 ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
 ENTRIES_IN_FLIGHT = 1 << 20
-GROUPS = 6
+GROUPS = 4
 
 Array = NDArray[Any]
 
@@ -145,12 +146,19 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
     while first < layout.buckets:
         last = max(first + 1, int(np.searchsorted(starts, starts[first] + limit, side="right")) - 1)
         group = _open(layout, first, last, starts, bool(columns))
-        on_threads(threads, lambda i: scan.scatter(*parts[i], layout, group, cursors[i]), range(len(parts)))
+        scatter = partial(_scatter, scan, parts, layout, group, cursors)
+        on_threads(threads, scatter, range(len(parts)))
         _finish(group, layout, starts, layout.bits if scan.ordered else 0, rows, threads)
         _fetch(group, columns, rows, threads)
         first = last
     rows.offsets[n] = m
     return rows
+
+
+def _scatter(
+    scan: Scan, parts: list[tuple[int, int]], layout: _Layout, group: _Group, cursors: Array, part: int
+) -> None:
+    scan.scatter(*parts[part], layout, group, cursors[part])
 
 
 def _layout(n: int, entries: int) -> _Layout:

@@ -78,10 +78,10 @@ def scatter_rows(offsets: Any, targets: Any, first: Any, last: Any, row: Any, pl
 
 @njit
 def _sorted(keys: Any, first: Any, last: Any) -> Any:
-    for i in range(first + 1, last):
-        if keys[i] < keys[i - 1]:
-            return False
-    return True
+    i = first + 1
+    while i < last and keys[i] >= keys[i - 1]:
+        i += 1
+    return i >= last
 
 
 @njit
@@ -116,10 +116,11 @@ def _sort(keys: Any, places: Any, first: Any, last: Any, spare_keys: Any, spare_
     width = (high - low + passes - 1) // passes
     there = 0
     for p in range(passes):
+        bit = low + p * width
         if there == 0:
-            _radix_pass(keys, places, first, spare_keys, spare_places, 0, length, low + p * width, width, counts, placed)
+            _radix_pass(keys, places, first, spare_keys, spare_places, 0, length, bit, width, counts, placed)
         else:
-            _radix_pass(spare_keys, spare_places, 0, keys, places, first, length, low + p * width, width, counts, placed)
+            _radix_pass(spare_keys, spare_places, 0, keys, places, first, length, bit, width, counts, placed)
         there = 1 - there
     if there == 1:
         for i in range(length):

@@ -1,0 +1,248 @@
+"""Graphs by name, such as `kron:20` or `grid:1000x1000,weights=1..63`: the same on any machine and thread count."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.karate import karate
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.workers import available_threads, over
+
+__all__ = ["GENERATORS", "generate", "is_spec", "weight_range"]
+
+MOST_VERTICES = 2**32 - 2
+MOST_SCALE = 31
+FACTOR = 16
+
+# Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21: upper left
+# .57, upper right .19, lower left .19, lower right .05, summed from the left.
+A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
+
+
+@dataclass(frozen=True)
+class Spec:
+    """A generator's name with its arguments: positional ones as text, and options."""
+
+    text: str
+    args: tuple[str, ...]
+    seed: int
+    directed: bool
+    threads: int
+
+
+@dataclass(frozen=True)
+class _Options:
+    seed: int = 1
+    directed: bool | None = None
+    weights: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True)
+class Generator:
+    """usage: how it is written. directed: unless asked otherwise; None: never. random: has a seed. most: arguments."""
+
+    usage: str
+    directed: bool | None
+    random: bool
+    most: int
+    edges: Callable[[Spec], EdgeList]
+
+
+def is_spec(text: str) -> bool:
+    """Whether the text is meant as a generator rather than as a path."""
+    return bool(re.fullmatch(r"[A-Za-z_]\w*:[^/\\]*", text)) or text in GENERATORS
+
+
+def generate(
+    spec: str,
+    *,
+    directed: bool | None = None,
+    symmetrize: bool = False,
+    self_loops: str = "keep",
+    parallel: str = "keep",
+    threads: int | None = None,
+) -> Graph:
+    """The graph of a generator's name, arguments and options.
+
+    Options in the text: `seed=` (random ones; default 1), `directed=true|false`, `weights=LO..HI` or `weights=W` (see
+    `Graph.with_rule_weights`). Random edges may be self-loops or parallel; they are kept unless asked otherwise. A
+    keyword wins over the text. Raises GraphError for a name or an argument that is not known.
+    """
+    name, _, rest = spec.partition(":")
+    generator = GENERATORS.get(name)
+    if generator is None:
+        raise GraphError(_unknown(spec, name))
+    words = [word.strip() for word in rest.split(",")] if rest else []
+    args = tuple(word for word in words if "=" not in word)
+    options = _options(spec, generator, [word for word in words if "=" in word])
+    if not 1 <= len(args) <= generator.most and (args or generator.most):
+        raise GraphError(f"{spec}: write {generator.usage}")
+    asked = directed if directed is not None else options.directed
+    chosen = generator.directed if asked is None else asked
+    if generator.directed is None and chosen:
+        raise GraphError(f"{spec}: {name} is undirected")
+    threads = threads or available_threads()
+    graph = Graph(
+        generator.edges(Spec(spec, args, options.seed, bool(chosen), threads)),
+        name=spec, symmetrize=symmetrize, self_loops=self_loops, parallel=parallel, threads=threads,
+    )  # fmt: skip
+    return graph.with_rule_weights(*options.weights) if options.weights else graph
+
+
+def weight_range(text: str) -> tuple[int, int] | None:
+    """`LO..HI` or `W` as (LO, HI) or (W, W), integers; None for another text."""
+    match = re.fullmatch(r"([+-]?\d+)(?:\.\.([+-]?\d+))?", text)
+    return (int(match[1]), int(match[2] or match[1])) if match else None
+
+
+def _unknown(spec: str, name: str) -> str:
+    close = difflib.get_close_matches(name.lower(), GENERATORS, n=1)
+    hint = f"; did you mean {GENERATORS[close[0]].usage}?" if close else ""
+    known = ", ".join(generator.usage for generator in GENERATORS.values())
+    return f"{spec}: there is no generator {name!r}{hint}; known are {known}"
+
+
+def _options(spec: str, generator: Generator, words: list[str]) -> _Options:
+    known = ["directed", "weights", *(["seed"] if generator.random else [])]
+    options = _Options()
+    for word in words:
+        key, _, value = (part.strip() for part in word.partition("="))
+        if key == "directed" and value in ("true", "false"):
+            options = replace(options, directed=value == "true")
+        elif key == "directed":
+            raise GraphError(f"{spec}: directed={value}: write true or false")
+        elif key == "weights":
+            weights = weight_range(value)
+            if weights is None:
+                raise GraphError(f"{spec}: weights={value}: write LO..HI or one integer")
+            options = replace(options, weights=weights)
+        elif key == "seed" and generator.random:
+            options = replace(options, seed=_integer(spec, value, "seed", 0, 2**64 - 1))
+        else:
+            close = difflib.get_close_matches(key, known, n=1)
+            hint = f"; did you mean {close[0]}?" if close else ""
+            raise GraphError(f"{spec}: no option {key!r}{hint}; known are {', '.join(known)}")
+    return options
+
+
+def _integer(spec: str, text: str, what: str, least: int, most: int) -> int:
+    if not re.fullmatch(r"\d+", text) or not least <= int(text) <= most:
+        raise GraphError(f"{spec}: {what} must be an integer from {least} to {most}, not {text!r}")
+    return int(text)
+
+
+# ------------------------------------------------------------------ random graphs
+
+
+def _drawn(spec: Spec) -> tuple[int, int, NDArray[np.uint32], NDArray[np.uint32]]:
+    """Scale, edge factor, and room for the edges."""
+    scale = _integer(spec.text, spec.args[0], "the scale", 0, MOST_SCALE)
+    factor = _integer(spec.text, spec.args[1], "the edges a vertex", 0, 2**20) if len(spec.args) > 1 else FACTOR
+    src, dst = np.empty((2, factor << scale), dtype=np.uint32)
+    return scale, factor, src, dst
+
+
+def _kronecker(spec: Spec) -> EdgeList:
+    """Graph500's Kronecker generator, also known as R-MAT (Chakrabarti, Zhan, Faloutsos, SDM 2004)."""
+    scale, factor, src, dst = _drawn(spec)
+    half = max(1, scale // 2)
+    add, odd, odd_too = (_mix(spec.seed, 2**63 + i) >> 33 | 1 for i in range(3))
+
+    def draw(first: int, last: int) -> None:
+        kernels("draw")["kronecker"](first, last, spec.seed, scale, A, AB, ABC, half, add, odd, odd_too, src, dst)
+
+    over(len(src), spec.threads, draw)
+    return _random(spec, scale, factor, src, dst, "Kronecker graph (a .57 b .19 c .19 d .05, labels scrambled)")
+
+
+def _uniform(spec: Spec) -> EdgeList:
+    scale, factor, src, dst = _drawn(spec)
+    over(len(src), spec.threads, lambda a, b: kernels("draw")["uniform"](a, b, spec.seed, scale, src, dst))
+    return _random(spec, scale, factor, src, dst, "uniformly random graph")
+
+
+def _random(
+    spec: Spec, scale: int, factor: int, src: NDArray[np.uint32], dst: NDArray[np.uint32], what: str
+) -> EdgeList:
+    note = f"{what}: {factor} edges drawn for each of {1 << scale} vertices, seed {spec.seed}"
+    return EdgeList(src, dst, VertexIds(base=0, count=1 << scale), directed=spec.directed, notes=[note])
+
+
+def _mix(seed: int, x: int) -> int:
+    """The function `mix` of the language (section 8), as the kernels have it."""
+    mask = 2**64 - 1
+    z = (x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 & mask
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
+    z = (z ^ z >> 27) * 0x94D049BB133111EB & mask
+    return z ^ z >> 31
+
+
+# ------------------------------------------------------------------ regular graphs
+
+
+def _vertices(spec: Spec) -> int:
+    return _integer(spec.text, spec.args[0], "the number of vertices", 0, MOST_VERTICES)
+
+
+def _regular(spec: Spec, n: int, src: NDArray[np.uint32], dst: NDArray[np.uint32], note: str) -> EdgeList:
+    return EdgeList(src, dst, VertexIds(base=0, count=n), directed=spec.directed, notes=[note])
+
+
+def _grid(spec: Spec) -> EdgeList:
+    """Vertex r * columns + c at row r and column c; edges to the right and down."""
+    match = re.fullmatch(r"(\d+)x(\d+)", spec.args[0])
+    if not match or int(match[1]) * int(match[2]) > MOST_VERTICES:
+        raise GraphError(f"{spec.text}: write grid:ROWSxCOLUMNS, at most {MOST_VERTICES} vertices")
+    rows, columns = int(match[1]), int(match[2])
+    at = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
+    src = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
+    dst = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
+    return _regular(spec, rows * columns, src, dst, f"grid of {rows} rows and {columns} columns, 4 neighbours")
+
+
+def _path(spec: Spec) -> EdgeList:
+    n = _vertices(spec)
+    at = np.arange(n, dtype=np.uint32)
+    return _regular(spec, n, at[:-1], at[1:], "path 0 -> 1 -> 2 ..." if spec.directed else "path 0 - 1 - 2 ...")
+
+
+def _star(spec: Spec) -> EdgeList:
+    n = _vertices(spec)
+    leaves = np.arange(1, n, dtype=np.uint32)
+    return _regular(spec, n, np.zeros_like(leaves), leaves, "star with centre 0")
+
+
+def _complete(spec: Spec) -> EdgeList:
+    """Each pair once, smaller number first; in a directed graph also the other way round."""
+    n = _vertices(spec)
+    pairs = n * max(n - 1, 0) // 2
+    if pairs > MOST_VERTICES:
+        raise GraphError(f"{spec.text}: {pairs} edges are too many; at most {MOST_VERTICES}")
+    counts = np.arange(n)[::-1]
+    src = np.repeat(np.arange(n, dtype=np.uint32), counts)
+    firsts = np.cumsum(counts) - counts
+    dst = (np.arange(pairs) - np.repeat(firsts - np.arange(n) - 1, counts)).astype(np.uint32)
+    if spec.directed:
+        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
+    return _regular(spec, n, src, dst, "complete graph")
+
+
+GENERATORS: dict[str, Generator] = {
+    "kron": Generator("kron:SCALE[,EDGES]", False, True, 2, _kronecker),
+    "rmat": Generator("rmat:SCALE[,EDGES]", True, True, 2, _kronecker),
+    "uniform": Generator("uniform:SCALE[,EDGES]", False, True, 2, _uniform),
+    "grid": Generator("grid:ROWSxCOLUMNS", False, False, 1, _grid),
+    "path": Generator("path:N", True, False, 1, _path),
+    "star": Generator("star:N", False, False, 1, _star),
+    "complete": Generator("complete:N", False, False, 1, _complete),
+    "karate": Generator("karate", None, False, 0, lambda spec: karate()),
+}

@@ -1,0 +1,294 @@
+"""The graph: vertices with the user's ids, edges with columns, and adjacency lists built when first needed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.adjacency import KINDS, Adjacency
+from vlang.runtime.graph.build import Rows
+from vlang.runtime.graph.columns import narrowed
+from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.runtime.graph.orientations import Orientations
+from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
+from vlang.runtime.graph.workers import available_threads
+
+__all__ = ["Graph"]
+
+
+class Graph:
+    """A graph that programs run on; its public side never changes, and threads may share it.
+
+    name: for messages. n: vertices. m: stored directed edges; an undirected edge counts twice, an undirected
+    self-loop once. directed: False if every edge is stored in both directions. ids: the user's vertex ids.
+    threads: how many build adjacency lists.
+
+    Made by `Graph.read`, `from_edges`, `from_scipy`, `from_networkx`. Adjacency lists are built on first need, by the
+    thread that asks; the edge list is let go when the first orientation is there.
+    """
+
+    def __init__(
+        self,
+        edges: EdgeList,
+        *,
+        name: str = "graph",
+        symmetrize: bool = False,
+        self_loops: str = "keep",
+        parallel: str = "keep",
+        threads: int | None = None,
+    ) -> None:
+        """Take over an edge list.
+
+        symmetrize: store both directions of every edge. self_loops, parallel: "keep" or "drop"; of parallel edges the
+        one with the smallest value of the first column stays. Raises GraphError for arrays that do not fit together.
+        """
+        for option, value in (("self_loops", self_loops), ("parallel", parallel)):
+            if value not in ("keep", "drop"):
+                raise GraphError(f"{option}={value!r}: give 'keep' or 'drop'")
+        edges = _checked(edges)
+        self.threads = threads or available_threads()
+        directed = edges.directed and not symmetrize
+        loops = 0 if directed else count_loops(edges.src, edges.dst, self.threads)
+        self._said = list(edges.notes)
+        if symmetrize and edges.directed:
+            self._said.append(f"both directions stored of {len(edges.src)} directed edges")
+        self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
+                   Orientations(len(edges.ids), directed, edges, threads=self.threads))  # fmt: skip
+        del edges  # so that the edge list can go while the adjacency lists are thinned
+        if "drop" in (self_loops, parallel):
+            self._drop(self_loops == "drop", parallel == "drop")
+        kept = [w for w, v in (("self-loops", self_loops), ("parallel edges", parallel)) if v == "keep"]
+        if kept:
+            self._said.append(f"{' and '.join(kept)} kept")
+
+    @classmethod
+    def from_rows(
+        cls,
+        kind: str,
+        rows: Rows,
+        ids: VertexIds,
+        *,
+        directed: bool,
+        rule: WeightRule | None = None,
+        name: str = "graph",
+        notes: Iterable[str] = (),
+        threads: int | None = None,
+    ) -> Graph:
+        """A graph of sound adjacency lists of kind "in" or "out" in the canonical order, as `adjacency` has them."""
+        graph = object.__new__(cls)
+        graph.threads = threads or available_threads()
+        graph._said = list(notes)
+        built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=graph.threads)
+        graph._take(name, ids, len(rows.targets), built)
+        return graph
+
+    def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations) -> None:
+        self.name = name
+        self.ids = ids
+        self.n = len(ids)
+        self.m = m
+        self.directed = orientations.directed
+        self._orientations = orientations
+
+    def _drop(self, loops: bool, parallel: bool) -> None:
+        by = next(iter(self.columns), None)
+        lost, more = self._orientations.drop(loops, parallel)
+        self.m = len(self._orientations.any())
+        if loops:
+            self._said.append(f"{lost} self-loops dropped")
+        if parallel:
+            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
+            self._said.append(f"{more} parallel edges dropped: {which}")
+
+    # ------------------------------------------------------------- what it is
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What was read and done, a sentence each."""
+        edges = f"{self.m} edges" if self.directed else f"{self.m} stored edges (each edge in both directions)"
+        sort = "directed" if self.directed else "undirected"
+        return (f"{sort}, {self.n} vertices, {edges}", *self._said)
+
+    @property
+    def columns(self) -> Mapping[str, np.dtype[Any]]:
+        """The edge columns: name -> dtype as stored."""
+        return MappingProxyType({name: column.dtype for name, column in self._orientations.columns.items()})
+
+    def column_range(self, name: str) -> tuple[int | float, int | float]:
+        """Bounds of the values of an edge column; (0, 0) without edges, NaN if a value is NaN. KeyError if unknown."""
+        column = self._orientations.columns[name]
+        return column.low, column.high
+
+    @property
+    def rule(self) -> WeightRule | None:
+        """The rule by which the column `weight` is computed, if it is."""
+        return self._orientations.rule
+
+    def find(self, vertex: object) -> int:
+        """The dense number of a vertex id. Raises GraphError if it is not there."""
+        return self.ids.find(vertex)
+
+    def label(self, vertex: int) -> int | str:
+        """The id of a dense vertex number."""
+        return self.ids.label(vertex)
+
+    def __repr__(self) -> str:
+        return f"<Graph {self.name}: {self.notes[0]}>"
+
+    # ------------------------------------------------------------- edges
+
+    def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
+        """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
+
+        "both" is, in a directed graph, in-edges and out-edges of each vertex in one list by neighbour, in-edges first
+        among equals: 2 m entries. In an undirected graph all three are one object. Raises GraphError for a column
+        that the graph does not have.
+        """
+        if kind not in KINDS:
+            raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
+        return self._orientations.adjacency(kind, tuple(columns))
+
+    @property
+    def out_degree(self) -> NDArray[np.uint32]:
+        """Edges that leave each vertex, uint32[n]; in an undirected graph all its stored edges."""
+        return self._orientations.degree("out")
+
+    @property
+    def in_degree(self) -> NDArray[np.uint32]:
+        """Edges that arrive at each vertex, uint32[n]; in an undirected graph all its stored edges."""
+        return self._orientations.degree("in")
+
+    @property
+    def degree(self) -> NDArray[np.uint32]:
+        """in_degree + out_degree, uint32[n]; in an undirected graph all stored edges of each vertex, each once."""
+        return self._orientations.degree("both")
+
+    def built(self) -> Adjacency:
+        """Adjacency lists that are there and hold every stored column; "in" is built if none are."""
+        return self._orientations.any()
+
+    def edges(self, both: bool = False) -> EdgeList:
+        """The edges as a list in the order of the adjacency lists there are.
+
+        An undirected edge is listed once, with `both` in both directions.
+        """
+        base = self.built()
+        rows = listed_rows(Rows(base.offsets, base.targets, {}), self.threads)
+        tails, heads = (base.targets, rows) if base.kind == "in" else (rows, base.targets)
+        columns = {name: base.stored(name) for name in self.columns}
+        if not self.directed and not both:
+            once = tails <= heads
+            tails, heads = tails[once], heads[once]
+            columns = {name: values[once] for name, values in columns.items()}
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._said))
+
+    def with_rule_weights(self, low: int, high: int) -> Graph:
+        """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
+
+        u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an
+        undirected one. A column of that name is replaced. What is built is shared.
+        """
+        rule = WeightRule(int(low), int(high))
+        other = object.__new__(Graph)
+        other.threads = self.threads
+        ends = "tail u, head v" if self.directed else "smaller number u, larger v"
+        other._said = [*self._said, f"weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}"]
+        other._take(self.name, self.ids, self.m, self._orientations.with_rule(rule))
+        return other
+
+    # ------------------------------------------------------------- where graphs come from
+
+    @staticmethod
+    def read(
+        path: str | Path,
+        directed: bool | None = None,
+        symmetrize: bool = False,
+        weights: str | None = None,
+        self_loops: str = "keep",
+        parallel: str = "keep",
+        threads: int | None = None,
+    ) -> Graph:
+        """The graph of a file, or of a generator such as `kron:20` or `karate`; a file of that name comes first.
+
+        directed: None believes the file. symmetrize: store both directions of every edge. weights: "LO..HI" for
+        integer weights by rule (see `with_rule_weights`), else what the file reader takes. self_loops, parallel:
+        "keep" or "drop". Raises GraphError, DiskError.
+        """
+        from vlang.runtime.graph.sources import read
+
+        return read(path, directed, symmetrize, weights, self_loops, parallel, threads)
+
+    @staticmethod
+    def from_edges(
+        src: ArrayLike,
+        dst: ArrayLike,
+        *,
+        directed: bool = True,
+        n: int | None = None,
+        ids: ArrayLike | None = None,
+        symmetrize: bool = False,
+        self_loops: str = "keep",
+        parallel: str = "keep",
+        name: str = "graph",
+        threads: int | None = None,
+        **edge_columns: ArrayLike,
+    ) -> Graph:
+        """The graph with the edges src[e] -> dst[e], both of shape [E], and edge columns of shape [E].
+
+        src and dst hold vertex ids: integers of any type up to 64 bits, or strings. The vertices are the ids that
+        occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
+        edge is listed once and stands for both directions. Raises GraphError for what does not fit together.
+        """
+        from vlang.runtime.graph.from_arrays import edge_list
+
+        edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
+        return Graph(edges, name=name, symmetrize=symmetrize, self_loops=self_loops, parallel=parallel, threads=threads)
+
+    @staticmethod
+    def from_scipy(matrix: Any, weight: str = "weight", directed: bool = True, **options: Any) -> Graph:
+        """The graph of a square scipy.sparse matrix: A[i, j] is the edge i -> j with that weight; stored zeros count.
+
+        directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. options:
+        symmetrize, self_loops, parallel, name, threads as for `from_edges`.
+        """
+        from vlang.runtime.graph.from_arrays import edges_of_matrix
+
+        return Graph(edges_of_matrix(matrix, weight, directed), **options)
+
+    @staticmethod
+    def from_networkx(graph: Any, **options: Any) -> Graph:
+        """The graph of a NetworkX graph; each numeric edge attribute becomes a column, isolated nodes stay.
+
+        Nodes that are all integers or all strings are the ids, others are known by their str(). options: symmetrize,
+        self_loops, parallel, name, threads as for `from_edges`.
+        """
+        from vlang.runtime.graph.from_arrays import edges_of_networkx
+
+        return Graph(edges_of_networkx(graph), **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write the graph as .npz, whole or not at all; `Graph.read` reads it. Raises DiskError."""
+        from vlang.runtime.graph.npz import save
+
+        save(self, Path(path))
+
+
+def _checked(edges: EdgeList) -> EdgeList:
+    """The edge list with narrowed columns, its arrays contiguous and sound: kernels index by them."""
+    src, dst = (np.ascontiguousarray(ends, dtype=np.uint32) for ends in (edges.src, edges.dst))
+    if len(src) != len(dst):
+        raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")
+    for ends in (src, dst):
+        if len(ends) and int(ends.max()) >= len(edges.ids):
+            raise GraphError(f"an edge ends at vertex number {ends.max()}, but there are {len(edges.ids)} vertices")
+    columns = {name: np.ascontiguousarray(narrowed(name, values)) for name, values in edges.columns.items()}
+    for name, values in columns.items():
+        if len(values) != len(src):
+            raise GraphError(f"edge column {name!r} has {len(values)} values for {len(src)} edges")
+    return EdgeList(src, dst, edges.ids, columns, edges.directed, edges.notes)

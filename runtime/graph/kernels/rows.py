@@ -1,0 +1,34 @@
+"""Loops over finished adjacency lists, and the number of self-loops of an edge list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+EXPORTS = {
+    "loops": "i64(u32*, u32*, i64, i64)",
+    "tally": "void(u32*, i64, i64, u32*)",
+    "expand": "void(u64*, i64, i64, u32*)",
+}
+
+
+def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
+    """How many of the edges first..last-1 are self-loops."""
+    count = np.int64(0)
+    for e in range(first, last):
+        count += rows[e] == others[e]
+    return count
+
+
+def tally(targets: Any, first: Any, last: Any, counts: Any) -> None:
+    """counts[t] += 1 for each target t of first..last-1."""
+    for e in range(first, last):
+        counts[np.int64(targets[e])] += np.uint32(1)
+
+
+def expand(offsets: Any, first: Any, last: Any, rows: Any) -> None:
+    """rows[e] = the row that entry e is in, for the rows first..last-1."""
+    for row in range(first, last):
+        for e in range(np.int64(offsets[row]), np.int64(offsets[row + 1])):
+            rows[e] = np.uint32(row)
