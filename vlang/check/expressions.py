@@ -254,8 +254,9 @@ class Expressions:
         if result is None or isinstance(result, VertexSet):
             self.run.error("V106", f"this is {a(yes.type)} or {a(no.type)}", node.span, "both must have one type")
             result = None
-        elif not all([self.fit(n, v.type, result, "this value") for n, v in ((node.yes, yes), (node.no, no))]):
-            result = None
+        else:
+            fits = [self.fit(n, v.type, result, "this value") for n, v in ((node.yes, yes), (node.no, no))]
+            result = result if all(fits) else None
         return joined(result, yes, test, no)
 
     # ---------------------------------------------------------- tuples, vectors

@@ -12,6 +12,9 @@ from vlang.syntax.tree import Span
 __all__ = ["Problem", "failure", "in_order", "nearest", "render", "report"]
 
 
+_WIDEST = 160  # characters of a source line that are shown
+
+
 @dataclass(frozen=True)
 class Problem:
     """One diagnostic.
@@ -74,14 +77,26 @@ def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramErr
 
 def _marked(text: str, span: Span, label: str, mark: str) -> list[str]:
     """The source line of a span and, below it, the marks with the label. A longer span is marked to its line's end."""
-    begin = max(text.rfind("\n", 0, span.start), text.rfind("\r\n", 0, span.start)) + 1
+    begin = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", begin)
     line = text[begin : len(text) if end < 0 else end].rstrip("\r")
     column = span.start - begin
     width = max(1, min(span.end - begin, len(line)) - column)
+    line, column, width = _window(line, column, width)
     shown = "".join(c if c.isprintable() else " " if c == "\t" else "\N{REPLACEMENT CHARACTER}" for c in line)
     marks = " " * column + mark * width + (f" {label}" if label else "")
     return [f"{span.line:>4} | {shown}".rstrip(), f"     | {marks}"]
+
+
+def _window(line: str, column: int, width: int) -> tuple[str, int, int]:
+    """The part of a long line around the marks."""
+    first = max(column - _WIDEST // 2, 0) if len(line) > _WIDEST else 0
+    if first == 0 and len(line) <= _WIDEST:
+        return line, column, width
+    head = "... " if first else ""
+    shown = head + line[first : first + _WIDEST]
+    column += len(head) - first
+    return shown + (" ..." if first + _WIDEST < len(line) else ""), column, min(width, len(shown) - column)
 
 
 def _advice(kind: str, lines: tuple[str, ...]) -> list[str]:

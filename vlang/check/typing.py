@@ -114,11 +114,11 @@ def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Li
         for part, goal in zip(expr.items, target.items, strict=False):
             yield from _literals(part, goal, negative)
         return
-    goal = item(target)
-    if goal is None:
+    scalar = item(target)
+    if scalar is None:
         return
     if isinstance(expr, t.Literal):
-        yield expr, negative, goal
+        yield expr, negative, scalar
     elif isinstance(expr, t.Unary) and expr.op == "-":
         yield from _literals(expr.value, target, not negative)
     elif isinstance(expr, t.Conditional):
@@ -126,7 +126,7 @@ def _literals(expr: t.Expr, target: Type, negative: bool) -> Iterator[tuple[t.Li
         yield from _literals(expr.no, target, negative)
     elif isinstance(expr, t.VectorExpr):
         for part in expr.items:
-            yield from _literals(part, goal, negative)
+            yield from _literals(part, scalar, negative)
     elif isinstance(expr, t.Call) and expr.name in ("min", "max") and len(expr.args) > 1:
         for part in expr.args:
             yield from _literals(part, target, negative)

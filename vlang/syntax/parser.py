@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
-from lark import Lark, Token, Transformer, v_args
+from lark import Lark, Token, Transformer, Tree, v_args
 from lark.indenter import Indenter
 
 from vlang.cachedir import cache_dir
@@ -27,7 +27,7 @@ class _Blocks(Indenter):
     tab_len = 8
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return cast(Iterator[Token], super().process(stream))
+        return cast(Iterator[Token], cast(Any, super()).process(stream))
 
 
 @functools.cache
@@ -52,10 +52,30 @@ def grammar() -> Lark:
     return Lark(text, **options)
 
 
+def raw_tree(text: str) -> Tree[Token]:
+    """Lark's tree of a text. Raises Lark's own errors; `vlang.syntax.parse` turns those into problems."""
+    return grammar().parse(text if text.endswith("\n") else text + "\n")
+
+
 def parse_tree(text: str, filename: str) -> t.File:
-    """Parse a correct text. Raises lark's own errors; `vlang.syntax.parse` turns those into problems."""
-    raw = grammar().parse(text if text.endswith("\n") else text + "\n")
-    return cast(t.File, _Build(text, filename).transform(raw))
+    """The tree of a text that is known to parse. Raises Lark's own errors."""
+    return build(raw_tree(text), text, filename)
+
+
+def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int], t.Span] | None = None) -> t.File:
+    """The tree of a program from Lark's.
+
+    `place` gives the spans in `text` for offsets in what was parsed, where that is not `text` itself.
+    """
+    return cast(t.File, _Build(text, filename, place).transform(raw))
+
+
+def terminal_text(name: str) -> str:
+    """A terminal of the grammar as the user would write it."""
+    try:
+        return str(grammar().get_terminal(name).pattern.value)
+    except KeyError:
+        return name.lower()
 
 
 def doc_comment(text: str) -> str:
@@ -69,49 +89,51 @@ def doc_comment(text: str) -> str:
     return "\n".join(lines).strip()
 
 
-def token_span(token: Token) -> t.Span:
-    return t.Span(token.start_pos or 0, token.end_pos or 0, token.line or 1, token.column or 1)
-
-
-def _meta_span(meta: Any) -> t.Span:
-    if getattr(meta, "empty", True):
-        return t.Span(0, 0, 1, 1)
-    return t.Span(meta.start_pos, meta.end_pos, meta.line, meta.column)
-
-
-def _join(a: t.Span, b: t.Span) -> t.Span:
-    return t.Span(a.start, b.end, a.line, a.column)
-
-
 @v_args(meta=True)
 class _Build(Transformer[Token, Any]):
     """One method a production; children are already built."""
 
-    def __init__(self, text: str, filename: str) -> None:
+    def __init__(self, text: str, filename: str, place: Callable[[int, int], t.Span] | None) -> None:
         super().__init__()
         self._text = text
         self._filename = filename
+        self._place = place
+
+    def _token(self, token: Token) -> t.Span:
+        """The span of a token."""
+        start, end = token.start_pos or 0, token.end_pos or 0
+        if self._place is not None:
+            return self._place(start, end)
+        return t.Span(start, end, token.line or 1, token.column or 1)
 
     def _span(self, meta: Any) -> t.Span:
-        """The span of a production, without the line end that statements carry."""
-        span = _meta_span(meta)
+        """The span of a production, without the line ends and comments that follow a statement."""
+        if getattr(meta, "empty", True):
+            return t.Span(0, 0, 1, 1)
+        span = t.Span(meta.start_pos, meta.end_pos, meta.line, meta.column)
+        if self._place is not None:
+            span = self._place(span.start, span.end)
         end = span.end
-        while end > span.start and self._text[end - 1 : end] in ("\n", "\r", " ", "\t", ""):
-            end -= 1
-        return t.Span(span.start, end, span.line, span.column)
+        while True:
+            kept = self._text[span.start : end].rstrip(" \t\r\n")
+            comment = kept.find("#", kept.rfind("\n") + 1)
+            end = span.start + len(kept)
+            if comment < 0:
+                return t.Span(span.start, end, span.line, span.column)
+            end = span.start + comment
 
     # ---- file
     def start(self, meta: Any, kids: list[Any]) -> t.File:
         kids = [k for k in kids if not (isinstance(k, Token) or k is None)]
         name, params = kids[0]
-        return t.File(self._span(meta), str(name), token_span(name), params, tuple(kids[1:]),
+        return t.File(self._span(meta), str(name), self._token(name), params, tuple(kids[1:]),
                       self._text, self._filename, doc_comment(self._text))
 
     def header(self, meta: Any, kids: list[Any]) -> tuple[Token, tuple[t.Param, ...]]:
         return kids[0], tuple(k for k in kids[1:] if isinstance(k, t.Param))
 
     def param(self, meta: Any, kids: list[Any]) -> t.Param:
-        return t.Param(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+        return t.Param(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 
     # ---- declarations
     def names(self, meta: Any, kids: list[Any]) -> list[Token]:
@@ -119,23 +141,23 @@ class _Build(Transformer[Token, Any]):
 
     def vertex_field(self, meta: Any, kids: list[Any]) -> t.VertexField:
         names = kids[0]
-        return t.VertexField(self._span(meta), tuple(map(str, names)), tuple(map(token_span, names)), kids[1], kids[2])
+        return t.VertexField(self._span(meta), tuple(map(str, names)), tuple(map(self._token, names)), kids[1], kids[2])
 
     def edge_field(self, meta: Any, kids: list[Any]) -> t.EdgeField:
         names = kids[0]
-        return t.EdgeField(self._span(meta), tuple(map(str, names)), tuple(map(token_span, names)), kids[1], kids[2])
+        return t.EdgeField(self._span(meta), tuple(map(str, names)), tuple(map(self._token, names)), kids[1], kids[2])
 
     def global_value(self, meta: Any, kids: list[Any]) -> t.GlobalValue:
-        return t.GlobalValue(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+        return t.GlobalValue(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 
     def function(self, meta: Any, kids: list[Any]) -> t.Function:
         params = tuple(k for k in kids[1:-2] if isinstance(k, t.Param))
-        return t.Function(self._span(meta), str(kids[0]), token_span(kids[0]), params, kids[-2], kids[-1])
+        return t.Function(self._span(meta), str(kids[0]), self._token(kids[0]), params, kids[-2], kids[-1])
 
     def reduction(self, meta: Any, kids: list[Any]) -> t.Reduction:
         name, left, right, type_, value, identity = kids
-        return t.Reduction(self._span(meta), str(name), token_span(name), str(left), token_span(left),
-                           str(right), token_span(right), type_, value, identity)
+        return t.Reduction(self._span(meta), str(name), self._token(name), str(left), self._token(left),
+                           str(right), self._token(right), type_, value, identity)
 
     def contract(self, meta: Any, kids: list[Any]) -> t.Contract:
         return t.Contract(self._span(meta), kids[0])
@@ -157,10 +179,10 @@ class _Build(Transformer[Token, Any]):
 
     # ---- statements
     def gather(self, meta: Any, kids: list[Any]) -> t.Gather:
-        return t.Gather(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1])
+        return t.Gather(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1])
 
     def let(self, meta: Any, kids: list[Any]) -> t.Let:
-        return t.Let(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1])
+        return t.Let(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1])
 
     def activate(self, meta: Any, kids: list[Any]) -> t.Activate:
         return t.Activate(self._span(meta), kids[0])
@@ -183,13 +205,13 @@ class _Build(Transformer[Token, Any]):
     bare_update = bare_many = bare_many_update = bare
 
     def target_one(self, meta: Any, kids: list[Any]) -> t.Target:
-        return t.Target(self._span(meta), (str(kids[0]),), (token_span(kids[0]),))
+        return t.Target(self._span(meta), (str(kids[0]),), (self._token(kids[0]),))
 
     def target_many(self, meta: Any, kids: list[Any]) -> t.Target:
-        return t.Target(self._span(meta), tuple(map(str, kids)), tuple(map(token_span, kids)), many=True)
+        return t.Target(self._span(meta), tuple(map(str, kids)), tuple(map(self._token, kids)), many=True)
 
     def target_foreign(self, meta: Any, kids: list[Any]) -> t.Target:
-        return t.Target(self._span(meta), (str(kids[1]),), (token_span(kids[1]),), owner=str(kids[0]))
+        return t.Target(self._span(meta), (str(kids[1]),), (self._token(kids[1]),), owner=str(kids[0]))
 
     def exactly(self, meta: Any, kids: list[Any]) -> t.Limit:
         return t.Limit(self._span(meta), kids[0], exact=True)
@@ -208,18 +230,18 @@ class _Build(Transformer[Token, Any]):
         return str(kids[0]) == "up"
 
     def sweep(self, meta: Any, kids: list[Any]) -> t.Sweep:
-        return t.Sweep(self._span(meta), str(kids[0]), token_span(kids[0]), kids[1], kids[2])
+        return t.Sweep(self._span(meta), str(kids[0]), self._token(kids[0]), kids[1], kids[2])
 
     def where(self, meta: Any, kids: list[Any]) -> t.Where:
         return t.Where(self._span(meta), kids[0], kids[1])
 
     def for_vertices(self, meta: Any, kids: list[Any]) -> t.ForVertices:
         name, group, block = kids
-        return t.ForVertices(self._span(meta), str(name), token_span(name), str(group), token_span(group), block)
+        return t.ForVertices(self._span(meta), str(name), self._token(name), str(group), self._token(group), block)
 
     def for_range(self, meta: Any, kids: list[Any]) -> t.ForRange:
         name, low, high, until, block = kids
-        return t.ForRange(self._span(meta), str(name), token_span(name), low, high, until, block)
+        return t.ForRange(self._span(meta), str(name), self._token(name), low, high, until, block)
 
     def block(self, meta: Any, kids: list[Any]) -> t.Block:
         return t.Block(self._span(meta), tuple(k for k in kids if isinstance(k, t.Statement)))
@@ -253,7 +275,7 @@ class _Build(Transformer[Token, Any]):
         return t.Unary(self._span(meta), "-", kids[0])
 
     def member(self, meta: Any, kids: list[Any]) -> t.Member:
-        return t.Member(self._span(meta), kids[0], str(kids[1]), token_span(kids[1]))
+        return t.Member(self._span(meta), kids[0], str(kids[1]), self._token(kids[1]))
 
     def index(self, meta: Any, kids: list[Any]) -> t.Index:
         return t.Index(self._span(meta), kids[0], kids[1])
@@ -266,7 +288,7 @@ class _Build(Transformer[Token, Any]):
         elif any(c in text for c in ".eE"):
             value = float(text)
         else:
-            value = int(text)
+            value = int(text) if len(text) < 1000 else 10**1000  # the checker refuses more than 64 bits
         return t.Literal(self._span(meta), value, text)
 
     def true(self, meta: Any, kids: list[Any]) -> t.Literal:
@@ -289,11 +311,11 @@ class _Build(Transformer[Token, Any]):
 
     def call(self, meta: Any, kids: list[Any]) -> t.Call:
         args = tuple(k for k in kids[1:] if k is not None)
-        return t.Call(self._span(meta), str(kids[0]), token_span(kids[0]), args)
+        return t.Call(self._span(meta), str(kids[0]), self._token(kids[0]), args)
 
     def reduce(self, meta: Any, kids: list[Any]) -> t.Reduce:
         name, body, domain, cond, default = kids
-        return t.Reduce(self._span(meta), str(name), token_span(name), body, domain, cond, default)
+        return t.Reduce(self._span(meta), str(name), self._token(name), body, domain, cond, default)
 
     def tuple(self, meta: Any, kids: list[Any]) -> t.TupleExpr:
         return t.TupleExpr(self._span(meta), tuple(kids))
@@ -302,8 +324,8 @@ class _Build(Transformer[Token, Any]):
         return t.VectorExpr(self._span(meta), tuple(k for k in kids if k is not None))
 
     def _domain(self, meta: Any, kind: str, name: Token, group: Token | None = None) -> t.Domain:
-        set_name, set_span = (None, None) if group is None else (str(group), token_span(group))
-        return t.Domain(self._span(meta), kind, str(name), token_span(name), set_name, set_span)
+        set_name, set_span = (None, None) if group is None else (str(group), self._token(group))
+        return t.Domain(self._span(meta), kind, str(name), self._token(name), set_name, set_span)
 
     def in_edges(self, meta: Any, kids: list[Any]) -> t.Domain:
         return self._domain(meta, "in", kids[0])

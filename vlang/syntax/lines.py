@@ -1,0 +1,247 @@
+"""A program text as logical lines: what can be said of it before it is parsed.
+
+The parser needs none of this for a correct text. For a wrong one, the lines are the unit of recovery: a line that
+does not parse is put aside and the others are parsed without it.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from vlang.check.problems import Problem
+from vlang.syntax.tree import Span
+
+__all__ = ["BLOCK_WORDS", "STATEMENT_WORDS", "Line", "Scan", "Source", "Word", "scan"]
+
+BLOCK_WORDS = frozenset({"repeat", "where", "sweep", "for"})
+STATEMENT_WORDS = BLOCK_WORDS | {
+    "gather", "apply", "let", "activate", "vertex", "edge", "global", "fn", "reduction", "require", "program",
+}
+_TOKEN = re.compile(
+    r"(?P<space>[ \t]+)|(?P<comment>\#[^\n]*)|(?P<joined>\\[ \t]*\r?\n)|(?P<newline>\r?\n)"
+    r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
+# A line that can only be a new statement, so that an open bracket above it has been forgotten.
+_NEW_STATEMENT = re.compile(
+    r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program|while|def|elif|return)\b"
+    r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
+_CLOSES = {")": "(", "]": "["}
+
+
+@dataclass(frozen=True)
+class Word:
+    """A token of a line. kind: "name", "number", "op" or "bad"."""
+
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def end(self) -> int:
+        return self.start + len(self.text)
+
+
+@dataclass
+class Line:
+    """A logical line: from its first to its last token, perhaps over several lines of the text.
+
+    depth: how many blocks enclose it. bad: it is to be left out, because of a problem that has been reported.
+    """
+
+    words: list[Word]
+    indent: int
+    depth: int = 0
+    bad: bool = False
+
+    @property
+    def start(self) -> int:
+        return self.words[0].start
+
+    @property
+    def end(self) -> int:
+        return self.words[-1].end
+
+    @property
+    def first(self) -> str:
+        return self.words[0].text
+
+    @property
+    def opens(self) -> bool:
+        """Whether it ends with the colon of a block."""
+        return self.words[-1].text == ":"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A text and its lines, for spans."""
+
+    text: str
+
+    @cached_property
+    def starts(self) -> list[int]:
+        """The offsets at which the lines begin."""
+        return [0, *(m.end() for m in re.finditer("\n", self.text))]
+
+    def span(self, start: int, end: int) -> Span:
+        """The span of two offsets."""
+        row = bisect_right(self.starts, start) - 1
+        return Span(start, max(end, start), row + 1, start - self.starts[row] + 1)
+
+
+@dataclass
+class Scan:
+    """The logical lines of a text, and the problems that are plain without parsing."""
+
+    source: Source
+    lines: list[Line] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self, title: str, start: int, end: int, label: str = "", *, help: tuple[str, ...] = (),
+                write: tuple[str, ...] = ()) -> None:
+        """Record a syntax error."""
+        span = self.source.span(start, end)
+        self.problems.append(Problem("V001", "error", title, span, label, help=help, write=write))
+
+
+def scan(text: str) -> Scan:
+    """Cut a text into logical lines, with their depths, and collect the problems of characters and layout."""
+    result = Scan(Source(text))
+    for line in _logical_lines(text, result):
+        result.lines.append(line)
+    _layout(result)
+    return result
+
+
+def _logical_lines(text: str, result: Scan) -> Iterator[Line]:
+    words: list[Word] = []
+    brackets: list[Word] = []
+    bad = False
+    for match in _TOKEN.finditer(text):
+        kind, value, start = match.lastgroup or "", match.group(), match.start()
+        if kind == "newline" or match.end() == len(text):
+            if kind in ("name", "number", "op", "bad"):
+                words.append(Word(kind, value, start))
+                bad = _character(text, words, brackets, result) or bad
+            more = kind == "newline" and match.end() < len(text)
+            if brackets and more and not _NEW_STATEMENT.match(text, match.end()):
+                continue
+            bad = _unclosed(brackets, result) or bad
+            if words:
+                yield Line(words, _indent(text, words[0].start), bad=bad)
+            words, brackets, bad = [], [], False
+        elif kind in ("name", "number", "op", "bad"):
+            words.append(Word(kind, value, start))
+            bad = _character(text, words, brackets, result) or bad
+
+
+def _indent(text: str, start: int) -> int:
+    """The width of the indentation; a tab reaches the next multiple of eight."""
+    begin = text.rfind("\n", 0, start) + 1
+    return len(text[begin:start].expandtabs(8))
+
+
+def _unclosed(brackets: list[Word], result: Scan) -> bool:
+    for bracket in brackets:
+        result.problem(f"`{bracket.text}` is never closed", bracket.start, bracket.end)
+    return bool(brackets)
+
+
+def _character(text: str, words: list[Word], brackets: list[Word], result: Scan) -> bool:
+    """Look at the newest word; True if its line cannot be parsed."""
+    word = words[-1]
+    if word.text in ("(", "["):
+        brackets.append(word)
+    elif word.text in _CLOSES:
+        if brackets and brackets[-1].text == _CLOSES[word.text]:
+            brackets.pop()
+        else:
+            result.problem(f"`{word.text}` closes nothing", word.start, word.end,
+                           f"no `{_CLOSES[word.text]}` is open here")
+            return True
+    elif word.kind == "bad":
+        if len(words) < 2 or words[-2].kind != "bad":  # one message for a run of them
+            _unknown(word, result)
+        return True
+    return False
+
+
+def _unknown(word: Word, result: Scan) -> None:
+    if word.text == "!":
+        result.problem("`!` is written `not`", word.start, word.end, "not an operator of the language")
+    elif word.text in "\"'":
+        result.problem("there are no strings in the language", word.start, word.end)
+    elif word.text == "\\":
+        result.problem("`\\` continues a line only at its end", word.start, word.end)
+    elif word.text.isprintable():
+        result.problem(f"`{word.text}` means nothing here", word.start, word.end,
+                       "not a character of the language" if word.text.isascii() else "names and operators are ASCII")
+    else:
+        result.problem(f"the character U+{ord(word.text):04X} means nothing here", word.start, word.end)
+
+
+# ---------------------------------------------------------------------- layout
+
+
+def _layout(result: Scan) -> None:
+    """Depths from indentations; problems of tabs, levels and missing blocks."""
+    _tabs(result)
+    levels = [0]
+    previous: Line | None = None
+    astray = False  # in a run of lines that are deeper without reason: one message
+    for line in result.lines:
+        if previous is None:
+            levels = [line.indent]
+        elif line.indent > levels[-1]:
+            if previous.opens or not astray:
+                astray = not _may_open(previous, result, line)
+            if not astray:
+                levels.append(line.indent)
+        else:
+            astray = False
+            if previous.opens and not previous.bad:
+                _blockless(previous, result)
+            while len(levels) > 1 and line.indent < levels[-1]:
+                levels.pop()
+            if line.indent != levels[-1]:
+                result.problem("this line is at the level of no line above", line.start, line.end,
+                               help=("indent the lines of a block equally",))
+        line.depth = len(levels) - 1
+        previous = line
+    if previous is not None and previous.opens and not previous.bad:
+        _blockless(previous, result)
+
+
+def _tabs(result: Scan) -> None:
+    text = result.source.text
+    for line in result.lines:
+        begin = text.rfind("\n", 0, line.start) + 1
+        tab = text.find("\t", begin, line.start)
+        if tab >= 0:
+            result.problem("a tab in the indentation", tab, tab + 1, help=("indent with spaces",))
+            return  # one message: a text with one tab usually has many
+
+
+def _may_open(header: Line, result: Scan, line: Line) -> bool:
+    """Whether a deeper line is the start of a block."""
+    if header.opens or header.bad:
+        return True
+    if header.first in BLOCK_WORDS:
+        text = result.source.text[header.start : header.end]
+        write = (text + ":",) if "\n" not in text else ()
+        result.problem("`:` is missing", header.end, header.end, "a block follows", write=write)
+        header.bad = True
+        return True
+    result.problem("this line is indented deeper, but no block begins here", line.start, line.end,
+                   help=("only a line that ends with `:` opens a block",))
+    return False
+
+
+def _blockless(header: Line, result: Scan) -> None:
+    if header.first in STATEMENT_WORDS:
+        result.problem("a block must follow", header.end - 1, header.end, "nothing is indented below this line")
+        header.bad = True

@@ -1,0 +1,178 @@
+"""Several syntax errors per run: what does not parse is put aside, and the rest is parsed again.
+
+A line that does not parse is replaced by `let _=0`, or by a header if deeper lines follow (language.md, Appendix
+B). The replaced text is laid out afresh, so positions in it are translated back to the user's text.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+
+from lark.exceptions import UnexpectedEOF, UnexpectedInput
+
+from vlang.check.problems import Problem, in_order
+from vlang.syntax import tree as t
+from vlang.syntax.explain import explain
+from vlang.syntax.lines import Line, Scan, Source, scan
+from vlang.syntax.parser import build, raw_tree
+from vlang.syntax.words import WORDS
+
+__all__ = ["Reading", "read"]
+
+_MOST_ERRORS = 20
+_LONGEST = 1_000_000  # characters
+_DEEPEST = 100  # levels of nesting: expressions are walked by recursive functions, here and in later stages
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as far as it could be read.
+
+    file: None if nothing could be. broken: the names on lines that were put aside.
+    """
+
+    file: t.File | None
+    problems: tuple[Problem, ...] = ()
+    broken: frozenset[str] = frozenset()
+
+
+def read(text: str, filename: str) -> Reading:
+    """Parse a text; of a wrong one, as much as possible."""
+    whole = _whole(text)
+    if whole is not None:
+        return Reading(None, (whole,))
+    if not any("\t" in line[: len(line) - len(line.lstrip())] for line in text.splitlines()):
+        try:
+            raw = raw_tree(text)
+        except (UnexpectedInput, AssertionError):  # the indenter asserts that brackets match
+            pass
+        else:
+            deep = _too_deep(raw, Source(text))
+            return Reading(None, (deep,)) if deep else Reading(build(raw, text, filename))
+    return _recovered(text, filename)
+
+
+def _whole(text: str) -> Problem | None:
+    """A problem of the text as a whole."""
+    start = t.Span(0, 0, 1, 1)
+    if len(text) > _LONGEST:
+        return Problem("V001", "error", f"the text is longer than {_LONGEST:,} characters", start)
+    nul = text.find("\0")
+    if nul >= 0:
+        return Problem("V001", "error", "a NUL byte: this is no program text", Source(text).span(nul, nul + 1))
+    wrong = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None) if not text.isascii() else None
+    if wrong is not None:
+        return Problem("V001", "error", "this is not UTF-8 text", Source(text).span(wrong, wrong + 1))
+    return None
+
+
+def _recovered(text: str, filename: str) -> Reading:
+    found = scan(text)
+    if not found.lines:
+        empty = Problem("V001", "error", "the file is empty", t.Span(0, 0, 1, 1),
+                        help=("a program begins with its header:",), write=("program name",))
+        return Reading(None, (empty,))
+    headed = _header(found)
+    file = None
+    while len(found.problems) <= _MOST_ERRORS:
+        layout = _Layout(found, headed)
+        try:
+            raw = raw_tree(layout.text)
+        except UnexpectedInput as error:
+            if not _put_aside(error, layout, found):
+                break
+            continue
+        deep = _too_deep(raw, Source(text), layout)
+        if deep is not None:
+            found.problems.append(deep)
+        else:
+            file = build(raw, text, filename, layout.span)
+        break
+    names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - WORDS
+    return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
+
+
+def _header(found: Scan) -> bool:
+    """Whether the first line is the header; it is missing otherwise."""
+    first = found.lines[0]
+    if first.first == "program":
+        return True
+    later = [line for line in found.lines if line.first == "program"]
+    title = "the header stands above everything else" if later else "the header is missing"
+    found.problem(title, first.start, first.words[0].end, help=("a program begins with its header:",),
+                  write=("program name",))
+    for line in later:
+        line.bad = True
+    return False
+
+
+def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
+    """Report one parse error and mark its line; False if that makes no progress."""
+    at_end = isinstance(error, UnexpectedEOF) or getattr(getattr(error, "token", None), "type", "") == "$END"
+    place = len(layout.text) if at_end else error.pos_in_stream or 0
+    index, offset = layout.line_at(place)
+    line = found.lines[index]
+    if line.bad:
+        return False
+    expected = set(getattr(error, "expected", None) or getattr(error, "allowed", None) or ())
+    found.problems.append(explain(found, line, offset, expected))
+    line.bad = True
+    return True
+
+
+class _Layout:
+    """A text laid out afresh from the lines that are good, and the way back to the original positions."""
+
+    def __init__(self, found: Scan, headed: bool) -> None:
+        self._source = found.source
+        pieces: list[str] = [] if headed else ["program _\n"]
+        size = sum(map(len, pieces))
+        self._new: list[int] = []
+        self._old: list[tuple[int, int]] = []
+        for index, line in enumerate(found.lines):
+            deeper = index + 1 < len(found.lines) and found.lines[index + 1].depth > line.depth
+            indent = "    " * line.depth
+            body = _placeholder(line, deeper, index == 0 and headed) if line.bad else \
+                found.source.text[line.start : line.end]
+            self._new.append(size + len(indent))
+            self._old.append((line.start, line.end))
+            pieces.append(f"{indent}{body}\n")
+            size += len(pieces[-1])
+        self.text = "".join(pieces)
+
+    def line_at(self, place: int) -> tuple[int, int]:
+        """The line that holds a position of this text, and the position in the original."""
+        index = max(bisect_right(self._new, place) - 1, 0)
+        start, end = self._old[index]
+        return index, min(max(start + place - self._new[index], start), end)
+
+    def span(self, start: int, end: int) -> t.Span:
+        """The span in the original."""
+        return self._source.span(self.line_at(start)[1], self.line_at(end)[1])
+
+
+def _placeholder(line: Line, deeper: bool, header: bool) -> str:
+    if header:
+        return "program _"
+    if not deeper:
+        return "let _=0"
+    return "where true:" if line.first in ("where", "sweep") else "repeat:"
+
+
+def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Problem | None:
+    """A problem if the tree is nested deeper than the recursive stages can go."""
+    todo: list[tuple[object, int]] = [(raw, 0)]
+    while todo:
+        node, depth = todo.pop()
+        kids = getattr(node, "children", None)
+        if kids is None:
+            continue
+        if depth > _DEEPEST:
+            meta = getattr(node, "meta", None)
+            start, end = getattr(meta, "start_pos", 0), getattr(meta, "end_pos", 0)
+            span = layout.span(start, end) if layout is not None else source.span(start, end)
+            return Problem("V001", "error", f"this is nested more than {_DEEPEST} levels deep", span,
+                           help=("name parts of it with `let`, `gather` or fields",))
+        todo.extend((kid, depth + 1) for kid in kids)
+    return None
