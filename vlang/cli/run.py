@@ -29,14 +29,8 @@ class _Run(click.Command):
         if name:
             from vlang.program import load
 
-            formatter.write(describe(load(name), name) + "\n\n")
+            formatter.write(describe(load(name)) + "\n\n")
         super().format_help(ctx, formatter)
-
-
-def _help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
-    if wanted:
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
 
 
 @click.command(cls=_Run, add_help_option=False)
@@ -60,18 +54,21 @@ def _help(ctx: click.Context, _param: click.Parameter, wanted: bool) -> None:
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
 @graph_options
-@click.option("-h", "--help", is_flag=True, expose_value=False, callback=_help, help="Show this message, and what "
-              "PROGRAM computes and takes.")
+@click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
 @click.pass_context
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
-    asynchronous: bool, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, **reading: Any,
+    asynchronous: bool, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, wants_help: bool,
+    **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
     Without -o the first rows are shown as a table. Vertices are written as the graph's file names them.
     """
+    if wants_help:
+        click.echo(ctx.get_help())
+        return
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
@@ -98,7 +95,6 @@ def command(
 
         for line in verify_run(loaded, read, keywords, options, result):
             note(f"verified: {line}")
-    ctx.exit(0)
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
@@ -129,7 +125,7 @@ def _warn(program: Program) -> None:
         note(str(warning))
 
 
-def describe(program: Program, name: str) -> str:
+def describe(program: Program) -> str:
     """What a program computes and takes, for `vlang run PROGRAM --help`."""
     lines = [f"{program.name}: {program.doc}" if program.doc else program.name]
     if program.params:

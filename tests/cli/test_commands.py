@@ -1,0 +1,137 @@
+"""check, explain, list, info, convert, doctor, and the group itself."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vlang as library
+from tests.cli.conftest import Call
+from vlang import stdlib
+from vlang.cli.show import Progress, table
+from vlang.runtime.trace import Round
+
+
+def test_list_has_one_line_a_program(vlang: Call) -> None:
+    done = vlang("list")
+    lines = done.out.splitlines()
+    assert [line.split()[0] for line in lines] == list(stdlib.names())
+    assert all(len(line) <= 110 and line.endswith(".") for line in lines)
+
+
+def test_every_program_tells_its_source_cost_and_example() -> None:
+    for name in stdlib.names():
+        doc = library.load(name).doc
+        assert doc.startswith(stdlib.summary(name))
+        assert f"Example: vlang run {name} " in doc
+        assert "Supersteps: " in doc or "Passes over the edges: " in doc
+
+
+def test_stdlib_knows_only_its_own_names() -> None:
+    for name in ("nothing", "../stdlib/bfs", "bfs.vp", ""):
+        with pytest.raises(KeyError):
+            stdlib.source(name)
+
+
+def test_check(vlang: Call, tmp_path: Path) -> None:
+    done = vlang("check", *stdlib.names())
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "".join(f"{name}: ok\n" for name in stdlib.names())
+    bad = tmp_path / "bad.vp"
+    bad.write_text("program p\nvertex x: int = y\nvertex z: int = w\n")
+    done = vlang("check", "bfs", bad, "nothing.vp")
+    assert (done.status, done.out) == (1, "bfs: ok\n")
+    assert done.err.count("error[V101]") == 2
+    assert "error: there is no program file 'nothing.vp'" in done.err
+
+
+def test_check_shows_warnings_as_diagnostics(vlang: Call, tmp_path: Path) -> None:
+    path = tmp_path / "w.vp"
+    path.write_text("program w\nvertex x: float = 1\nrepeat:\n    gather s = sum(u.x for u -> self)\n"
+                    "    apply x = 0.1 * s\n")  # fmt: skip
+    done = vlang("check", path)
+    assert (done.status, done.out) == (0, f"{path}: ok, 1 warning\n")
+    assert done.err.startswith("warning[V202]: ")
+    assert f"--> {path}:5:" in done.err
+    assert vlang("run", path, "path:3", "-q", "--max-rounds", 1).err == ""
+    assert "warning[V202]" in vlang("run", path, "path:3", "--max-rounds", 1).err
+
+
+@pytest.mark.parametrize("stage", ["tree", "ir", "facts", "numba", "plan"])
+def test_explain(vlang: Call, stage: str) -> None:
+    done = vlang("explain", "sssp", "--stage", stage)
+    assert (done.status, done.err) == (0, "")
+    assert done.out.strip()
+    done = vlang("explain", "sssp", "karate", "--stage", stage)
+    assert done.status == 0
+    assert done.out.strip()
+
+
+def test_info(vlang: Call, tmp_path: Path) -> None:
+    path = tmp_path / "e.csv"
+    path.write_text("a,b,cost\nx,y,2.5\ny,z,-1\n")
+    done = vlang("info", path, "--json")
+    assert json.loads(done.out) == {
+        "vertices": 3, "edges": 2, "directed": True, "first_id": "x", "last_id": "z", "largest_out_degree": 1,
+        "largest_in_degree": 1, "isolated_vertices": 0,
+        "columns": {"cost": {"type": "float32", "least": -1.0, "largest": 2.5}},
+    }  # fmt: skip
+    done = vlang("info", path)
+    assert "cost: float32, -1.0 to 2.5" in done.out
+    assert "directed" in done.err
+
+
+def test_convert(vlang: Call, tmp_path: Path) -> None:
+    done = vlang("convert", "karate", tmp_path / "k.npz", "--weights", "1..9")
+    assert (done.status, done.out) == (0, "")
+    read = library.Graph.read(tmp_path / "k.npz")
+    assert (read.n, read.m, read.directed) == (34, 156, False)
+    weighted = library.load("sssp")(read, source=1)
+    assert np.array_equal(weighted["dist"], library.load("sssp")(library.Graph.read("karate", weights="1..9"), source=1)["dist"])
+    done = vlang("convert", "karate", tmp_path / "k.csv")
+    assert done.status == 2
+    assert "graphs are saved as .npz; write " in done.err
+    done = vlang("convert", "karate", tmp_path / "no" / "k.npz")
+    assert done.status == 1
+    assert done.err.count("error:") == 1
+
+
+def test_doctor(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = vlang("doctor")
+    assert done.status == 0
+    for word in ("vlang", library.__version__, "numba", "processor", "cache", "gpu"):
+        assert word in done.out
+    assert "MiB" in done.out
+
+
+def test_the_group(vlang: Call) -> None:
+    assert vlang("--version").out == f"vlang {library.__version__}\n"
+    done = vlang("--help")
+    assert done.status == 0
+    for name in ("run", "check", "explain", "list", "info", "convert", "doctor"):
+        assert f"\n  {name} " in done.out
+        assert vlang(name, "--help").status == 0
+    done = vlang("rnu")
+    assert done.status == 2
+    assert "there is no command `rnu`; did you mean `vlang run`?" in done.err
+    assert "the commands are run, check" in vlang("xyzzy").err
+    assert vlang("run", "--no-such-option").status == 2
+    assert vlang().out.startswith("Usage: ")
+
+
+def test_table() -> None:
+    text = table(["vertex", "name", "x"], [[1, "a", 0.123456789], [22, "bc", float("inf")], [3, None, True]])
+    assert text == "vertex  name         x\n     1  a     0.123457\n    22  bc         inf\n     3  none      true"
+    assert table(["vertex"], []) == "vertex"
+
+
+def test_plain_progress_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress() as progress:
+        for i in range(1, 2501):
+            progress(Round(0, i, 5, "pull", 0.0, 10))
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "round 1: 5 active, pull, 10 edges"
+    assert len(lines) == 9 + 9 + 9 + 2

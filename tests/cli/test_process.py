@@ -1,0 +1,132 @@
+"""The command as a process: statuses, pipes, signals, and what it loads."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMMAND = [sys.executable, "-m", "vlang"]
+SLOW = """program slow
+vertex x: float = random(1, self)
+repeat until sum(v.x for v in vertices) < 0:
+    gather near = sum(u.x for u -- self)
+    apply  x    = 1 - near / 1000
+"""
+
+
+def start(*args: object, **options: object) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}  # type: ignore[dict-item]
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
+    return subprocess.Popen([*COMMAND, *map(str, args)], env=env, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def finish(*args: object, **options: object) -> tuple[int, str, str]:
+    process = start(*args, **options)
+    out, err = process.communicate(timeout=120)
+    return process.returncode, out, err
+
+
+def test_statuses() -> None:
+    assert finish("run", "bfs", "karate", "source=1", "-q")[0] == 0
+    assert finish("run", "bfs", "karate", "source=99")[0] == 1
+    assert finish("run", "bfs", "karate")[0] == 2
+
+
+def test_a_reader_that_goes_away_is_no_news() -> None:
+    process = start("run", "components", "path:200000", "--max-rounds", "1", "-q", "-o", "-")
+    assert process.stdout is not None
+    assert process.stderr is not None
+    assert process.stdout.readline() == "vertex,label\n"
+    process.stdout.close()
+    assert process.stderr.read() == ""
+    assert process.wait(timeout=60) == 141
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="there is no /dev/full here")
+def test_a_full_standard_output() -> None:
+    with open("/dev/full", "w") as full:
+        status, _, err = finish("run", "bfs", "karate", "source=1", "-q", stdout=full)
+    assert status == 1
+    assert err == "error: standard output: no space left on device\n"
+
+
+def test_ctrl_c_is_one_line_and_leaves_no_file(tmp_path: Path) -> None:
+    program = tmp_path / "slow.vp"
+    program.write_text(SLOW)
+    process = start("run", program, "kron:12", "-o", tmp_path / "r.csv", stdout=subprocess.DEVNULL)
+    assert process.stderr is not None
+    for line in process.stderr:
+        if line.startswith("round 2"):
+            break
+    process.send_signal(signal.SIGINT)
+    begin = time.monotonic()
+    rest = process.stderr.read()
+    assert process.wait(timeout=60) == 130
+    assert time.monotonic() - begin < 10
+    assert rest.endswith("interrupted\n")
+    assert "Traceback" not in rest
+    assert os.listdir(tmp_path) == ["slow.vp"]
+
+
+def test_a_bug_is_one_message_and_a_traceback_only_on_request(tmp_path: Path) -> None:
+    breaker = tmp_path / "sitecustomize.py"
+    breaker.write_text("import vlang.stdlib\n"
+                       "def broken():\n    raise ZeroDivisionError('deep inside')\n"
+                       "vlang.stdlib.names = broken\n")  # fmt: skip
+    env = {"PYTHONPATH": f"{tmp_path}:{ROOT}"}
+    status, out, err = finish("list", env=env)
+    assert (status, out) == (70, "")
+    assert err.splitlines()[0] == "error: a bug in vlang: ZeroDivisionError: deep inside"
+    assert "report it" in err
+    assert "Traceback" not in err
+    assert "Traceback" in finish("list", env={**env, "VLANG_DEBUG": "1"})[2]
+
+
+def test_a_warm_run_loads_neither_the_compiler_nor_the_painter() -> None:
+    code = (
+        "import sys, vlang.cli\n"
+        "status = vlang.cli.main(['run', 'bfs', 'karate', 'source=1', '-q'])\n"
+        "print(status, *sorted({'numba', 'rich', 'cupy', 'scipy', 'networkx'} & set(sys.modules)))\n"
+    )
+    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    for _ in range(2):
+        done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "0"
+
+
+def test_on_a_terminal_the_status_line_is_drawn_and_stdout_stays_clean(tmp_path: Path) -> None:
+    program = tmp_path / "slow.vp"
+    program.write_text(SLOW)
+    master, slave = pty.openpty()
+    process = start("run", program, "kron:10", "--top", "1", stderr=slave, env={"TERM": "xterm", "COLUMNS": "80"})
+    os.close(slave)
+    seen = b""
+    deadline = time.monotonic() + 60
+    while b"active" not in seen and time.monotonic() < deadline:
+        ready, _, _ = select.select([master], [], [], 1)
+        if ready:
+            seen += os.read(master, 65536)
+    process.send_signal(signal.SIGINT)
+    while True:
+        try:
+            chunk = os.read(master, 65536)
+        except OSError:
+            break
+        if not chunk:
+            break
+        seen += chunk
+    assert process.stdout is not None
+    assert process.stdout.read() == ""
+    assert process.wait(timeout=60) == 130
+    os.close(master)
+    assert b"active" in seen
+    assert seen.rstrip().endswith(b"interrupted")

@@ -1,0 +1,274 @@
+"""`vlang run`: tables, files, parameters, options, and what is said where."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Call
+
+ROADS = "from,to,weight\nUlm,Augsburg,83\nAugsburg,Munich,80\nUlm,Munich,200\nHamburg,Bremen,126\n"
+
+
+@pytest.fixture
+def roads(tmp_path: Path) -> Path:
+    path = tmp_path / "roads.csv"
+    path.write_text(ROADS)
+    return path
+
+
+def test_a_table_on_stdout_and_the_rest_on_stderr(vlang: Call) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", "--top", 3)
+    assert done.status == 0
+    assert done.out == "vertex  depth\n     1      0\n     2      1\n     3      1\n"
+    assert "karate: undirected, 34 vertices" in done.err
+    assert "round 1: " in done.err
+    assert "converged: no vertex is active" in done.err
+    assert "the first 3 of 34 vertices" in done.err
+
+
+def test_quiet(vlang: Call) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", "--quiet")
+    assert done.err == ""
+    assert done.out.count("\n") == 11
+
+
+def test_vertices_as_the_file_names_them(vlang: Call, roads: Path) -> None:
+    done = vlang("run", "sssp", roads, "source=Ulm", "-o", "-", "-q")
+    assert done.out == "vertex,dist\nAugsburg,83.0\nBremen,\nHamburg,\nMunich,163.0\nUlm,0.0\n"
+
+
+def test_every_format(vlang: Call, roads: Path, tmp_path: Path) -> None:
+    for suffix in ("csv", "json", "npz"):
+        done = vlang("run", "sssp_tree", roads, "source=Ulm", "-o", tmp_path / f"r.{suffix}")
+        assert (done.status, done.out) == (0, "")
+        assert f"r.{suffix}: 5 rows" in done.err
+    assert (tmp_path / "r.csv").read_text().splitlines()[4] == "Munich,163.0,Augsburg"
+    got = json.loads((tmp_path / "r.json").read_text())
+    assert got["fields"]["parent"] == ["Ulm", None, None, "Augsburg", "Ulm"]
+    with np.load(tmp_path / "r.npz") as archive:
+        assert archive["parent"].tolist() == ["Ulm", "", "", "Augsburg", "Ulm"]
+
+
+def test_json_on_stdout(vlang: Call, tmp_path: Path) -> None:
+    done = vlang("run", "bfs", "path:4", "source=1", "--directed", "--json")
+    got = json.loads(done.out)
+    assert got["vertex"] == [0, 1, 2, 3]
+    assert got["program"] == "bfs"
+    assert got["converged"] is True
+    done = vlang("run", "bfs", "path:4", "source=1", "--json", "-o", tmp_path / "r.csv")
+    assert "vertex" not in json.loads(done.out)
+    assert (tmp_path / "r.csv").exists()
+
+
+def test_a_global_is_shown(vlang: Call, tmp_path: Path) -> None:
+    program = tmp_path / "p.vp"
+    program.write_text("program p\nvertex x: int = outdegree\nglobal total: i64 = sum(v.x for v in vertices)\n")
+    done = vlang("run", program, "karate", "--top", 1)
+    assert done.out.splitlines()[-1] == "total = 156"
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["sorce=1"], "bfs has no parameter `sorce`; did you mean `source`?"),
+        (["depth"], "`depth` is not a parameter; write name=value with a name out of source"),
+        (["source=1", "source=2"], "`source` is given twice"),
+        ([], "bfs needs `source` (vertex); write for example\n\n    vlang run bfs karate source=1"),
+    ],
+)
+def test_wrong_parameters_are_usage(vlang: Call, words: list[str], message: str) -> None:
+    done = vlang("run", "bfs", "karate", *words)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("word", "message"),
+    [
+        ("a=abc", "`a` is a float, and `abc` is none; write for example a=0.5"),
+        ("b=1", "`b` is a bool, and `1` is none; write for example b=true"),
+        ("k=1.5", "`k` is an i32, and `1.5` is none; write for example k=10"),
+        ("u=inf", "`u` is a u8, and `inf` is none; write for example u=10"),
+    ],
+)
+def test_wrong_values_are_usage(vlang: Call, tmp_path: Path, word: str, message: str) -> None:
+    program = tmp_path / "p.vp"
+    program.write_text("program p(a = 0.5, b = true, k: i32 = 1, u: u8 = 1)\nvertex x: float = a + k + u if b else 0\n")
+    done = vlang("run", program, "karate", word)
+    assert done.status == 2
+    assert message in done.err
+
+
+def test_values_of_every_type(vlang: Call, tmp_path: Path) -> None:
+    program = tmp_path / "p.vp"
+    program.write_text(
+        "program p(a = 0.5, b = true, k: int = 1, v: vertex = none)\n"
+        "vertex x: float = a if b else 0\nvertex y: int = k\nvertex z: bool = self == v\n"
+    )
+    done = vlang("run", program, "path:2", "a=inf", "b=false", "k=-inf", "v=1", "-o", "-", "-q")
+    assert (done.status, done.err) == (0, "")
+    assert done.out == "vertex,x,y,z\n0,0.0,,false\n1,0.0,,true\n"
+    done = vlang("run", program, "path:2", "a=-2.5e-1", "k=0x10", "-o", "-", "-q")
+    assert done.out == "vertex,x,y,z\n0,-0.25,16,false\n1,-0.25,16,false\n"
+
+
+def test_a_vertex_that_is_not_there(vlang: Call, roads: Path) -> None:
+    done = vlang("run", "bfs", "karate", "source=99")
+    assert done.status == 1
+    assert done.err.splitlines()[-1] == (
+        "error: `source`: vertex 99 is not in the graph; its ids are integers from 1 to 34"
+    )
+    done = vlang("run", "bfs", roads, "source=Munch")
+    assert done.err.splitlines()[-1].endswith("the nearest is 'Munich'")
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ([], "a program and a graph must be given"),
+        (["bfs"], "a graph must be given; write for example\n\n    vlang run bfs karate"),
+        (["bfs", "karate", "source=1", "-o", "r.xlsx"], "cannot tell the format of `r.xlsx`; end it in .csv"),
+        (["bfs", "karate", "source=1", "-o", "-", "--json"], "choose one"),
+        (["bfs", "karate", "source=1", "--page-size", "big"], "`big` is not a size; write for example 65536, 64K"),
+        (["bfs", "karate", "source=1", "--page-size", "0"], "a size is at least one byte"),
+        (["bfs", "karate", "source=1", "--threads", "0"], "--threads"),
+        (["bfs", "karate", "source=1", "--mode", "push"], "--mode"),
+    ],
+)
+def test_wrong_usage_says_what_to_write(vlang: Call, args: list[str], message: str) -> None:
+    done = vlang("run", *args)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_unknown_program_graph_and_file(vlang: Call, tmp_path: Path) -> None:
+    assert vlang("run", "pagerankk", "karate").err == (
+        "error: there is no program file 'pagerankk', and no program of that name; did you mean `pagerank`?\n"
+    )
+    done = vlang("run", "pagerank", tmp_path / "nothing.txt")
+    assert done.status == 1
+    assert "nothing.txt" in done.err
+    assert "Traceback" not in done.err
+
+
+def test_the_disk_refuses(vlang: Call, tmp_path: Path) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", "-q", "-o", tmp_path / "no" / "r.csv")
+    assert done.status == 1
+    assert re.fullmatch(r"error: cannot write .*r\.csv: there is no folder .*\n", done.err)
+
+
+@pytest.mark.parametrize("size", ["64", "1K", "64k", "1.5M", "2GiB"])
+def test_page_sizes(vlang: Call, size: str) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", "-q", "--page-size", size)
+    assert done.status == 0
+
+
+def test_options_of_the_run(vlang: Call) -> None:
+    done = vlang("run", "bfs", "path:100", "source=0", "--max-rounds", 3, "--mode", "pull", "--threads", 1, "--json")
+    got = json.loads(done.out)
+    assert (got["rounds"], got["converged"]) == (3, False)
+    assert "as asked" in got["reason"]
+    assert {row["mode"] for row in got["history"]} == {"pull"}
+    done = vlang("run", "pagerank", "karate", "--precision", 64, "--json")
+    assert len(repr(json.loads(done.out)["fields"]["rank"][0])) > 14
+
+
+def test_options_of_the_reader(vlang: Call, tmp_path: Path) -> None:
+    path = tmp_path / "e.txt"
+    path.write_text("1 2\n1 2\n2 3\n3 3\n")
+    assert vlang("run", "bfs", path, "source=3", "-o", "-", "-q").out == "vertex,depth\n1,\n2,\n3,0\n"
+    for option in ("--undirected", "--symmetrize"):
+        assert vlang("run", "bfs", path, "source=3", "-o", "-", "-q", option).out == "vertex,depth\n1,2\n2,1\n3,0\n"
+    got = json.loads(vlang("run", "bfs", path, "source=1", "--json", "--self-loops", "drop", "--parallel", "drop").out)
+    assert (got["vertices"], got["edges"]) == (3, 2)
+
+
+def test_weights_by_rule(vlang: Call) -> None:
+    done = vlang("run", "sssp", "path:3", "source=0", "--weights", "5..5", "-o", "-", "-q")
+    assert done.out == "vertex,dist\n0,0.0\n1,5.0\n2,10.0\n"
+
+
+def test_fields_from_files_and_numbers(vlang: Call, tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.array([1, 2, 3], np.float32))
+    output = tmp_path / "y.npz"
+    done = vlang("run", "spmv", "path:3", "--field", f"x={tmp_path / 'x.npy'}", "-o", output, "-q")
+    assert done.status == 0, done.err
+    with np.load(output) as got:
+        assert got["y"].tolist() == [2, 4, 2]
+    done = vlang("run", "spmv", "path:3", "--field", f"x={output}", "-q", "-o", "-")
+    assert done.out == "vertex,x,y\n0,1.0,2.0\n1,2.0,4.0\n2,3.0,2.0\n"
+    assert vlang("run", "spmv", "path:3", "--field", "x=1", "-q", "-o", "-").out.splitlines()[2] == "1,1.0,2.0"
+
+
+@pytest.mark.parametrize(
+    ("args", "status", "message"),
+    [
+        ([], 2, "spmv needs the vertex field `x` (f32); write --field x=FILE.npy"),
+        (["--field", "x"], 2, "write --field NAME=FILE.npy or --field NAME=NUMBER"),
+        (["--field", "z=1"], 2, "spmv has no vertex field `z`; it has x, y"),
+        (["--field", "x=warm"], 2, "`warm` is neither a .npy or .npz file nor one value of type f32"),
+        (["--field", "x=none.npy"], 1, "cannot read none.npy: no such file or directory"),
+        (["--field", "x=short.npy"], 1, "short.npy: `x` has shape (2,); the graph has 34 vertices"),
+        (["--field", "x=text.npy"], 1, "text.npy is not a NumPy file of plain numbers"),
+        (["--field", "x=other.npz"], 1, "other.npz has no array `x`; it has y"),
+        (["--field", "x=ids.npz"], 1, "ids.npz was written for a graph with other vertices"),
+    ],
+)
+def test_wrong_fields(
+    vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, args: list[str], status: int, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    np.save("short.npy", np.zeros(2))
+    Path("text.npy").write_text("1 2 3")
+    np.savez("other.npz", y=np.zeros(34))
+    np.savez("ids.npz", x=np.zeros(34), vertex=np.arange(34))
+    done = vlang("run", "spmv", "karate", *args)
+    assert done.status == status
+    assert message in done.err
+
+
+def test_a_program_with_mistakes(vlang: Call, tmp_path: Path) -> None:
+    path = tmp_path / "p.vp"
+    path.write_text("program p\nvertex x: int = y\n")
+    done = vlang("run", path, "karate")
+    assert (done.status, done.out) == (1, "")
+    assert done.err.startswith("error[V101]: ")
+    assert f"--> {path}:2:17" in done.err
+
+
+def test_help_of_a_program(vlang: Call) -> None:
+    done = vlang("run", "kcore_members", "--help")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("kcore_members: Which vertices are in the k-core")
+    assert re.search(r"k: \w+ +required", done.out)
+    assert "Example: vlang run kcore_members karate k=3" in done.out
+    assert "--page-size" in done.out
+    done = vlang("run", "sssp", "--help")
+    assert re.search(r"weight: \w+ +optional", done.out)
+    assert re.search(r"--field x=... +f32, required", vlang("run", "spmv", "--help").out)
+    assert "default 0.85" in vlang("run", "pagerank", "-h").out
+    assert vlang("run", "--help").status == 0
+    assert vlang("run", "no_such", "--help").status == 1
+
+
+@pytest.mark.parametrize("words", [["bfs", "source=1"], ["pagerank"], ["components"], ["rwr", "source=1"], ["katz"]])
+def test_verify(vlang: Call, words: list[str]) -> None:
+    done = vlang("run", words[0], "karate", *words[1:], "--verify", "-q")
+    assert done.status == 0, done.err
+    assert "verified: the same bits with 1 thread" in done.err
+
+
+def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A result that another cut does not give is our bug: status 70."""
+    import vlang.cli.verify as verify
+
+    monkeypatch.setattr(verify, "_same_bits", lambda _a, _b: False)
+    done = vlang("run", "bfs", "karate", "source=1", "--verify", "-q")
+    assert done.status == 70
+    assert "`depth` of bfs differs between two cuts of the same run" in done.err
+    assert "report it" in done.err
