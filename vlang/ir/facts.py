@@ -1,0 +1,173 @@
+"""Facts: what may be done with each loop, and why or why not (language.md sections 9 to 11).
+
+Facts live in their own table, keyed by the loop; no statement or expression carries them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vlang.ir import forms as f
+from vlang.ir.moves import Known
+from vlang.ir.normal import Write
+from vlang.ir.phases import Phase
+from vlang.ir.rules.assign import single_assignment
+from vlang.ir.rules.context import Context, Verdict, context_of
+from vlang.ir.rules.derive import derive
+from vlang.ir.rules.exits import absorbing, done, strict, uniform_frontier
+from vlang.ir.rules.growth import incremental
+from vlang.ir.rules.order import any_order, priority, push
+from vlang.ir.rules.passes import buffers, fuse, messages, replicate
+from vlang.ir.rules.skip import PhaseSkip, phase_skips, skip
+from vlang.ir.scope import loops_of
+
+__all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse"]
+
+
+@dataclass(frozen=True)
+class GatherFacts:
+    """One reduction over edges: rule R, rule Z, and the messages worth computing once per vertex."""
+
+    name: str
+    domain: str
+    replicate: Verdict
+    strict: Verdict
+    messages: tuple[f.Expr, ...]
+
+
+@dataclass(frozen=True)
+class EarlyExit:
+    """Rule X. gathers: those that stop at the absorbing element of their reduction. done: fields at whose value
+    (true or false) a vertex need not gather. frontier: X2."""
+
+    gathers: tuple[str, ...]
+    done: Mapping[str, bool]
+    frontier: Verdict
+
+
+@dataclass(frozen=True, eq=False)
+class LoopFacts:
+    """Everything that is known of one `repeat`.
+
+    kind: "fixpoint", "delta", "tolerance" or "counted". applied: fields that the loop writes and that count for
+    activity. domains: orientations that its gathers read. skips: rule N for each phase, in order. fuses: rule F
+    for each phase. buffers: rule B for each field written.
+    """
+
+    loop: f.Repeat
+    kind: str
+    kind_reason: str
+    default_activation: bool
+    default_reason: str
+    applied: tuple[str, ...]
+    directions: Mapping[str, str | None]
+    writes: tuple[Write, ...]
+    phases: tuple[Phase, ...]
+    domains: tuple[str, ...]
+    reads_iteration: bool
+    order: Verdict
+    push: Verdict
+    notify_pull: Verdict
+    skips: tuple[PhaseSkip, ...]
+    early_exit: EarlyExit
+    incremental: Verdict
+    priority: Verdict
+    derive: Verdict
+    single_assignment: Verdict
+    fuses: tuple[Verdict, ...]
+    buffers: Mapping[str, Verdict]
+    gathers: tuple[GatherFacts, ...]
+
+    @property
+    def any_order(self) -> bool:
+        """Rule A or A'."""
+        return self.order.granted
+
+    @property
+    def any_order_reason(self) -> str:
+        """Why, or why not."""
+        return self.order.reason
+
+    @property
+    def skip(self) -> bool:
+        """Rule N, for every phase."""
+        return self.notify_pull.granted
+
+    @property
+    def skip_reason(self) -> str:
+        """Why, or why not."""
+        return self.notify_pull.reason
+
+    @property
+    def own_notify(self) -> frozenset[str]:
+        """Under rule N: fields whose change makes the vertex itself run again ("+self")."""
+        return frozenset(name for one in self.skips for name in one.own)
+
+    @property
+    def heard(self) -> frozenset[str]:
+        """Under rule N: fields whose change the neighbours must hear of."""
+        return frozenset(name for one in self.skips for name in one.heard)
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """The facts of a program."""
+
+    program: f.Program
+    loops: Mapping[f.Repeat, LoopFacts]
+    initial: tuple[GatherFacts, ...]
+
+    def loop(self, repeat: f.Repeat) -> LoopFacts:
+        """The facts of one loop. Raises KeyError for a loop of another program."""
+        return self.loops[repeat]
+
+    def messages(self, gather: f.Gather) -> tuple[f.Expr, ...]:
+        """What a gather reads of its neighbours that is worth computing once per vertex, outermost first."""
+        return messages(gather.reduce)
+
+
+def analyse(program: f.Program) -> Facts:
+    """The facts of every loop of a program."""
+    known = Known(program, {})
+    initial = tuple(
+        _gather(statement.name, reduce, known)
+        for statement in program.body
+        if isinstance(statement, (f.InitField, f.Gather))
+        for reduce in f.walk(statement.value if isinstance(statement, f.InitField) else statement.reduce)
+        if isinstance(reduce, f.Reduce) and reduce.domain.edges
+    )
+    return Facts(program, {loop: _facts(context_of(program, loop)) for loop in loops_of(program)}, initial)
+
+
+def _facts(ctx: Context) -> LoopFacts:
+    order, skips, scope = any_order(ctx), phase_skips(ctx), ctx.scope
+    return LoopFacts(
+        loop=scope.loop,
+        kind=ctx.kind,
+        kind_reason=ctx.kind_reason,
+        default_activation=ctx.default,
+        default_reason=ctx.default_reason,
+        applied=tuple(sorted(scope.written - scope.local)),
+        directions=ctx.directions,
+        writes=ctx.writes,
+        phases=ctx.phases,
+        domains=tuple(dict.fromkeys(domain for phase in ctx.phases for domain in phase.domains)),
+        reads_iteration=scope.reads_iteration,
+        order=order,
+        push=push(ctx),
+        notify_pull=skip(ctx, skips),
+        skips=skips,
+        early_exit=EarlyExit(absorbing(ctx), done(ctx), uniform_frontier(ctx)),
+        incremental=incremental(ctx, order),
+        priority=priority(ctx, order),
+        derive=derive(ctx),
+        single_assignment=single_assignment(ctx),
+        fuses=tuple(fuse(ctx, phase, order) for phase in ctx.phases),
+        buffers=buffers(ctx, order),
+        gathers=tuple(_gather(g.name, g.reduce, ctx.known) for g in scope.gathers.values()),
+    )
+
+
+def _gather(name: str, reduce: f.Reduce, known: Known) -> GatherFacts:
+    return GatherFacts(name, reduce.domain.kind, replicate(reduce), strict(reduce, known), messages(reduce))

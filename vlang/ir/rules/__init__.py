@@ -1,0 +1,1 @@
+"""The legality rules (language.md 10.3), one module for each family; every verdict carries its reason."""

@@ -1,0 +1,173 @@
+"""What all rules know of a loop: its writes, directions, kind, activation and phases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from vlang.ir import forms as f
+from vlang.ir.moves import Known, Moves
+from vlang.ir.normal import Write, writes_of
+from vlang.ir.phases import Phase, phases_of
+from vlang.ir.scope import LoopScope, expressions, statements
+
+__all__ = ["LETTERS", "Context", "Verdict", "context_of", "listed", "outside"]
+
+LETTERS = {
+    "c": "counted", "t": "stops on a tolerance", "i": "contains an inner loop", "r": "recomputed, not joined",
+    "w": "written in two ways or without one direction", "g": "no joined gather", "s": "operator not idempotent",
+    "v": "reads a value that changes every superstep", "f": "reads a field of a vertex that is not a neighbour",
+    "m": "may move against its field", "o": "reads own values that the loop writes",
+    "p": "an accumulator crosses phases", "l": "declares fields inside the loop",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """Whether a rule grants its freedom, and why, or why not.
+
+    letter: of a refusal, as LETTERS explains it ("" if granted). marks: refinements, such as "+self" or "insert".
+    """
+
+    granted: bool
+    reason: str
+    letter: str = ""
+    marks: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Context:
+    """A loop, analysed as far as every rule needs it.
+
+    kind: "fixpoint", "delta", "tolerance" or "counted" (section 9). default: activation is the default one, and
+    why. directions: the way each written field moves, None without one.
+    """
+
+    scope: LoopScope
+    writes: tuple[Write, ...]
+    directions: dict[str, str | None]
+    known: Known
+    phases: tuple[Phase, ...]
+    default: bool
+    default_reason: str
+    kind: str
+    kind_reason: str
+
+    def moves(self) -> Moves:
+        """How expressions of the loop move."""
+        return Moves.of_fields(self.scope, self.known, self.directions)
+
+    def ways(self, name: str) -> tuple[Write, ...]:
+        """The writes of one field."""
+        return tuple(write for write in self.writes if name in write.fields)
+
+    def named(self, names: Iterable[str]) -> str:
+        """Names as the text has them, quoted and listed."""
+        return listed(f"`{self.scope.word(name)}`" for name in sorted(names))
+
+    @property
+    def inner_reason(self) -> str:
+        """Why no rule is applied to a loop with a loop inside."""
+        return "contains an inner loop: the rules look at innermost loops"
+
+
+def listed(words: Iterable[str]) -> str:
+    """`a`, `b` and `c`."""
+    items = list(dict.fromkeys(words))
+    return items[0] if len(items) == 1 else ", ".join(items[:-1]) + " and " + items[-1] if items else "nothing"
+
+
+def context_of(program: f.Program, loop: f.Repeat) -> Context:
+    """Analyse a loop: normal forms, directions, activation, kind, phases."""
+    scope = LoopScope(program, loop)
+    writes = writes_of(scope)
+    directions = {name: _direction(writes, name) for name in sorted(scope.written)}
+    default, default_reason = _activation(scope, writes, directions)
+    kind, kind_reason = _kind(scope, writes, default, default_reason)
+    known = Known(program, scope.gathers)
+    return Context(scope, writes, directions, known, phases_of(scope), default, default_reason, kind, kind_reason)
+
+
+def _direction(writes: tuple[Write, ...], name: str) -> str | None:
+    ways = {write.direction for write in writes if name in write.fields}
+    return ways.pop() if len(ways) == 1 else None
+
+
+# ---------------------------------------------------------- activation and kind
+
+
+def outside(scope: LoopScope, writes: Iterable[Write]) -> frozenset[str]:
+    """The own fields that statements read outside the left side of an idempotent normal form or a delta form."""
+    found: set[str] = set()
+    for write in writes:
+        value = write.leaf.statement
+        assert isinstance(value, (f.Apply, f.InitField))
+        found |= scope.own(write.rest if write.idempotent or write.delta else value.value)
+    return frozenset(found)
+
+
+def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
+    """The fields whose changes matter to a later superstep."""
+    needed = set(outside(scope, writes))
+    for statement in statements(scope.loop.body):
+        for expr in expressions(statement):
+            needed |= scope.neighbour(expr)
+            needed |= {e.name for e in f.walk(expr)
+                       if isinstance(e, f.Field) and isinstance(e.of, f.Expr) and e.name in scope.written}
+            if isinstance(statement, (f.Gather, f.Where)):
+                needed |= scope.own(expr)
+    return frozenset(needed - scope.local)
+
+
+def _activation(
+    scope: LoopScope, writes: tuple[Write, ...], directions: dict[str, str | None]
+) -> tuple[bool, str]:
+    """Whether activation is the default one, as section 9 recognises it."""
+    activate = scope.loop.activate
+    if activate is None:
+        return True, "no `activate when`: a vertex is active if a field applied in the loop changed"
+    covered: set[str] = set()
+    for part in _disjuncts(activate.cond):
+        name = _change_test(part, directions)
+        if name is None:
+            return False, "`activate when` asks for more than a change"
+        covered.add(name)
+    missing = _read_outside(scope, writes) - covered
+    if missing:
+        names = listed(f"`{scope.word(name)}`" for name in sorted(missing))
+        return False, f"`activate when` leaves out changes of {names}, which the loop reads"
+    return True, "`activate when` says what is the default anyway"
+
+
+def _disjuncts(cond: f.Expr) -> list[f.Expr]:
+    if isinstance(cond, f.Op) and cond.op == "or":
+        return [part for arg in cond.args for part in _disjuncts(arg)]
+    return [cond]
+
+
+def _change_test(cond: f.Expr, directions: dict[str, str | None]) -> str | None:
+    """The field f of `changed(f)`, `f != old(f)`, or `f < old(f)`, `f > old(f)` where f moves only that way."""
+    if not (isinstance(cond, f.Op) and cond.op in ("differs", "ne", "lt", "gt")):
+        return None
+    op, (now, then) = cond.op, cond.args
+    if isinstance(now, f.Field) and now.time == "old":
+        now, then, op = then, now, {"lt": "gt", "gt": "lt"}.get(op, op)
+    if not (isinstance(now, f.Field) and isinstance(then, f.Field)):
+        return None
+    if (now.name, now.of, now.time, then.of, then.time) != (then.name, "self", "now", "self", "old"):
+        return None
+    needed = {"lt": "down", "gt": "up"}.get(op)
+    return now.name if needed is None or directions.get(now.name) == needed else None
+
+
+def _kind(scope: LoopScope, writes: tuple[Write, ...], default: bool, why: str) -> tuple[str, str]:
+    loop = scope.loop
+    if loop.until is not None:
+        return "tolerance", "ends when its `until` holds"
+    if loop.limit is not None:
+        return "counted", "runs a given number of supersteps"
+    if writes and scope.inner is None and all(write.delta for write in writes):
+        return "delta", "every write adds what is linear in the changes of its neighbours"
+    if default:
+        return "fixpoint", "ends when a superstep changes nothing"
+    return "tolerance", why

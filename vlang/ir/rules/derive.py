@@ -1,0 +1,64 @@
+"""Rule D: deriving the delta form of a loop that recomputes one linear sum."""
+
+from __future__ import annotations
+
+from vlang.ir import forms as f
+from vlang.ir.normal import linearity
+from vlang.ir.rules.context import Context, Verdict
+from vlang.ir.scope import expressions, statements
+
+__all__ = ["derive"]
+
+
+def derive(ctx: Context) -> Verdict:
+    """Whether `x = c + L(acc)` may be run as `x += L(change)` from x = c."""
+    scope = ctx.scope
+    if scope.inner is not None:
+        return Verdict(False, ctx.inner_reason, "i")
+    if ctx.kind != "tolerance":
+        return Verdict(False, f"a {ctx.kind} loop: the derived form stops on a tolerance")
+    for statement in statements(scope.loop.body):
+        for expr in expressions(statement):
+            varying = None if isinstance(statement, (f.Let, f.Activate)) else scope.varying(expr)
+            if varying is not None:
+                return Verdict(False, f"reads `{varying}`, which changes every superstep", "v")
+    reason = _refusal(ctx)
+    if reason is not None:
+        return Verdict(False, reason)
+    (write,) = ctx.writes
+    name = scope.word(write.fields[0])
+    return Verdict(True, f"`{name} = c + L(sum)` with L linear: start at c, gather the same sum of `change(u.{name})`, "
+                         f"apply `{name} += L(sum)`; relies on the iteration converging from every start")
+
+
+def _refusal(ctx: Context) -> str | None:
+    """Why the one write of the loop is not of the form x = c + L(sum of what is linear in u.x)."""
+    scope = ctx.scope
+    if len(ctx.writes) != 1 or len(ctx.writes[0].fields) != 1:
+        return "more than one write"
+    (write,) = ctx.writes
+    apply, (name,) = write.leaf.statement, write.fields
+    word = scope.word(name)
+    if write.leaf.wheres:
+        return f"`{word}` is written under `where`, so not every vertex starts at the constant term"
+    assert isinstance(apply, (f.Apply, f.InitField))
+    if name in scope.own(apply.value):
+        return f"`{word}` reads its own old value"
+    sums = {e for e in f.walk(apply.value) if isinstance(e, f.Accumulator) and e.name in scope.gathers}
+    if len(sums) != 1:
+        return f"`{word}` is not made from one sum"
+    (accumulator,) = sums
+    reduce = scope.gathers[accumulator.name].reduce
+    if reduce.name != "sum" or reduce.user or reduce.default is not None:
+        return f"`{word}` is not made from a sum"
+    if linearity(apply.value, accumulator) not in ("linear", "affine"):
+        return f"`{word}` is not linear in `{scope.word(accumulator.name)}`"
+    sources = {e for e in f.walk(reduce.body) if isinstance(e, f.Field) and e.name == name}
+    if len(sources) != 1 or linearity(reduce.body, next(iter(sources))) != "linear":
+        return f"the contributions are not linear in `u.{word}`"
+    (source,) = sources
+    if (source.of, source.time) != ("other", "now"):
+        return f"the contributions read `{word}` of the receiver"
+    if reduce.cond is not None and not scope.steady(reduce.cond):
+        return "its condition changes in the loop"
+    return None

@@ -1,0 +1,110 @@
+"""Rule N (skip in notify-pull): which vertices a phase may leave out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.ir import forms as f
+from vlang.ir.phases import Phase
+from vlang.ir.rules.context import Context, Verdict, outside
+from vlang.ir.scope import expressions, statements
+
+__all__ = ["PhaseSkip", "phase_skips", "skip"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+
+
+@dataclass(frozen=True)
+class PhaseSkip:
+    """Rule N for one phase.
+
+    heard: fields whose change a vertex tells its neighbours, along the orientations in `along` (against the
+    domains). own: fields whose change makes the vertex itself run again ("+self").
+    """
+
+    verdict: Verdict
+    heard: frozenset[str]
+    own: frozenset[str]
+    along: tuple[str, ...]
+
+
+def skip(ctx: Context, each: tuple[PhaseSkip, ...]) -> Verdict:
+    """Rule N for the whole loop: granted if it is for every phase."""
+    if ctx.scope.inner is not None:
+        return Verdict(False, ctx.inner_reason, "i")
+    refused = next((one.verdict for one in each if not one.verdict.granted), None)
+    if refused is not None:
+        return refused
+    heard = frozenset(name for one in each for name in one.heard)
+    own = frozenset(name for one in each for name in one.own)
+    marks = (("+self",) if own else ()) + (("tol",) if _within_tolerance(ctx) else ())
+    if ctx.kind == "delta":
+        reason = "a vertex without an active neighbour receives nothing"
+    else:
+        reason = f"a vertex may be left out where {ctx.named(heard)} of no neighbour changed" if heard else (
+            "no phase reads of neighbours what the loop writes")
+    if own:
+        reason += f"; it reads its own {ctx.named(own)}, so a change of that makes it run again"
+    if _within_tolerance(ctx):
+        reason += "; exact only within the tolerance of `activate when`"
+    return Verdict(True, reason, marks=marks)
+
+
+def _within_tolerance(ctx: Context) -> bool:
+    return ctx.kind == "tolerance" and not ctx.default
+
+
+def phase_skips(ctx: Context) -> tuple[PhaseSkip, ...]:
+    """Rule N for each phase."""
+    return tuple(_phase(ctx, phase) for phase in ctx.phases)
+
+
+def _phase(ctx: Context, phase: Phase) -> PhaseSkip:
+    along = tuple(dict.fromkeys(_AGAINST[domain] for domain in phase.domains))
+    return PhaseSkip(_verdict(ctx, phase), phase.neighbour, _own_inputs(ctx, phase), along)
+
+
+def _verdict(ctx: Context, phase: Phase) -> Verdict:
+    scope = ctx.scope
+    if scope.inner is not None:
+        return Verdict(False, ctx.inner_reason, "i")
+    exprs = [e for s in statements(phase.statements) if not isinstance(s, f.Let) for e in expressions(s)]
+    activate = scope.loop.activate
+    for expr in exprs:
+        varying = scope.varying(expr, told=ctx.kind == "delta", own_old=True)
+        if varying is not None:
+            return Verdict(False, f"reads `{varying}`, which changes every superstep", "v")
+    if activate is not None and _at_end(ctx, activate.cond):
+        return Verdict(False, "`activate when` reads a value that changes every superstep", "v")
+    for expr in exprs:
+        distant = scope.distant(expr)
+        if distant is not None:
+            word = scope.word(distant.name)
+            return Verdict(False, f"reads `{word}` of a vertex that is not a neighbour: nobody would notify it", "f")
+    borrowed = (phase.used & frozenset(scope.gathers)) - phase.gathered
+    if activate is not None:
+        borrowed |= {e.name for e in f.walk(activate.cond) if isinstance(e, f.Accumulator) and e.name in scope.gathers}
+    if borrowed:
+        return Verdict(False, f"{ctx.named(borrowed)} is used outside the phase of its gather", "p")
+    if phase.late is not None:
+        return Verdict(False, "a `where` gathers what it wrote itself: more than one pass", "p")
+    if scope.local:
+        return Verdict(False, f"{ctx.named(scope.local)} starts anew in every superstep", "l")
+    return Verdict(True, "its inputs decide its result")
+
+
+def _at_end(ctx: Context, cond: f.Expr) -> bool:
+    """Whether `activate when` can hold for a vertex where nothing changed: it reads `iteration` or a `let`."""
+    graph = {e.name for e in f.walk(cond) if isinstance(e, f.GraphValue)}
+    return bool(graph & ({"iteration"} | ctx.scope.lets))
+
+
+def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
+    """The own fields that a phase reads outside the left side of an idempotent normal form."""
+    inside = set(statements(phase.statements))
+    found = set(outside(ctx.scope, (w for w in ctx.writes if w.leaf.statement in inside)))
+    for statement in inside:
+        if isinstance(statement, (f.Gather, f.Where)):
+            for expr in expressions(statement):
+                found |= ctx.scope.own(expr)
+    return frozenset(found)
