@@ -77,10 +77,10 @@ def test_info(vlang: Call, tmp_path: Path) -> None:
     assert json.loads(done.out) == {
         "vertices": 3, "edges": 2, "directed": True, "first_id": "x", "last_id": "z", "largest_out_degree": 1,
         "largest_in_degree": 1, "isolated_vertices": 0,
-        "columns": {"cost": {"type": "float32", "least": -1.0, "largest": 2.5}},
+        "columns": {"cost": {"type": "float64", "least": -1.0, "largest": 2.5}},
     }  # fmt: skip
     done = vlang("info", path)
-    assert "cost: float32, -1.0 to 2.5" in done.out
+    assert "cost: float64, -1.0 to 2.5" in done.out
     assert "directed" in done.err
 
 
@@ -89,8 +89,9 @@ def test_convert(vlang: Call, tmp_path: Path) -> None:
     assert (done.status, done.out) == (0, "")
     read = library.Graph.read(tmp_path / "k.npz")
     assert (read.n, read.m, read.directed) == (34, 156, False)
-    weighted = library.load("sssp")(read, source=1)
-    assert np.array_equal(weighted["dist"], library.load("sssp")(library.Graph.read("karate", weights="1..9"), source=1)["dist"])
+    sssp = library.load("sssp")
+    expected = sssp(library.Graph.read("karate", weights="1..9"), source=1)["dist"]
+    assert np.array_equal(sssp(read, source=1)["dist"], expected)
     done = vlang("convert", "karate", tmp_path / "k.csv")
     assert done.status == 2
     assert "graphs are saved as .npz; write " in done.err

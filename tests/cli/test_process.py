@@ -19,12 +19,12 @@ SLOW = """program slow
 vertex x: float = random(1, self)
 repeat until sum(v.x for v in vertices) < 0:
     gather near = sum(u.x for u -- self)
-    apply  x    = 1 - near / 1000
+    apply  x    = iteration % 7 + 0 * near
 """
 
 
 def start(*args: object, **options: object) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": str(ROOT), **options.pop("env", {})}  # type: ignore[dict-item]
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", **options.pop("env", {})}  # type: ignore[dict-item]
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
     return subprocess.Popen([*COMMAND, *map(str, args)], env=env, **options)  # type: ignore[call-overload,no-any-return]
 
@@ -97,7 +97,7 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter() -> None:
         "status = vlang.cli.main(['run', 'bfs', 'karate', 'source=1', '-q'])\n"
         "print(status, *sorted({'numba', 'rich', 'cupy', 'scipy', 'networkx'} & set(sys.modules)))\n"
     )
-    env = {**os.environ, "PYTHONPATH": str(ROOT)}
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"}
     for _ in range(2):
         done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "0"

@@ -90,7 +90,7 @@ def test_wrong_parameters_are_usage(vlang: Call, words: list[str], message: str)
 @pytest.mark.parametrize(
     ("word", "message"),
     [
-        ("a=abc", "`a` is a float, and `abc` is none; write for example a=0.5"),
+        ("a=abc", "`a` is an f32, and `abc` is none; write for example a=0.5"),
         ("b=1", "`b` is a bool, and `1` is none; write for example b=true"),
         ("k=1.5", "`k` is an i32, and `1.5` is none; write for example k=10"),
         ("u=inf", "`u` is a u8, and `inf` is none; write for example u=10"),
@@ -199,10 +199,10 @@ def test_fields_from_files_and_numbers(vlang: Call, tmp_path: Path) -> None:
     done = vlang("run", "spmv", "path:3", "--field", f"x={tmp_path / 'x.npy'}", "-o", output, "-q")
     assert done.status == 0, done.err
     with np.load(output) as got:
-        assert got["y"].tolist() == [2, 4, 2]
+        assert got["y"].tolist() == [0, 1, 2]
     done = vlang("run", "spmv", "path:3", "--field", f"x={output}", "-q", "-o", "-")
-    assert done.out == "vertex,x,y\n0,1.0,2.0\n1,2.0,4.0\n2,3.0,2.0\n"
-    assert vlang("run", "spmv", "path:3", "--field", "x=1", "-q", "-o", "-").out.splitlines()[2] == "1,1.0,2.0"
+    assert done.out == "vertex,x,y\n0,1.0,0.0\n1,2.0,1.0\n2,3.0,2.0\n"
+    assert vlang("run", "spmv", "path:3", "--field", "x=1", "-q", "-o", "-").out.splitlines()[2] == "1,1.0,1.0"
 
 
 @pytest.mark.parametrize(

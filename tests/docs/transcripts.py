@@ -70,7 +70,7 @@ def workspace(folder: Path) -> Path:
     shutil.copytree(ROOT / "examples", folder / "examples")
     script = folder / "bin" / "vlang"
     script.parent.mkdir()
-    script.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m vlang "$@"\n')
+    script.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}:$PYTHONPATH" exec "{sys.executable}" -m vlang "$@"\n')
     script.chmod(0o755)
     return folder
 

@@ -38,10 +38,12 @@ def _run(argv: list[str]) -> int:
     from vlang.cli.app import cli
 
     try:
-        result = cli.main(argv, prog_name="vlang", standalone_mode=False)
+        # Not cli.main(): that has its own ideas of what a broken pipe means.
+        with cli.make_context("vlang", argv) as context:
+            result = cli.invoke(context)
         return result if isinstance(result, int) else 0
-    except click.exceptions.Abort:
-        raise KeyboardInterrupt from None
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 0
@@ -59,8 +61,8 @@ def _run(argv: list[str]) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            where = f"{error.filename}: " if error.filename else ""
-            return _failed(f"error: {where}{(error.strerror or str(error)).lower()}", 1)
+            where = error.filename or "standard output"  # what writes files names them
+            return _failed(f"error: {where}: {(error.strerror or str(error)).lower()}", 1)
         return _bug(error, f"{type(error).__name__}: {error}")
 
 

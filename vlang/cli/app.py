@@ -30,7 +30,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in _COMMANDS:
             return None
-        command: click.Command = import_module(f"vlang.cli.{name}").command
+        # A submodule `list` would hide the builtin in this package.
+        module = "programs" if name == "list" else name
+        command: click.Command = import_module(f"vlang.cli.{module}").command
         return command
 
     def resolve_command(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from vlang.cli.run import warn
 from vlang.cli.show import note
 from vlang.runtime.errors import VlangError
 
@@ -29,8 +30,7 @@ def command(programs: tuple[str, ...], precision: str) -> int:
             wrong += 1
             note(str(error) if str(error).startswith("error") else f"error: {error}")
             continue
-        for warning in program.warnings:
-            note(str(warning))
+        warn(program)
         count = len(program.warnings)
         click.echo(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
     return 1 if wrong else 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vlang.program import Program
     from vlang.runtime.result import Result
 
-__all__ = ["command"]
+__all__ = ["command", "warn"]
 
 _FORMATS = (".csv", ".npz", ".json")
 
@@ -81,7 +81,7 @@ def command(
 
     loaded = load(program, precision=int(precision))
     if not quiet:
-        _warn(loaded)
+        warn(loaded)
     given = bindings(loaded, parameters, f"vlang run {program} {graph}")
     read = read_graph(graph, quiet, threads, **reading)
     keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
@@ -120,9 +120,12 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         note(result.summary())
 
 
-def _warn(program: Program) -> None:
-    for warning in program.warnings:
-        note(str(warning))
+def warn(program: Program) -> None:
+    """Show the warnings of a program, as `check` does."""
+    from vlang.check.problems import report
+
+    if program.warnings:
+        note(report(program.warnings, program.source, program.filename))
 
 
 def describe(program: Program) -> str:

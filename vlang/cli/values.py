@@ -190,4 +190,4 @@ def _sample(parameter: Parameter) -> str:
 
 
 def _article(type_: str) -> str:
-    return "an" if type_[0] in "aeiou" and not type_.startswith("u") else "a"
+    return "an" if type_[0] == "i" or type_ in ("f16", "f32", "f64") else "a"
