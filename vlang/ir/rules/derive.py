@@ -14,7 +14,7 @@ def derive(ctx: Context) -> Verdict:
     """Whether `x = c + L(acc)` may be run as `x += L(change)` from x = c."""
     scope = ctx.scope
     if scope.inner is not None:
-        return Verdict(False, ctx.inner_reason, "i")
+        return Verdict(False, ctx.inner_reason)
     if ctx.kind != "tolerance":
         return Verdict(False, f"a {ctx.kind} loop: the derived form stops on a tolerance")
     for statement in statements(scope.loop.body):

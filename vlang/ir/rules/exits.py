@@ -152,7 +152,7 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
     elif reduce.name == "all":
         names, bound = _strict_or(body), "true"
     elif reduce.name in ("sum", "bitor", "bitxor"):
-        names, bound = _strict_zero(body), "0"
+        names, bound = _strict_zero(body, reduce.domain.kind), "0"
     else:
         names, bound = frozenset(), ""
     if not names:
@@ -201,8 +201,11 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
     return frozenset({body.name}) if isinstance(body, f.Field) and good else frozenset()
 
 
-def _strict_zero(body: f.Expr) -> frozenset[str]:
+def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
     """The fields of u in which a body is linear with factors that are finite: literals and degrees."""
+    divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
+    if not all(_nonzero(divisor, domain) for divisor in divisors):
+        return frozenset()
     fields = {e for e in f.walk(body) if isinstance(e, f.Field) and e.of == "other"}
     leaves = [e for e in f.walk(body) if not f.children(e)]
     plain = all(isinstance(e, (f.Field, f.Const, f.Degree)) for e in leaves) and len(fields) == 1
@@ -210,3 +213,13 @@ def _strict_zero(body: f.Expr) -> frozenset[str]:
     if field is None or not plain or linearity(body, field) != "linear":
         return frozenset()
     return frozenset({f"change({field.name})" if field.time == "change" else field.name})
+
+
+def _nonzero(expr: f.Expr, domain: str) -> bool:
+    """Whether a divisor is a literal, or a degree of the neighbour that counts the edge itself."""
+    if isinstance(expr, f.Op) and expr.op == "cast":
+        return _nonzero(expr.args[0], domain)
+    if isinstance(expr, f.Const):
+        return bool(expr.value)
+    counts = {"in": ("out", "all"), "out": ("in", "all"), "both": ("all",)}[domain]
+    return isinstance(expr, f.Degree) and expr.of == "other" and expr.kind in counts

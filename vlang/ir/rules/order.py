@@ -162,7 +162,8 @@ def _unsendable(ctx: Context, write: Write) -> Verdict | None:
     if write.delta:
         return None
     ways = [way for name in write.fields for way in ctx.ways(name)]
-    if len({(way.operator.name, way.operator.reduction) if way.operator else None for way in ways}) > 1:
+    joined = any(way.joined is not None for way in ways)
+    if joined and len({(way.operator.name, way.operator.reduction) if way.operator else None for way in ways}) > 1:
         return Verdict(False, f"`{word}` is written in two ways", "w")
     if write.joined is None:
         how = "recomputed from all neighbours" if write.operator is None else "joined with more than a plain gather"

@@ -1,0 +1,176 @@
+"""The IR and the facts as text for people: what `vlang explain --stage ir` and `--stage facts` print."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterator
+
+from vlang.ir import forms as f
+from vlang.ir.facts import EarlyExit, Facts, GatherFacts, LoopFacts
+from vlang.ir.normal import Write
+from vlang.ir.phases import Phase
+from vlang.ir.rules.context import LETTERS, Verdict, listed
+from vlang.ir.text import expression, repeat_head, statement_lines, type_text
+
+__all__ = ["facts_text", "program_text"]
+
+WIDTH = 110
+_LABEL = 17
+_DOMAINS = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
+_WAYS = {"up": "only moves up", "down": "only moves down"}
+
+
+def program_text(program: f.Program) -> str:
+    """The IR of a program: declarations with their types, then the statements in order."""
+    params = ", ".join(f"{p.name}: {type_text(p.type)}" + (f" = {expression(p.default)}" if p.default else "")
+                       for p in program.params)
+    lines = [f"program {program.name}({params})", ""]
+    lines += _declarations(program)
+    for statement in program.body:
+        if isinstance(statement, f.Repeat) and lines[-1]:
+            lines.append("")
+        lines += statement_lines(statement)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _declarations(program: f.Program) -> list[str]:
+    lines = [f"edge {edge.name}: {type_text(edge.type)}"
+             + (f" = {expression(edge.default)}" if edge.default else "    # from the graph") for edge in program.edges]
+    for field in program.fields:
+        note = "output" if field.output else "local to its block"
+        note += ", given by the caller" if field.required else ""
+        lines.append(f"vertex {field.name}: {type_text(field.type)}    # {note}")
+    lines += [f"global {g.name}: {type_text(g.type)}    # output" for g in program.globals]
+    for rule in program.reductions:
+        lines.append(f"reduction {rule.name}({rule.left}, {rule.right}): {type_text(rule.type)} = "
+                     f"{expression(rule.body)}, identity {expression(rule.identity)}")
+    lines += [f"require {expression(require.cond)}" for require in program.requires]
+    renamed = [f"{new} is {old}" for new, old in program.names.items() if new != old]
+    if renamed:
+        lines.append(f"# renamed, since names are unique in the program: {', '.join(renamed)}")
+    return [*lines, ""] if lines else []
+
+
+# --------------------------------------------------------------------------- facts
+
+
+def facts_text(facts: Facts) -> str:
+    """What may be done with each loop of a program, and why or why not."""
+    program = facts.program
+    parts = [[f"{program.name}: what may be done with each loop, and why"]]
+    if not facts.loops:
+        parts.append(["There is no loop: each statement runs once."])
+    if facts.initial:
+        parts.append(["Before and between the loops", *(line for g in facts.initial for line in _gather(g))])
+    parts += [list(_loop(facts, number, loop)) for number, loop in enumerate(facts.loops.values(), 1)]
+    letters = {v.letter for loop in facts.loops.values() for v in _all(loop) if v.letter}
+    if letters:
+        parts.append(_row("Letters", "; ".join(f"{letter}: {LETTERS[letter]}" for letter in sorted(letters)), 0))
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _row(label: str, text: str, indent: int = 2) -> list[str]:
+    """A labelled paragraph with a hanging indent."""
+    head = " " * indent + label.ljust(_LABEL)
+    return textwrap.wrap(text, WIDTH, initial_indent=head, subsequent_indent=" " * (indent + _LABEL),
+                         break_long_words=False, break_on_hyphens=False) or [head.rstrip()]
+
+
+def _loop(facts: Facts, number: int, loop: LoopFacts) -> Iterator[str]:
+    yield f"Loop {number}, line {loop.loop.span.line}: {repeat_head(loop.loop)}"
+    yield from _row("kind", f"{loop.kind}: {loop.kind_reason}")
+    yield from _row("activation", f"{'default' if loop.default_activation else 'its own'}: {loop.default_reason}")
+    if loop.reads_iteration:
+        yield from _row("iteration", "is read: supersteps are told apart by their number")
+    for phase in loop.phases:
+        yield ""
+        yield from _phase(facts, loop, phase)
+    yield ""
+    yield "  How fields are written"
+    for write in loop.writes:
+        yield from _write(facts.program, loop, write)
+    yield ""
+    yield "  What may be done"
+    yield from _verdicts(facts.program, loop)
+    yield ""
+    yield "  Gathers"
+    for gather in loop.gathers:
+        yield from _gather(gather)
+
+
+def _phase(facts: Facts, loop: LoopFacts, phase: Phase) -> Iterator[str]:
+    domains = listed(_DOMAINS[domain] for domain in phase.domains) if phase.domains else "no edges"
+    reads = f"; reads {listed(f'u.{name}' for name in sorted(phase.neighbour))}" if phase.neighbour else ""
+    writes = f"; writes {listed(sorted(phase.writes))}" if phase.writes else ""
+    yield f"  Phase {phase.number} of {len(loop.phases)}: over {domains}{reads}{writes}"
+    for statement in phase.statements:
+        yield from statement_lines(statement, "      ")
+    if phase is loop.phases[-1] and loop.loop.activate is not None:
+        yield from statement_lines(loop.loop.activate, "      ")
+
+
+def _write(program: f.Program, loop: LoopFacts, write: Write) -> Iterator[str]:
+    names = ", ".join(write.fields)
+    way = loop.directions.get(write.fields[0])
+    if write.operator is None:
+        yield from _row(names, "recomputed: its new value is not joined with the old one", 4)
+        return
+    text = f"normal form {write.operator.text} with e = {expression(write.rest)}"
+    text += f"; {_WAYS[way]}" if way else ""
+    if write.delta:
+        text += "; delta form: adds what is linear in the changes of neighbours"
+    elif write.joined is not None:
+        text += f"; joined gather `{write.joined.name}`: contributions may be joined one by one"
+    else:
+        text += "; no joined gather"
+    yield from _row(names, text, 4)
+
+
+def _all(loop: LoopFacts) -> tuple[Verdict, ...]:
+    return (loop.order, loop.push, loop.notify_pull, loop.incremental, loop.priority, loop.derive,
+            loop.single_assignment)
+
+
+def _verdicts(program: f.Program, loop: LoopFacts) -> Iterator[str]:
+    labels = ("A any order", "P push", "N skip", "I incremental", "O priority", "D derive delta", "S assign once")
+    rows = list(zip(labels, _all(loop)))
+    for label, verdict in rows[:3]:
+        yield from _row(label, _said(verdict), 4)
+    yield from _row("X early exit", _exits(program, loop.early_exit), 4)
+    for label, verdict in rows[3:]:
+        yield from _row(label, _said(verdict), 4)
+    for phase, verdict in zip(loop.phases, loop.fuses):
+        yield from _row("F fuse", f"phase {phase.number}: {_said(verdict, marks=False)}", 4)
+    for name, verdict in loop.buffers.items():
+        yield from _row("B one buffer", f"{name}: {_said(verdict)}", 4)
+
+
+def _said(verdict: Verdict, marks: bool = True) -> str:
+    """`yes (+self): why`, or `no (c): why not`."""
+    if not verdict.granted:
+        letter = f" ({verdict.letter})" if verdict.letter else ""
+        return f"no{letter}: {verdict.reason}"
+    shown = f" ({', '.join(verdict.marks)})" if marks and verdict.marks else ""
+    return f"yes{shown}: {verdict.reason}"
+
+
+def _exits(program: f.Program, exits: EarlyExit) -> str:
+    parts = []
+    if exits.done:
+        states = listed(f"`{name}` is {str(value).lower()}" for name, value in exits.done.items())
+        parts.append(f"X1: a vertex need not gather once {states}: joining anything changes nothing")
+    if exits.gathers:
+        names = listed(f"`{name}`" for name in exits.gathers)
+        parts.append(f"X1: {names} may stop at the value that absorbs all others")
+    if exits.frontier.granted:
+        parts.append(exits.frontier.reason)
+    return "yes: " + "; ".join(parts) if parts else f"no: no absorbing value; {exits.frontier.reason}"
+
+
+def _gather(gather: GatherFacts) -> Iterator[str]:
+    yield f"    {gather.name}, over {_DOMAINS[gather.domain]}"
+    yield from _row("R replicate", _said(gather.replicate), 6)
+    yield from _row("Z skip identity", _said(gather.strict), 6)
+    sent = "; ".join(expression(message) for message in gather.messages)
+    yield from _row("message", f"{sent}: computed once per neighbour, read on every edge" if sent else
+                    "none: neighbours' fields are read as they are", 6)
