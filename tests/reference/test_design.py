@@ -16,8 +16,8 @@ from tests.reference.graph import Array, RefGraph, ref_graph
 from tests.reference.graphs import all_families
 from tests.reference.interpreter import Outcome, run
 from tests.reference.verify import verify
+from vlang.syntax import parse
 from vlang.syntax import tree as t
-from vlang.syntax.parser import parse_tree
 
 FOLDER = Path(__file__).parent / "design"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.vp"))
@@ -26,7 +26,7 @@ NAMES = sorted(path.stem for path in FOLDER.glob("*.vp"))
 @functools.cache
 def program(name: str) -> t.File:
     path = FOLDER / f"{name}.vp"
-    return parse_tree(path.read_text(encoding="utf-8"), str(path))
+    return parse(path.read_text(encoding="utf-8"), str(path))
 
 
 def simple(seed: int, directed: bool, n: int = 18, count: int = 45) -> RefGraph:

@@ -13,7 +13,7 @@ from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.interpreter import Outcome, run
 from tests.reference.special import mix
 from vlang.runtime.errors import BindError
-from vlang.syntax.parser import parse_tree
+from vlang.syntax import parse
 
 INF = 2**31 - 1
 PATH = ref_graph(3, [(0, 1), (1, 2)], w=[2, 5])
@@ -24,7 +24,7 @@ LOOPY = ref_graph(2, [(0, 0), (0, 1), (0, 1), (1, 0)])
 def go(text: str, graph: RefGraph = PATH, fields: Any = None, max_rounds: int | None = 50, precision: int = 32,
        **params: Any) -> Outcome:
     head = "" if text.lstrip().startswith("program") else "program test\n"
-    file = parse_tree(head + textwrap.dedent(text), "test.vp")
+    file = parse(head + textwrap.dedent(text), "test.vp")
     return run(file, graph, params, fields, max_rounds=max_rounds, precision=precision)
 
 
