@@ -204,7 +204,7 @@ class Result:
         """How the run went, in a few lines of text."""
         lines = [
             f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}, "
-            f"{'converged' if self.converged else 'stopped'}: {self.reason}",
+            f"{'converged' if self.converged else 'not converged'}: {self.reason}",
             f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
         ]
         lines += [f"{name}: {self._describe(name)}" for name in self._raw]

@@ -135,4 +135,4 @@ def test_plain_progress_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
             progress(Round(0, i, 5, "pull", 0.0, 10))
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "round 1: 5 active, pull, 10 edges"
-    assert len(lines) == 9 + 9 + 9 + 2
+    assert len(lines) == 11

@@ -50,7 +50,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 class Progress:
     """Tells on stderr how a run goes: a status line on a terminal, else plain lines.
 
-    Plain lines come for rounds 1 to 10, then for every tenth up to 100, and so on, and at least every five seconds.
+    Plain lines come for rounds 1, 2, 5, 10, 20, 50, 100 and so on, and at least every five seconds.
     A terminal's status line appears after half a second, so that short runs do not load what draws it.
     """
 
@@ -67,7 +67,7 @@ class Progress:
         text = f"round {round_.round:,}: {round_.active:,} active, {round_.mode}, {round_.edges:,} edges"
         now = time.monotonic()
         if not self._terminal:
-            if round_.round % 10 ** (len(str(round_.round)) - 1) == 0 or now - self._told > 5:
+            if str(round_.round).rstrip("0") in ("1", "2", "5") or now - self._told > 5:
                 self._told = now
                 note(text)
         elif self._status is not None:
