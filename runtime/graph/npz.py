@@ -78,11 +78,16 @@ def _own(archive: Any, path: Path, threads: int | None) -> Graph:
     version = int(archive["vlang_graph"])
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
-    columns = {name[len(COLUMN) :]: archive[name] for name in archive.files if name.startswith(COLUMN)}
+    columns = {
+        name[len(COLUMN) :]: narrowed(name[len(COLUMN) :], archive[name])
+        for name in archive.files
+        if name.startswith(COLUMN)
+    }
     rows = Rows(archive["offsets"], archive["targets"], columns)
-    ids = _ids_from_arrays(archive, len(rows.offsets) - 1)
+    ids = _ids_from_arrays(archive, rows.offsets.size - 1)
     kind = str(archive["kind"])
-    _check(path, kind, rows, ids)
+    if not _sound(kind, rows, ids):
+        raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
     rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
     return Graph.from_rows(
         kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
@@ -90,20 +95,18 @@ def _own(archive: Any, path: Path, threads: int | None) -> Graph:
     )  # fmt: skip
 
 
-def _check(path: Path, kind: str, rows: Rows, ids: VertexIds) -> None:
-    """Refuse what would lead kernels astray."""
-    offsets, targets, n = rows.offsets, rows.targets, len(rows.offsets) - 1
-    sound = (
-        kind in ("in", "out") and n >= 0 and len(ids) == n
-        and offsets.dtype == np.uint64 and targets.dtype == np.uint32 and offsets.ndim == targets.ndim == 1
+def _sound(kind: str, rows: Rows, ids: VertexIds) -> bool:
+    """Whether the arrays are such that kernels stay inside them."""
+    offsets, targets = rows.offsets, rows.targets
+    n = offsets.size - 1
+    return (
+        kind in ("in", "out") and n >= 0 and len(ids) == n and offsets.ndim == targets.ndim == 1
+        and offsets.dtype == np.uint64 and targets.dtype == np.uint32
         and int(offsets[0]) == 0 and int(offsets[-1]) == len(targets) and bool((offsets[1:] >= offsets[:-1]).all())
         and (len(targets) == 0 or int(targets.max()) < n)
         and all(values.shape == targets.shape for values in rows.columns.values())
+        and (ids.consecutive or bool((ids.values[1:] > ids.values[:-1]).all()))
     )  # fmt: skip
-    if not sound:
-        raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
-    for name, values in rows.columns.items():
-        narrowed(name, values[:0])
 
 
 def _ids_to_arrays(ids: VertexIds) -> dict[str, Array]:
@@ -120,7 +123,8 @@ def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
     if "id_base" in archive.files:
         return VertexIds(base=int(archive["id_base"]), count=n)
     if "ids" in archive.files:
-        return VertexIds(archive["ids"])
+        ids = archive["ids"]
+        return VertexIds(ids.astype(np.uint64 if ids.dtype == np.uint64 else np.int64, copy=False))
     data, ends = archive["id_bytes"].tobytes(), archive["id_ends"].tolist()
     texts = np.empty(len(ends), dtype=object)
     texts[:] = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends)]
