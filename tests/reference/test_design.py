@@ -77,7 +77,7 @@ def test_standard_programs_on_every_family(name: str) -> None:
             continue
         outcome = run(program(name), made.graph, made.params, made.fields, max_rounds=5000)
         try:
-            verify(name, made.graph, made.params, outcome.fields)
+            verify(name, made.graph, made.params, outcome.fields, made.fields)
         except AssertionError as error:
             raise AssertionError(f"{name} on {family}: {error}") from error
 

@@ -344,6 +344,12 @@ VERIFIERS: dict[str, Verifier] = {
 }
 
 
-def verify(name: str, graph: RefGraph, params: Params, result: Result) -> None:
-    """Check the results of the program `name`. Raises AssertionError if they are wrong."""
-    VERIFIERS[name](graph, params, result)
+def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: Result | None = None) -> None:
+    """Check the results of the program `name`. Raises AssertionError if they are wrong.
+
+    fields: the input fields of the run; where an output starts from an input, more can be checked with them.
+    """
+    if name == "heat" and fields is not None:
+        verify_heat(graph, params, result, fields["q"])
+    else:
+        VERIFIERS[name](graph, params, result)
