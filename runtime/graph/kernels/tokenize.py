@@ -44,7 +44,7 @@ def _comment(text: Any, i: Any, letters: Any) -> Any:
     c = np.int64(text[i])
     if letters != 0 and c == LETTER_C:
         return True
-    return c == HASH or c == PERCENT or (c == SLASH and np.int64(text[i + 1]) == SLASH)
+    return c in (HASH, PERCENT) or (c == SLASH and np.int64(text[i + 1]) == SLASH)
 
 
 @njit
@@ -231,6 +231,82 @@ def _store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: A
     return certain
 
 
+@njit
+def _skip_comment(text: Any, i: Any) -> Any:
+    """(the byte after the line, whether the line holds a NUL byte)."""
+    zero = False
+    while np.int64(text[i]) != NEWLINE:
+        zero = zero or np.int64(text[i]) == 0
+        i += 1
+    return i + 1, zero
+
+
+@njit
+def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
+    """(whether the field at i is an integer of at most 18 digits, its value, the non-blank that follows it)."""
+    minus = np.int64(text[i]) == MINUS
+    if minus:
+        i += 1
+    start = i
+    value = np.int64(0)
+    while True:
+        digit = np.int64(text[i]) - 48
+        if digit < 0 or digit > 9:
+            break
+        value = value * 10 + digit
+        i += 1
+    end = i
+    while _blank(np.int64(text[i]), delimiter):
+        i += 1
+    c = np.int64(text[i])
+    known = end > start and end - start <= 18 and (c == NEWLINE or (c == delimiter if delimiter != 0 else i > end))
+    return known, -value if minus else value, i
+
+
+@njit
+def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
+    """(status, first byte, end, the non-blank that follows it, kind) of the field at i."""
+    first, end, after, kind = _token(text, i, delimiter)
+    status = FINE
+    if kind == NUL:
+        status = ZERO_BYTE
+    elif delimiter == 0 and np.int64(text[i]) == NEWLINE:
+        status = SHORT
+    elif kind != PLAIN:
+        c = np.int64(text[after])
+        closed = c == NEWLINE or _blank(c, delimiter) or (delimiter != 0 and c == delimiter)
+        status = FINE if kind != UNCLOSED and closed else OPEN_QUOTE
+    if status == FINE:
+        while _blank(np.int64(text[after]), delimiter):
+            after += 1
+        c = np.int64(text[after])
+        if kind != PLAIN and delimiter != 0 and c != NEWLINE and c != delimiter:
+            status = OPEN_QUOTE
+        elif role != SKIP and first == end:
+            status = EMPTY
+    return status, first, end, after, kind
+
+
+@njit
+def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
+    """(status, the 64 bits, whether they are an id above 2^63 - 1) of a token that is no short integer."""
+    kind, value = _integer(text, first, end)
+    if role == INTEGER:
+        return FINE if kind == 1 else NEED_FLOAT, value, False
+    return FINE if kind == 1 or kind == 2 else ID_TEXT if kind == 0 else ID_WIDE, value, kind == 2
+
+
+@njit
+def _begin(text: Any, i: Any, mark: Any) -> Any:
+    """(status, where the first field may begin) of the line of data at i, which must begin with any `mark`."""
+    c = np.int64(text[i])
+    if mark == 0:
+        return FINE, i
+    if c != mark or not _blank(np.int64(text[i + 1]), 0):
+        return ZERO_BYTE if c == 0 else NO_MARK, i
+    return FINE, i + 1
+
+
 def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, floats: Any, odd: Any,
          powers: Any, tens: Any, result: Any) -> Any:  # fmt: skip
     """Read the lines of text[first:end]; text[end - 1] is a line end. Returns a status; `result` says how far.
@@ -239,7 +315,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
     above 2^63 - 1), or with TEXT_IDS kind << 62 | length << 32 | place of the token, kind 1 with doubled quotes.
     setup[SIGNS]: bit 0 if a negative id, bit 1 if one above 2^63 - 1 has been seen in this file.
     cells, floats: the same memory, [columns, capacity]. odd: [ODD_CAPACITY, 4] row, field, first, end of the tokens of
-    FLOAT fields that were not parsed. result[PLACE], result[FIELD]: the line (its first byte) and field that stopped it.
+    FLOAT fields that were not parsed. result[PLACE], result[FIELD]: the line (its first byte) and field of the fault.
     """
     delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]
@@ -252,105 +328,55 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
     while i < end:
         result[PLACE] = i
         result[LINES] = lines
-        lines += 1
+        result[FIELD] = 0
         while _blank(np.int64(text[i]), delimiter):
             i += 1
         if np.int64(text[i]) == NEWLINE:
+            lines += 1
             i += 1
             continue
         if _comment(text, i, letters):
-            while np.int64(text[i]) != NEWLINE:
-                if np.int64(text[i]) == 0:
-                    status = ZERO_BYTE
-                i += 1
-            i += 1
-            if status != FINE:
+            i, zero = _skip_comment(text, i)
+            if zero:
+                status = ZERO_BYTE
                 break
+            lines += 1
             continue
-        if mark != 0:
-            if np.int64(text[i]) != mark or not _blank(np.int64(text[i + 1]), delimiter):
-                status = ZERO_BYTE if np.int64(text[i]) == 0 else NO_MARK
-                break
-            i += 1
-        for f in range(fields):
+        status, i = _begin(text, i, mark)
+        f = np.int64(0)
+        while status == FINE and f < fields:
             result[FIELD] = f
             while _blank(np.int64(text[i]), delimiter):
                 i += 1
             role = roles[2 * f]
-            is_id = role == SOURCE or role == TARGET
-            value = np.int64(0)
-            known = False
-            j = i
-            if role == INTEGER or (is_id and text_ids == 0):
-                minus = np.int64(text[j]) == MINUS
-                if minus:
-                    j += 1
-                start = j
-                while True:
-                    digit = np.int64(text[j]) - 48
-                    if digit < 0 or digit > 9:
-                        break
-                    value = value * 10 + digit
-                    j += 1
-                after = j
-                while _blank(np.int64(text[j]), delimiter):
-                    j += 1
-                c = np.int64(text[j])
-                known = after > start and after - start <= 18
-                known = known and (c == NEWLINE or (c == delimiter if delimiter != 0 else j > after))
-                if minus:
-                    value = -value
-                if is_id and known and minus and value != 0:
-                    negative = np.int64(1)
+            number_id = role in (SOURCE, TARGET) and text_ids == 0
+            known, value, after, above = False, np.int64(0), i, False
+            if number_id or role == INTEGER:
+                known, value, after = _short_integer(text, i, delimiter)
             if not known:
-                if delimiter == 0 and np.int64(text[i]) == NEWLINE:
-                    status = SHORT
+                status, token, stop, after, kind = _checked_token(text, i, delimiter, role)
+                if status != FINE:
                     break
-                token, stop, j, kind = _token(text, i, delimiter)
-                if kind == NUL:
-                    status = ZERO_BYTE
-                    break
-                c = np.int64(text[j])
-                if kind == UNCLOSED or (kind != PLAIN and not (c == NEWLINE or _blank(c, delimiter) or
-                                                               (delimiter != 0 and c == delimiter))):  # fmt: skip
-                    status = OPEN_QUOTE
-                    break
-                if role != SKIP and stop == token:
-                    status = EMPTY
-                    break
-                if is_id and text_ids != 0:
-                    value = (np.int64(kind == ESCAPED) << 62) | ((stop - token) << 32) | token
-                elif is_id:
-                    number, value = _integer(text, token, stop)
-                    if number == 0:
-                        status = ID_TEXT
+                if number_id or role == INTEGER:
+                    status, value, above = _long_integer(text, token, stop, role)
+                    if status != FINE:
                         break
-                    if number == 3:
-                        status = ID_WIDE
-                        break
-                    if number == 2:
+                    if number_id and above:
                         big = np.int64(1)
-                    elif value < 0:
-                        negative = np.int64(1)
-                elif role == INTEGER:
-                    number, value = _integer(text, token, stop)
-                    if number != 1:
-                        status = NEED_FLOAT
-                        break
                 elif role == FLOAT:
                     at = roles[2 * f + 1] * capacity + rows
                     if not _store_float(text, token, stop, at, cells, floats, powers, tens):
                         if odds == odd_capacity:
                             status = ODD_FULL
                             break
-                        odd[4 * odds] = rows
-                        odd[4 * odds + 1] = f
-                        odd[4 * odds + 2] = token
-                        odd[4 * odds + 3] = stop
+                        place = 4 * odds
+                        odd[place], odd[place + 1], odd[place + 2], odd[place + 3] = rows, f, token, stop
                         odds += 1
-                while _blank(np.int64(text[j]), delimiter):
-                    j += 1
-            if is_id and text_ids == 0:
+                else:
+                    value = (np.int64(kind == ESCAPED) << 62) | ((stop - token) << 32) | token
+            if number_id:
+                if value < 0 and not above:
+                    negative = np.int64(1)
                 if negative != 0 and big != 0:
                     status = MIXED_SIGNS
                     break
@@ -360,24 +386,27 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                 value -= base
                 smallest = min(smallest, value)
                 largest = max(largest, value)
-            if is_id:
-                ids[rows if role == SOURCE else capacity + rows] = value
+            if role == SOURCE:
+                ids[rows] = value
+            elif role == TARGET:
+                ids[capacity + rows] = value
             elif role == INTEGER:
                 cells[roles[2 * f + 1] * capacity + rows] = value
-            i = j
-            if f + 1 == fields:
-                if np.int64(text[i]) != NEWLINE:
-                    status = ZERO_BYTE if np.int64(text[i]) == 0 else EXTRA
-                    break
-            elif np.int64(text[i]) == NEWLINE:
-                result[FIELD] = f + 1
+            i = after
+            c = np.int64(text[i])
+            f += 1
+            if f == fields:
+                if c != NEWLINE:
+                    status = ZERO_BYTE if c == 0 else EXTRA
+            elif c == NEWLINE:
+                result[FIELD] = f
                 status = SHORT
-                break
             elif delimiter != 0:
                 i += 1
         if status != FINE:
             break
         rows += 1
+        lines += 1
         i += 1
     if status == FINE:
         result[LINES] = lines

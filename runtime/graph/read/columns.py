@@ -45,5 +45,5 @@ def _find(path: Path, fields: Sequence[Field], weights: str) -> int:
         return index
     there = [f"{i} ({field.name or 'no name'})" for i, field in enumerate(fields, 1) if field.numeric]
     held = "is not a column of numbers beside the two vertices" if 0 <= index < len(fields) else "is not there"
-    expected = f"one of: {', '.join(there)}" if there else "no weights: the file has no column of numbers beside the vertices"
+    expected = f"one of: {', '.join(there)}" if there else "no weights: no column but the vertices holds numbers"
     raise problem(path, f"the column {weights!r} to take as weight {held}", expected=expected)

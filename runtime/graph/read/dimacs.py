@@ -28,7 +28,7 @@ def read_dimacs(file: TextFile, head: Head, directed: bool | None, weights: str 
     """
     problem_line = head.data[0]
     kind, count, edges = _problem(file, problem_line)
-    first = next((line for line in head.data[1:] if line.text[0] in "ae"), None)
+    first = head.data[1] if len(head.data) > 1 else None
     fields = [Field("source", Role.SOURCE), Field("target", Role.TARGET)]
     if kind == "sp" or (first is not None and len(first.text.split()) == 4):
         fields.append(Field("weight", Role.INTEGER))

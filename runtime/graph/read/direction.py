@@ -29,7 +29,7 @@ def as_undirected(read: Scanned) -> tuple[Scanned, bool, str]:
     if pairs != 0 or not len(read.source) or bool((read.source == read.target).all()):
         return read, False, "each edge is taken to be listed once"
     if values != 0:
-        return read, True, "both directions of every edge are listed, with different values, so they are kept as directed"
+        return read, True, "both directions of every edge are listed, with different values: kept as directed"
     keep = read.source <= read.target
     columns = {name: values[keep] for name, values in read.columns.items()}
     kept = Scanned(read.source[keep], read.target[keep], read.ids, columns)
@@ -40,7 +40,7 @@ def _imbalance(read: Scanned) -> tuple[int, int]:
     """(of pairs, of pairs with their columns): 0 if those listed upwards are, as multisets, those listed downwards.
 
     The sum modulo 2^64 of a 64-bit hash of each pair, counted positive upwards and negative downwards. Two different
-    multisets meet by a chance of 2^-64; the test needs one pass and no memory, where a sort would need 16 bytes an edge.
+    multisets meet by a chance of 2^-64. One pass and no memory, where a sort would need 16 bytes an edge.
     """
     pairs = values = 0
     for first in range(0, len(read.source), _BLOCK):
@@ -50,7 +50,8 @@ def _imbalance(read: Scanned) -> tuple[int, int]:
         up, down = source < target, source > target
         pairs += _sum(code, up) - _sum(code, down)
         for column in read.columns.values():
-            code = _mix(code + column[part].astype(np.float64 if column.dtype.kind == "f" else np.int64).view(np.uint64))
+            bits = column[part].astype(np.float64 if column.dtype.kind == "f" else np.int64).view(np.uint64)
+            code = _mix(code + bits)
         values += _sum(code, up) - _sum(code, down)
     return pairs & _MASK, values & _MASK
 

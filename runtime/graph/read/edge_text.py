@@ -19,8 +19,11 @@ from vlang.runtime.graph.read.workers import Workers
 
 __all__ = ["read_edge_text"]
 
-_SOURCES = frozenset("source src from fromnode fromnodeid from_node from_id tail start source_id sourceid node1".split())
-_TARGETS = frozenset("target dst dest destination to tonode tonodeid to_node to_id head end target_id targetid node2".split())
+# What columns of ids are called, in lower case and without underscores.
+_SOURCES = frozenset(["source", "src", "from", "fromnode", "fromnodeid", "fromid", "sourceid", "tail", "start",
+                      "node1"])  # fmt: skip
+_TARGETS = frozenset(["target", "dst", "dest", "destination", "to", "tonode", "tonodeid", "toid", "targetid", "head",
+                      "end", "node2"])  # fmt: skip
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _FIELD = re.compile(r'"(?:[^"]|"")*"|\S+')
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
@@ -28,8 +31,6 @@ _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re
 _SAID = re.compile(r"^[#%/]+\s*(un)?directed\b", re.IGNORECASE)
 _KONECT = re.compile(r"^%\s*(sym|asym)\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\bnodes\s*:\s*(\d+)\s+edges\s*:\s*(\d+)", re.IGNORECASE)
-
-
 _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
@@ -55,25 +56,25 @@ def read_edge_text(
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
     table = _table(file, head)
     fields = choose_weight(file.path, _fields(table), weights)
-    header = head.data[0] if table.header else None
+    skipped = 1 if table.header else 0
+    text = _text_id(head, table, fields)
     layout = Layout(
-        fields, start=header.end if header else head.data[0].start, line=(header.number + 1 if header else head.data[0].number),
-        shape=_shape(table), delimiter=ord(table.delimiter) if table.delimiter else 0, text_ids=_text_ids(table, fields),
+        fields, start=table.first.end if skipped else table.first.start, line=table.first.number + skipped,
+        delimiter=ord(table.delimiter) if table.delimiter else 0, shape=_shape(table),
+        text_ids=text is not None,
     )  # fmt: skip
-    notes = _column_notes(table, fields)
     try:
         read = scan_edges(file, layout, workers)
-        notes += ["The ids are texts."] if layout.text_ids else []
     except TextIdFound as found:
-        line, token = found.args
-        notes.append(f"The ids are texts, because {shortened(token)!r} (line {line}) is not an integer.")
+        text = found.args
         read = scan_edges(file, replace(layout, text_ids=True), workers)
     if not len(read.source):
         raise problem(file.path, "the file has no edges: nothing follows its header")
     said, why = _said_direction(head)
     facts = Facts(
         f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns",
-        directed=said is not False, why=why, notes=[*notes, *_count_notes(head, read)],
+        directed=said is not False, why=why,
+        notes=[*_column_notes(table, fields), *_id_notes(text), *_count_notes(head, read)],
     )  # fmt: skip
     return finish(file, read, facts, directed)
 
@@ -81,7 +82,10 @@ def read_edge_text(
 def _cut(text: str, delimiter: str) -> tuple[str, ...]:
     """The fields of a line, without quotes and the blanks around them."""
     if delimiter:
-        parts = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])
+        try:
+            parts = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])
+        except csv.Error:  # a field beyond csv's limit, which is no id
+            parts = text.split(delimiter)
         return tuple(part.strip() for part in parts)
     return tuple(p[1:-1].replace('""', '"') if p[0] == '"' and len(p) > 1 else p for p in _FIELD.findall(text))
 
@@ -110,12 +114,16 @@ def _table(file: TextFile, head: Head) -> _Table:
     return _Table(delimiter, header, rows[1:] if header else rows, head.data[0])
 
 
+def _plain(name: str) -> str:
+    return name.lower().replace("_", "").replace(" ", "")
+
+
 def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
     """Whether the first line names columns: no number in it, and well-known names, or numbers in the next line."""
     first, second = rows[0], rows[1] if len(rows) > 1 else ()
     if any(_NUMBER.fullmatch(field) for field in first):
         return False
-    names = {name.lower() for name in first}
+    names = {_plain(name) for name in first}
     if names & _SOURCES and names & _TARGETS:
         return True
     ids = len(second) >= 2 and all(_INTEGER.fullmatch(field) for field in second[:2])
@@ -124,7 +132,7 @@ def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
 
 def _fields(table: _Table) -> list[Field]:
     """What each column is: by name in a header, else the first two are ids and numbers are numbers."""
-    names = [name.lower() for name in table.header]
+    names = [_plain(name) for name in table.header]
     source = next((i for i, name in enumerate(names) if name in _SOURCES), None)
     target = next((i for i, name in enumerate(names) if name in _TARGETS), None)
     if source is None or target is None:
@@ -139,9 +147,20 @@ def _fields(table: _Table) -> list[Field]:
     return fields
 
 
-def _text_ids(table: _Table, fields: Sequence[Field]) -> bool:
+def _text_id(head: Head, table: _Table, fields: Sequence[Field]) -> tuple[int, str] | None:
+    """(line, id) of the first id among the first lines that is not an integer."""
     ids = [i for i, field in enumerate(fields) if field.role in (Role.SOURCE, Role.TARGET)]
-    return any(row[i] and not _INTEGER.fullmatch(row[i]) for row in table.rows for i in ids if i < len(row))
+    for line, row in zip(head.data[len(head.data) - len(table.rows) :], table.rows):
+        for i in ids:
+            if i < len(row) and row[i] and not _INTEGER.fullmatch(row[i]):
+                return line.number, row[i]
+    return None
+
+
+def _id_notes(text: tuple[int, str] | None) -> list[str]:
+    if text is None:
+        return []
+    return [f"The ids are texts, because {shortened(text[1])!r} (line {text[0]}) is not an integer."]
 
 
 def _shape(table: _Table) -> str:
@@ -150,8 +169,9 @@ def _shape(table: _Table) -> str:
 
 
 def _column_notes(table: _Table, fields: Sequence[Field]) -> list[str]:
-    skipped = [f"{i} ({table.header[i - 1]})" if table.header else str(i) for i, f in enumerate(fields, 1) if f.role == Role.SKIP]
-    return [f"Not numbers, so left out: column {', '.join(skipped)}."] if skipped else []
+    skipped = [i for i, field in enumerate(fields) if field.role == Role.SKIP]
+    shown = [f"{i + 1} ({table.header[i]})" if table.header else str(i + 1) for i in skipped]
+    return [f"Not numbers, so left out: column{'' if len(shown) == 1 else 's'} {', '.join(shown)}."] if shown else []
 
 
 def _said_direction(head: Head) -> tuple[bool | None, str]:

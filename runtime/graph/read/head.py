@@ -29,8 +29,12 @@ _BINARY = ((b"PAR1", "a Parquet file"), (b"\x89HDF", "an HDF5 file"), (b"\x93NUM
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _PROBLEM = re.compile(r"p\s+(sp|edges?|col|max|min|asn|aux|cnf)\b")
 _ANY_PROBLEM = re.compile(r"p\s+\S+\s+\d+\s+\d+\s*")
-_XML = re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE)
-_BARE_ARC = re.compile(r"[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
+_OTHER_TEXT = (
+    ("XML", re.compile(r"<(\?xml|!doctype|html|graphml|gexf)\b", re.IGNORECASE)),
+    ("JSON", re.compile(r"[{\[]")),
+    ("GML", re.compile(r"graph\s*\[", re.IGNORECASE)),
+)
+_BARE_ARC = re.compile(r"\s*[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
 
 
 class Format(Enum):
@@ -43,7 +47,7 @@ class Format(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """A line of the beginning of the file: its number from 1, its first byte, the byte after its end, its text without blanks around it."""
+    """A line: its number from 1, its first byte, the byte after its end, its text without spaces around it."""
 
     number: int
     start: int
@@ -82,16 +86,22 @@ def _refuse_binary(file: TextFile, text: bytes) -> None:
     for magic, name, tool in _PACKED:
         if text.startswith(magic):
             raise problem(file.path, f"this is {name}{inside}", expected=f"text or gzip; unpack it first ({tool})")
-    if text.startswith(_UTF16) or b"\0" in text[1:4:2] and text[0:4:2].isascii() and b"\0" not in text[0:4:2]:
+    if text.startswith(_UTF16) or _every_other_zero(text):
         raise problem(file.path, "this is text in UTF-16", expected="UTF-8; convert it: iconv -f UTF-16 -t UTF-8")
     for magic, name in _BINARY:
         if text.startswith(magic):
             raise problem(file.path, f"this is {name}{inside}", expected="a text of edges")
     for at, byte in enumerate(text[:4096]):
-        if byte < 32 and byte not in b"\t\n\v\f\r\x1a\x1b" or byte == 127:
+        if byte == 127 or (byte < 32 and byte not in b"\t\n\v\f\r\x1b"):
             line = 1 + text.count(b"\n", 0, at)
             what = f"a {'NUL byte' if byte == 0 else f'byte 0x{byte:02x}'}; this is a binary file, not text"
             raise problem(file.path, what, line=line, expected="a text of edges")
+
+
+def _every_other_zero(text: bytes) -> bool:
+    """Whether this is UTF-16 without its mark: ASCII with a zero before or after each byte."""
+    head = text[:64]
+    return len(head) >= 4 and any(not any(head[i::2]) and all(head[1 - i :: 2]) for i in (0, 1))
 
 
 def _format(lines: list[str]) -> Format:
@@ -113,15 +123,17 @@ def _split(text: bytes, whole: bool) -> Head:
     raw = text[start:].split(b"\n")
     if not whole:
         raw.pop()
-    lines = [line.decode("utf-8", errors="replace").strip() for line in raw]
-    kind = _format(lines)
+    # Tabs stay: with tabs between columns, the first or the last may be empty.
+    lines = [line.decode("utf-8", errors="replace").strip(" \r\v\f") for line in raw]
+    kind = _format([line.strip() for line in lines])
     marks = ("#", "%", "//", "c") if kind == Format.DIMACS else ("#", "%", "//")
     comments: list[Line] = []
     data: list[Line] = []
-    for number, (line, bare) in enumerate(zip(raw, lines), 1):
+    for number, (line, text_of) in enumerate(zip(raw, lines), 1):
         end = start + len(line) + 1
-        if bare and len(data) < _SAMPLE:
-            (comments if bare.startswith(marks) else data).append(Line(number, start, end, bare))
+        if text_of.strip() and len(data) < _SAMPLE:
+            kept = comments if text_of.lstrip().startswith(marks) else data
+            kept.append(Line(number, start, end, text_of))
         start = end
     return Head(kind, tuple(comments), tuple(data))
 
@@ -130,17 +142,15 @@ def _refuse_other_text(file: TextFile, head: Head) -> None:
     if not head.data or head.format != Format.EDGE_TEXT:
         return
     first = head.data[0]
-    for name, looks in (
-        ("XML", _XML.match(first.text)), ("JSON", first.text[0] in "{["), ("GML", first.text.lower() in ("graph [", "graph["))
-    ):  # fmt: skip
-        if looks:
+    for name, pattern in _OTHER_TEXT:
+        if pattern.match(first.text.lstrip()):
             raise problem(
                 file.path, f"this looks like {name}, not like a list of edges", line=first.number, found=first.text,
                 expected="lines of two vertices each, MatrixMarket, or DIMACS (.gr)",
             )  # fmt: skip
     arcs = [*itertools.dropwhile(lambda line: line.text.startswith("c"), head.data)]
     if arcs and all(_BARE_ARC.fullmatch(line.text) for line in arcs):
-        kind = "sp" if arcs[0].text[0] == "a" else "edge"
+        kind = "sp" if arcs[0].text.lstrip()[0] == "a" else "edge"
         raise problem(
             file.path, "this looks like DIMACS without its problem line", line=arcs[0].number, found=arcs[0].text,
             expected=f"p {kind} VERTICES EDGES before the first edge",

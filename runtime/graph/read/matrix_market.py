@@ -1,4 +1,7 @@
-"""MatrixMarket coordinate files: https://math.nist.gov/MatrixMarket/formats.html. Row i, column j is the edge i -> j."""
+"""MatrixMarket coordinate files; row i, column j is the edge i -> j.
+
+https://math.nist.gov/MatrixMarket/formats.html
+"""
 
 from __future__ import annotations
 
@@ -34,7 +37,10 @@ class _Banner:
 def read_matrix_market(
     file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers
 ) -> EdgeList:
-    """Read a square sparse matrix; its vertices are 1..n. A skew-symmetric one gives both directions, with both signs.
+    """Read a square sparse matrix; its vertices are 1..n.
+
+    A symmetric one is undirected, or, with directed=True, gives both directions; a skew-symmetric one gives both
+    directions with both signs.
 
     Raises GraphError for a header that is wrong or not of a graph, for a wrong line, and for a wrong count of entries.
     """
@@ -58,8 +64,11 @@ def read_matrix_market(
         )  # fmt: skip
     notes: list[str] = []
     if banner.symmetry == "skew-symmetric":
-        read = _both_signs(read)
-        notes.append("The matrix is skew-symmetric: each entry gives both directions, the second with the value negated.")
+        read = _mirrored(read, -1)
+        notes.append("Each entry of a skew-symmetric matrix gives both directions, the second with the value negated.")
+    elif banner.symmetry == "symmetric" and directed:
+        read = _mirrored(read, 1)
+        notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
         f"MatrixMarket, {banner.field}, {banner.symmetry}", directed=banner.symmetry != "symmetric",
         why=f"as the matrix is {banner.symmetry}", notes=notes,
@@ -110,8 +119,10 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
     return rows, entries
 
 
-def _both_signs(read: Scanned) -> Scanned:
+def _mirrored(read: Scanned, sign: int) -> Scanned:
+    """The entries, and those off the diagonal once more across it, with their values times `sign`."""
+    off = read.source != read.target
     return Scanned(
-        np.concatenate([read.source, read.target]), np.concatenate([read.target, read.source]), read.ids,
-        {name: np.concatenate([values, -values]) for name, values in read.columns.items()},
+        np.concatenate([read.source, read.target[off]]), np.concatenate([read.target, read.source[off]]), read.ids,
+        {name: np.concatenate([values, sign * values[off]]) for name, values in read.columns.items()},
     )  # fmt: skip

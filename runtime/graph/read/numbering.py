@@ -19,10 +19,14 @@ from vlang.runtime.graph.read.store import Store
 from vlang.runtime.graph.read.tables import KeyTable, TokenTable
 from vlang.runtime.graph.read.workers import Workers
 
-__all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "RawEnds", "TextIds"]
+__all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds", "TextIds"]
 
 _NARROW = 1 << 32
 _MOST = (1 << 32) - 2
+
+
+class MixedSigns(Exception):
+    """Some ids are negative and some above 2^63 - 1: no integer type holds both. args: an id of the later chunk."""
 
 
 class BadText(Exception):
@@ -33,7 +37,8 @@ class BadText(Exception):
 class RawEnds:
     """What the scan kernel read of one chunk: int64[rows] of each end, and which values occur.
 
-    negative: one is below 0; big: one is above 2^63 - 1, as 64 bits; no file has both. text: the bytes that tokens point into.
+    negative: one is below 0; big: one is above 2^63 - 1 (its 64 bits are kept as they are). text: the bytes that
+    tokens point into.
     """
 
     text: NDArray[np.uint8]
@@ -91,6 +96,8 @@ class IntegerIds:
         return self._table is None
 
     def _note(self, chunk: RawEnds) -> None:
+        if (self._negative or chunk.negative) and (self._big or chunk.big):
+            raise MixedSigns(chunk.largest if chunk.big else chunk.smallest)
         self._negative |= chunk.negative
         self._big |= chunk.big
         self._smallest = min(self._smallest, chunk.smallest)
@@ -130,7 +137,7 @@ class IntegerIds:
 class TextIds:
     """Ids that are texts; numbers are ranks by code point, which is the order of UTF-8 bytes.
 
-    Costs a hash and a look-up per end of an edge, and a sort of n Python strings; memory as TokenTable, and the strings.
+    Costs a hash and a look-up per end of an edge, and a sort of n strings; memory as TokenTable, and the strings.
     """
 
     def __init__(self) -> None:
@@ -191,10 +198,14 @@ def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> V
     before = np.empty(len(bits), dtype=np.uint32)
     count = code["count_before"](bits, len(bits), before)
     for end in store.ends:
-        if count < span:
-            workers.blocks(lambda a, b, e=end: code["rank_marked"](e, a, b, lowest, bits, before), len(end))
-        elif lowest > 0:
-            workers.blocks(lambda a, b, e=end: np.subtract(e[a:b], np.uint32(lowest), out=e[a:b]), len(end))
+
+        def rank(first: int, last: int, end: NDArray[Any] = end) -> None:
+            if count < span:
+                code["rank_marked"](end, first, last, lowest, bits, before)
+            elif lowest > 0:
+                end[first:last] -= np.uint32(lowest)
+
+        workers.blocks(rank, len(end))
     if count == span:
         return VertexIds(base=lowest, count=count)
     _check_count(count)

@@ -1,4 +1,4 @@
-"""All lines of a file to an edge list: windows of text, cut into chunks that threads scan, stored in the file's order."""
+"""All lines of a file to edges: windows of text, cut into chunks that threads scan, stored in the file's order."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
         case Status.SHORT:
             return "a column is missing", layout.shape
         case Status.EMPTY:
-            return f"{column} is empty", layout.shape
+            return f"{column} is empty", f"a value in each of {layout.shape}"
         case Status.EXTRA:
             return "there is more on this line than there should be", layout.shape
         case Status.ID_TEXT:
@@ -216,4 +216,4 @@ def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
         case Status.TOO_LARGE:
             return f"{token} in {column} is too large", "a number that fits a 64-bit float"
         case _:
-            return f"{token!r} in {column} is not a number", layout.shape
+            return f"{token!r} in {column} is not a number", "a number, as on the lines before"

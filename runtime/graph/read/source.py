@@ -65,7 +65,7 @@ class _Gzip:
             try:
                 text = self._inflate.decompress(self._input, min(len(target), _PIECE))
             except zlib.error as error:
-                raise _Damaged(f"the gzip data are damaged ({error})") from None
+                raise _Damaged(f"the gzip data are damaged ({str(error).rpartition(': ')[2]})") from None
             self._input = self._inflate.unused_data if self._inflate.eof else self._inflate.unconsumed_tail
             if text:
                 target[: len(text)] = text
@@ -115,10 +115,13 @@ class TextFile:
         return FileIO(self.path, "r")
 
     def head(self, size: int) -> tuple[bytes, bool]:
-        """The first `size` bytes of the text, or all, and whether that is all. Raises GraphError if it is damaged."""
+        """The first `size` bytes of the text, or all, and whether that is all.
+
+        Raises GraphError if not even the first byte can be unpacked, DiskError if the disk fails.
+        """
         buffer = bytearray(size)
         with self._open() as file:
-            have, damage = _fill(_Gzip(file) if self.gzip else file, memoryview(buffer))
+            have, damage = self._fill(_Gzip(file) if self.gzip else file, memoryview(buffer))
         if damage is not None and have == 0:
             raise problem(self.path, damage)
         return bytes(buffer[:have]), have < size
@@ -128,6 +131,7 @@ class TextFile:
 
         Raises GraphError for a line longer than a window, DiskError if the disk fails.
         """
+        # One byte more, for a line end that is missing.
         buffers = (np.empty(size + 1, dtype=np.uint8), np.empty(size + 1, dtype=np.uint8))
         turn, kept = 0, buffers[0][:0]
         with self._open() as file:
@@ -135,10 +139,7 @@ class TextFile:
             while True:
                 text = buffers[turn]
                 text[: len(kept)] = kept
-                try:
-                    have, damage = _fill(source, memoryview(text)[len(kept) : size])
-                except OSError as error:
-                    raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+                have, damage = self._fill(source, text.data[len(kept) : size])
                 have += len(kept)
                 fraction = min(1.0, max(file.tell(), 1) / max(self.size, 1))
                 if have < size:
@@ -150,6 +151,18 @@ class TextFile:
                 yield Window(text, end, fraction)
                 kept, turn = text[end:size], 1 - turn
 
+    def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
+        """Bytes read into `target`, fewer only at the end of the text; and the damage that ended it."""
+        have = 0
+        try:
+            while have < len(target) and (got := source.readinto(target[have:])):
+                have += got
+        except _Damaged as damage:
+            return have, str(damage)
+        except OSError as error:
+            raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
+        return have, None
+
     def _final(self, text: NDArray[np.uint8], have: int, damage: str | None) -> Window:
         if damage is not None:
             return Window(text, last_line_end(text, have), 1.0, damage)
@@ -157,20 +170,6 @@ class TextFile:
             text[have] = _NEWLINE
             have += 1
         return Window(text, have, 1.0)
-
-
-def _fill(source: _Bytes, target: memoryview) -> tuple[int, str | None]:
-    """Bytes read into `target`, fewer only at the end of the text; and the damage that ended it."""
-    have = 0
-    try:
-        while have < len(target):
-            got = source.readinto(target[have:])
-            if not got:
-                break
-            have += got
-    except _Damaged as damage:
-        return have, str(damage)
-    return have, None
 
 
 def last_line_end(text: NDArray[np.uint8], end: int) -> int:
