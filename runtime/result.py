@@ -201,14 +201,13 @@ class Result:
         }
 
     def summary(self) -> str:
-        """How the run went, in a few lines of text."""
+        """How the run went and what range each field has, in a few lines of text."""
         lines = [
             f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}, "
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
             f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
         ]
         lines += [f"{name}: {self._describe(name)}" for name in self._raw]
-        lines += [f"{name} = {value}" for name, value in self.globals.items()]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -308,7 +307,8 @@ class Result:
             text = f"{len(np.unique(proper)):,} different vertices"
         else:
             text = f"{proper.min()!s} to {proper.max()!s}"
-        return text if not missing else f"{text}; none or infinite for {missing:,} of {count:,} vertices"
+        what = "none" if self.types.get(name) == "vertex" else "not finite"
+        return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"
 
     # ---- blocks of text
     def _columns(self, start: int, stop: int) -> Iterator[_Column]:

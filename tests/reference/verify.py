@@ -287,13 +287,14 @@ def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
 def _stepwise(
     graph: RefGraph, start: Array, step: Callable[[Array], Array], tol: float, rounds: int = 100_000
 ) -> Array:
-    """Repeat a step until no vertex moves by more than `tol`, in f64."""
+    """Repeat a step until no vertex has moved by more than `tol` since it last told its neighbours, in f64."""
     x = start.astype(np.float64)
+    told, active = np.zeros_like(x), np.ones(len(x), np.bool_)
     for _ in range(rounds):
-        new = step(x)
-        moved = abs(new - x)
-        x = new
-        if not (moved > tol).any():
+        told = np.where(active, x, told)
+        x = step(x)
+        active = abs(x - told) > tol
+        if not active.any():
             break
     return x
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,5 +43,6 @@ def read_graph(spec: str, quiet: bool = False, threads: int | None = None, **opt
 
     graph = Graph.read(spec, threads=threads, **options)
     if not quiet:
-        note(f"{graph.name}: {'; '.join(graph.notes)}")
+        said = "; ".join(line.rstrip(".") for line in graph.notes)
+        note(textwrap.fill(f"{graph.name}: {said}", 100, subsequent_indent="  ", break_on_hyphens=False))
     return graph

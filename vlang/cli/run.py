@@ -100,6 +100,7 @@ def command(
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
     if output == "-":
         result.to_csv(sys.stdout)
+        sys.stdout.flush()  # the summary comes after it
     elif output is not None:
         {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
         if not quiet:
@@ -113,9 +114,9 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if len(result) > len(rows) and not quiet:
             note(f"the first {len(rows)} of {len(result):,} vertices; -o FILE.csv writes all")
-    if output is None and not as_json:
+    if not as_json:
         for name, value in result.globals.items():
-            click.echo(f"{name} = {value}")
+            click.echo(f"{name} = {value}", err=output == "-")
     if not quiet:
         note(result.summary())
 

@@ -1,0 +1,79 @@
+"""Runs of the engine beside the reference interpreter."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.reference.cases import Case
+from tests.reference.graph import Array, RefGraph
+from tests.reference.graphs import to_graph
+from tests.reference.interpreter import run as interpret
+from tests.reference.outcome import Outcome
+from vlang import Graph, Program, Result
+from vlang.syntax import parse
+
+CUTS: tuple[dict[str, Any], ...] = (
+    {"mode": "pull", "threads": 1},
+    {"mode": "notify-pull", "threads": 2, "page_size": 64},
+    {"mode": "auto", "threads": 3, "page_size": 256},
+)
+
+
+def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
+    """The reference outcome of a case."""
+    return interpret(parse(program.source, program.filename), case.graph, case.params, case.fields, **options)
+
+
+def engine_run(program: Program, case: Case, graph: Graph | None = None, **options: Any) -> Result:
+    """The engine's result of a case: dense vertices are the ids of the test graphs."""
+    return program(graph or to_graph(case.graph), **case.params, **case.fields, **options)
+
+
+def same_bits(a: Array, b: Array) -> bool:
+    """Whether two arrays hold the same bits, NaN and signs of zero included."""
+    return a.dtype == b.dtype and a.shape == b.shape and a.tobytes() == b.tobytes()
+
+
+def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ...] = CUTS) -> Result:
+    """The same bits for every cut; the result."""
+    graph = to_graph(case.graph)
+    first: Result | None = None
+    for cut in cuts:
+        result = engine_run(program, case, graph, **cut)
+        if first is None:
+            first = result
+        for name in first.fields:
+            assert same_bits(np.asarray(first[name]), np.asarray(result[name])), (program.name, name, cuts[0], cut)
+        assert first.globals == result.globals or _nan_equal(first.globals, result.globals), (program.name, cut)
+        assert (first.rounds, first.converged) == (result.rounds, result.converged), (program.name, cut)
+    assert first is not None
+    return first
+
+
+def _nan_equal(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    return all(np.array_equal(np.asarray(a[k]), np.asarray(b[k]), equal_nan=True) for k in a)
+
+
+def assert_as_interpreted(
+    program: Program, case: Case, result: Result, outcome: Outcome, inexact: frozenset[str] | None = None,
+    same_rounds: bool = True,
+) -> None:
+    """Integers exact, floats within 1e-5 of the interpreter (or, given `inexact`, exact but for those)."""
+    for name, want in outcome.fields.items():
+        got = np.asarray(result[name])
+        exact = got.dtype.kind != "f" if inexact is None else name not in inexact
+        if exact:
+            assert np.array_equal(got, want, equal_nan=got.dtype.kind == "f"), (program.source, name, got, want)
+        else:
+            np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
+    for name, value in outcome.globals.items():
+        np.testing.assert_allclose(result[name], value, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
+    if same_rounds:
+        assert result.rounds == sum(outcome.rounds), (program.source, result.rounds, outcome.rounds, result.reason)
+
+
+def case_of(graph: RefGraph, **params: Any) -> Case:
+    """A case without fields."""
+    return Case(graph, params)

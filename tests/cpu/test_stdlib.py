@@ -1,0 +1,29 @@
+"""Every program of the standard library on every family, for every cut, against the interpreter and its verifier."""
+
+from __future__ import annotations
+
+import functools
+
+import pytest
+
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
+from tests.reference.cases import STDLIB, case
+from tests.reference.graphs import all_families
+from vlang import Program, load
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    return load(name)
+
+
+@pytest.mark.parametrize("name", STDLIB)
+@pytest.mark.parametrize(("family", "graph"), all_families(), ids=[name for name, _ in all_families()])
+def test_program_on_family(name: str, family: str, graph: object) -> None:
+    given = case(name, graph)  # type: ignore[arg-type]
+    if given is None:
+        pytest.skip("a program with a source needs a vertex")
+    result = assert_cut_free(program(name), given)
+    float_loop = name in ("katz", "pagerank", "rwr", "heat", "circuit", "neural")
+    assert_as_interpreted(program(name), given, result, interpreted(program(name), given), same_rounds=not float_loop)
