@@ -97,6 +97,7 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
     told = frozenset(e.name for e in at_end if isinstance(e, f.Field) and e.time == "change") if explicit else frozenset()
     starts = frozenset() if fused else applied | {e.name for e in inside if isinstance(e, f.Field) and e.time == "old"}
     heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
+    torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
     edges = [stage for stage in loop.stages if stage.domain]
     skip = fact.skip and fused and len(edges) == 1
     reason = fact.skip_reason if skip or not fact.skip else "several passes in a superstep: each runs in full"
@@ -105,5 +106,7 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
         reads_iteration=any(e == f.GraphValue(e.type, "iteration", "builtin") for e in inside + at_end),
         skip=skip, skip_reason=reason, heard=frozenset(heard), own=frozenset(fact.own_notify) & applied,
         starts=starts, told=told, two_buffers=frozenset(past & applied) if fused else frozenset(),
-        asynchronous=fact.any_order, asynchronous_reason=fact.any_order_reason,
+        asynchronous=fact.any_order and not torn,
+        asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
+        else fact.any_order_reason,
     )
