@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -95,21 +95,22 @@ class TextFile:
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         try:
+            kind = self.path.stat()
+            if stat.S_ISDIR(kind.st_mode):
+                raise DiskError(f"{self.path}: this is a directory; a file of edges is needed")
+            if not stat.S_ISREG(kind.st_mode):
+                raise DiskError(f"{self.path}: this is not a regular file; write the edges to a file first")
             with self._open() as file:
-                kind = os.fstat(file.fileno())
-                start = file.read(2)
-        except FileNotFoundError:
+                self.gzip = file.read(2) == GZIP
+        except (FileNotFoundError, NotADirectoryError):
             raise DiskError(f"{self.path}: there is no such file{_similar(self.path)}") from None
-        except IsADirectoryError:
-            raise DiskError(f"{self.path}: this is a directory; a file of edges is needed") from None
         except PermissionError:
             raise DiskError(f"{self.path}: no permission to read this file") from None
+        except DiskError:
+            raise
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
-        if not stat.S_ISREG(kind.st_mode):
-            raise DiskError(f"{self.path}: this is not a regular file; write the edges to a file first")
         self.size = kind.st_size
-        self.gzip = start == GZIP
 
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
@@ -195,7 +196,7 @@ def line_end(text: NDArray[np.uint8], start: int, end: int) -> int:
 
 def _similar(path: Path) -> str:
     try:
-        names: list[Any] = [entry.name for entry in os.scandir(path.parent) if entry.is_file()]
+        names = [entry.name for entry in os.scandir(path.parent) if entry.is_file()]
     except OSError:
         return "" if path.parent.exists() else f"; nor is there a directory {path.parent}"
     near = difflib.get_close_matches(path.name, names, n=1)
