@@ -209,6 +209,6 @@ def _fetch(group: _Group, columns: Mapping[str, Array], rows: Rows, threads: int
 def take(values: Array, places: Array, out: Array, threads: int) -> None:
     """out[i] = values[places[i]]; values and out of one dtype of 1, 2, 4 or 8 bytes, places int64."""
     bits = 8 * values.dtype.itemsize
-    kernel = kernels("sort")[f"take{bits}"]
+    kernel = kernels("take")[f"take{bits}"]
     source, sink = np.ascontiguousarray(values).view(f"u{bits // 8}"), out.view(f"u{bits // 8}")
     over(len(places), threads, lambda first, last: kernel(source, places, first, last, sink))

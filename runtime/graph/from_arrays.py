@@ -209,11 +209,11 @@ def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], list[str]
         missing = sum(name not in attributes for attributes in data)
         values = np.asarray([attributes.get(name, 1) for attributes in data])
         if values.dtype.kind not in "biuf" or values.ndim != 1:
-            notes.append(f"edge attribute {name!r} is not a number and is left out")
+            notes.append(f"Edge attribute {name!r} is not a number and is left out.")
         elif missing and name != "weight":
-            notes.append(f"edge attribute {name!r} is missing on {missing} edges and is left out")
+            notes.append(f"Edge attribute {name!r} is missing on {missing:,} edges and is left out.")
         else:
             columns[str(name)] = values
             if missing:
-                notes.append(f"weight is 1 on {missing} edges that have none")
+                notes.append(f"Weight is 1 on {missing:,} edges that have none.")
     return columns, notes

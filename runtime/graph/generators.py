@@ -17,7 +17,7 @@ from vlang.runtime.graph.karate import karate
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.workers import available_threads, over
 
-__all__ = ["GENERATORS", "generate", "is_spec", "weight_range"]
+__all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 
 MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
@@ -80,7 +80,7 @@ def generate(
     name, _, rest = spec.partition(":")
     generator = GENERATORS.get(name)
     if generator is None:
-        raise GraphError(_unknown(spec, name))
+        raise GraphError(f"{spec}: there is no file of that name{unknown_name(name)}")
     words = [word.strip() for word in rest.split(",")] if rest else []
     args = tuple(word for word in words if "=" not in word)
     options = _options(spec, generator, [word for word in words if "=" in word])
@@ -104,11 +104,12 @@ def weight_range(text: str) -> tuple[int, int] | None:
     return (int(match[1]), int(match[2] or match[1])) if match else None
 
 
-def _unknown(spec: str, name: str) -> str:
+def unknown_name(name: str) -> str:
+    """The rest of a sentence: that no generator has this name, which one is near, and which there are."""
     close = difflib.get_close_matches(name.lower(), GENERATORS, n=1)
     hint = f"; did you mean {GENERATORS[close[0]].usage}?" if close else ""
     known = ", ".join(generator.usage for generator in GENERATORS.values())
-    return f"{spec}: there is no generator {name!r}{hint}; known are {known}"
+    return f", and no generator {name!r}{hint}; known are {known}"
 
 
 def _options(spec: str, generator: Generator, words: list[str]) -> _Options:
@@ -167,13 +168,13 @@ def _kronecker(spec: Spec) -> EdgeList:
 def _uniform(spec: Spec) -> EdgeList:
     scale, factor, src, dst = _drawn(spec)
     over(len(src), spec.threads, lambda a, b: kernels("draw")["uniform"](a, b, spec.seed, scale, src, dst))
-    return _random(spec, scale, factor, src, dst, "uniformly random graph")
+    return _random(spec, scale, factor, src, dst, "Uniformly random graph")
 
 
 def _random(
     spec: Spec, scale: int, factor: int, src: NDArray[np.uint32], dst: NDArray[np.uint32], what: str
 ) -> EdgeList:
-    note = f"{what}: {factor} edges drawn for each of {1 << scale} vertices, seed {spec.seed}"
+    note = f"{what}: {factor} edges drawn for each of {1 << scale:,} vertices, seed {spec.seed}."
     return EdgeList(src, dst, VertexIds(base=0, count=1 << scale), directed=spec.directed, notes=[note])
 
 
@@ -206,19 +207,19 @@ def _grid(spec: Spec) -> EdgeList:
     at = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
     src = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
     dst = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    return _regular(spec, rows * columns, src, dst, f"grid of {rows} rows and {columns} columns, 4 neighbours")
+    return _regular(spec, rows * columns, src, dst, f"Grid of {rows:,} rows and {columns:,} columns, 4 neighbours.")
 
 
 def _path(spec: Spec) -> EdgeList:
     n = _vertices(spec)
     at = np.arange(n, dtype=np.uint32)
-    return _regular(spec, n, at[:-1], at[1:], "path 0 -> 1 -> 2 ..." if spec.directed else "path 0 - 1 - 2 ...")
+    return _regular(spec, n, at[:-1], at[1:], "Path 0 -> 1 -> 2 ..." if spec.directed else "Path 0 - 1 - 2 ...")
 
 
 def _star(spec: Spec) -> EdgeList:
     n = _vertices(spec)
     leaves = np.arange(1, n, dtype=np.uint32)
-    return _regular(spec, n, np.zeros_like(leaves), leaves, "star with centre 0")
+    return _regular(spec, n, np.zeros_like(leaves), leaves, "Star with centre 0.")
 
 
 def _complete(spec: Spec) -> EdgeList:
@@ -233,7 +234,7 @@ def _complete(spec: Spec) -> EdgeList:
     dst = (np.arange(pairs) - np.repeat(firsts - np.arange(n) - 1, counts)).astype(np.uint32)
     if spec.directed:
         src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
-    return _regular(spec, n, src, dst, "complete graph")
+    return _regular(spec, n, src, dst, "Complete graph.")
 
 
 GENERATORS: dict[str, Generator] = {

@@ -57,7 +57,7 @@ class Graph:
         loops = 0 if directed else count_loops(edges.src, edges.dst, self.threads)
         self._said = list(edges.notes)
         if symmetrize and edges.directed:
-            self._said.append(f"both directions stored of {len(edges.src)} directed edges")
+            self._said.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
                    Orientations(len(edges.ids), directed, edges, threads=self.threads))  # fmt: skip
         del edges  # so that the edge list can go while the adjacency lists are thinned
@@ -65,7 +65,7 @@ class Graph:
             self._drop(self_loops == "drop", parallel == "drop")
         kept = [w for w, v in (("self-loops", self_loops), ("parallel edges", parallel)) if v == "keep"]
         if kept:
-            self._said.append(f"{' and '.join(kept)} kept")
+            self._said.append(f"{' and '.join(kept)} kept.".capitalize())
 
     @classmethod
     def from_rows(
@@ -101,19 +101,17 @@ class Graph:
         lost, more = self._orientations.drop(loops, parallel)
         self.m = len(self._orientations.any())
         if loops:
-            self._said.append(f"{lost} self-loops dropped")
+            self._said.append(f"{lost:,} self-loops dropped.")
         if parallel:
             which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            self._said.append(f"{more} parallel edges dropped: {which}")
+            self._said.append(f"{more:,} parallel edges dropped: {which}.")
 
     # ------------------------------------------------------------- what it is
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and done, a sentence each."""
-        edges = f"{self.m} edges" if self.directed else f"{self.m} stored edges (each edge in both directions)"
-        sort = "directed" if self.directed else "undirected"
-        return (f"{sort}, {self.n} vertices, {edges}", *self._said)
+        return (*self._said, f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -139,7 +137,12 @@ class Graph:
         return self.ids.label(vertex)
 
     def __repr__(self) -> str:
-        return f"<Graph {self.name}: {self.notes[0]}>"
+        return f"<Graph {self.name}: {self._summary()}>"
+
+    def _summary(self) -> str:
+        if self.directed:
+            return f"directed, {self.n:,} vertices, {self.m:,} edges"
+        return f"undirected, {self.n:,} vertices, {self.m:,} edges, each one counted in both directions"
 
     # ------------------------------------------------------------- edges
 
@@ -198,7 +201,7 @@ class Graph:
         other = object.__new__(Graph)
         other.threads = self.threads
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
-        other._said = [*self._said, f"weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}"]
+        other._said = [*self._said, f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}."]
         other._take(self.name, self.ids, self.m, self._orientations.with_rule(rule))
         return other
 

@@ -26,4 +26,4 @@ def karate() -> EdgeList:
     """The club as an undirected graph with ids 1..34."""
     ends = np.array([(a, b) for a, friends in _FRIENDS.items() for b in friends], dtype=np.uint32) - np.uint32(1)
     ids = VertexIds(base=1, count=34)
-    return EdgeList(ends[:, 0], ends[:, 1], ids, directed=False, notes=["Zachary's karate club"])
+    return EdgeList(ends[:, 0], ends[:, 1], ids, directed=False, notes=["Zachary's karate club."])

@@ -37,7 +37,7 @@ def save(graph: Graph, path: Path) -> None:
     base = graph.built()
     arrays: dict[str, Array] = {
         "vlang_graph": np.array(FORMAT), "kind": np.array(base.kind), "directed": np.array(graph.directed),
-        "notes": np.array(graph.notes[1:], dtype=np.str_),
+        "notes": np.array(graph.notes[:-1], dtype=np.str_),
         "offsets": base.offsets, "targets": base.targets, **_ids_to_arrays(graph.ids),
     }  # fmt: skip
     for name in graph.columns:
@@ -151,5 +151,5 @@ def _matrix(archive: Any, path: Path, threads: int | None) -> Graph:
     if not len(row) == len(col) == len(archive["data"]):
         raise GraphError(f"{path}: the arrays of this matrix do not fit together")
     edges = edges_of_entries(row, col, archive["data"], shape[0], "weight", True)
-    edges.notes.append(f"sparse matrix ({kind}), A[i, j] is the edge i -> j")
+    edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
     return Graph(edges, name=path.name, threads=threads)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.generators import generate, is_spec, weight_range
+from vlang.runtime.errors import DiskError, GraphError
+from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.workers import available_threads
 
@@ -35,6 +36,8 @@ def read(
     elif _is_archive(Path(text)):
         _only_rule(text, weights, rule)
         graph = _archive(Path(text), directed, options, threads)
+    elif re.fullmatch(r"\w+", text) and not Path(text).exists():
+        raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
         graph = _file(Path(text), directed, None if rule else weights, options, threads)
     return graph.with_rule_weights(*rule) if rule else graph

@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from vlang.runtime.errors import GraphError
+from vlang.runtime.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate
 from vlang.runtime.graph.graph import Graph
 
@@ -110,18 +110,22 @@ def test_weights_by_rule() -> None:
 
 def test_what_is_kept_is_said() -> None:
     graph = generate("kron:4,64")
-    assert graph.notes[2] == "self-loops and parallel edges kept"
-    assert "seed 1" in graph.notes[1]
+    assert graph.notes == (
+        "Kronecker graph (a .57 b .19 c .19 d .05, labels scrambled): 64 edges drawn for each of 16 vertices, seed 1.",
+        "Self-loops and parallel edges kept.",
+        f"Stored: undirected, 16 vertices, {graph.m:,} edges, each one counted in both directions.",
+    )
     simple = generate("kron:4,64", self_loops="drop", parallel="drop")
     assert simple.m <= 16 * 15
-    assert simple.notes[2].endswith("self-loops dropped")
+    assert simple.notes[1].endswith("self-loops dropped.")
 
 
 @pytest.mark.parametrize(
     ("spec", "message"),
     [
-        ("kronn:20", r"kronn:20: there is no generator 'kronn'; did you mean kron:SCALE\[,EDGES\]\?; known are kron:"),
-        ("torus:9", "there is no generator 'torus'; known are"),
+        ("kronn:20", "kronn:20: there is no file of that name, and no generator 'kronn'; did you mean kron:SCALE"),
+        ("kronn:20", "; known are kron:SCALE.*, karate$"),
+        ("torus:9", "and no generator 'torus'; known are"),
         ("kron", r"kron: write kron:SCALE\[,EDGES\]"),
         ("kron:", r"kron:: write kron:SCALE\[,EDGES\]"),
         ("kron:x", "the scale must be an integer from 0 to 31, not 'x'"),
@@ -153,6 +157,11 @@ def test_a_file_of_that_name_comes_first(tmp_path: Path, monkeypatch: pytest.Mon
     assert Graph.read("path:9").m == 1
 
 
+def test_a_word_that_is_neither_file_nor_generator() -> None:
+    with pytest.raises(DiskError, match="karat: there is no such file, and no generator 'karat'; did you mean karate"):
+        Graph.read("karat")
+
+
 def test_rule_for_a_generator_only() -> None:
     with pytest.raises(GraphError, match=r"weights='cost': for path:3 write LO\.\.HI"):
         Graph.read("path:3", weights="cost")
@@ -178,9 +187,9 @@ def test_networkx_ids_and_attributes() -> None:
     graph = Graph.from_networkx(given, name="mine")
     assert graph.ids.values.tolist() == ["(0, 1)", "7", "b"]
     assert sorted(graph.edges().columns["weight"].tolist()) == [1, 2]
-    assert "weight is 1 on 1 edges that have none" in graph.notes
-    assert "edge attribute 'colour' is not a number and is left out" in graph.notes
-    assert "edge attribute 'cost' is missing on 1 edges and is left out" in graph.notes
+    assert "Weight is 1 on 1 edges that have none." in graph.notes
+    assert "Edge attribute 'colour' is not a number and is left out." in graph.notes
+    assert "Edge attribute 'cost' is missing on 1 edges and is left out." in graph.notes
     with pytest.raises(GraphError, match="the id '1' is given twice"):
         Graph.from_networkx(nx.Graph([(1, "1")]))
     with pytest.raises(GraphError, match="a NetworkX graph is needed, not int"):

@@ -17,10 +17,6 @@ EXPORTS = {
     "scatter_rows": "void(u64*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*)",
     "finish_buckets":
         "void(i64*, i64*, i64*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*, u64*, u32*)",
-    "take8": "void(u8*, i64*, i64, i64, u8*)",
-    "take16": "void(u16*, i64*, i64, i64, u16*)",
-    "take32": "void(u32*, i64*, i64, i64, u32*)",
-    "take64": "void(u64*, i64*, i64, i64, u64*)",
 }
 
 
@@ -155,29 +151,3 @@ def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, b
         while row < top:
             offsets[row] = np.uint64(base + end)
             row += 1
-
-
-@njit
-def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    for i in range(first, last):
-        out[i] = column[places[i]]
-
-
-def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """out[i] = column[places[i]] for i in first..last-1."""
-    _take(column, places, first, last, out)
-
-
-def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 16 bits."""
-    _take(column, places, first, last, out)
-
-
-def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 32 bits."""
-    _take(column, places, first, last, out)
-
-
-def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 64 bits."""
-    _take(column, places, first, last, out)

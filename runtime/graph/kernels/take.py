@@ -1,0 +1,40 @@
+"""Values of any width brought into another order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from numba import njit
+
+EXPORTS = {
+    "take8": "void(u8*, i64*, i64, i64, u8*)",
+    "take16": "void(u16*, i64*, i64, i64, u16*)",
+    "take32": "void(u32*, i64*, i64, i64, u32*)",
+    "take64": "void(u64*, i64*, i64, i64, u64*)",
+}
+
+
+@njit
+def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    for i in range(first, last):
+        out[i] = column[places[i]]
+
+
+def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """out[i] = column[places[i]] for i in first..last-1."""
+    _take(column, places, first, last, out)
+
+
+def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 16 bits."""
+    _take(column, places, first, last, out)
+
+
+def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 32 bits."""
+    _take(column, places, first, last, out)
+
+
+def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
+    """The same for 64 bits."""
+    _take(column, places, first, last, out)
