@@ -95,7 +95,9 @@ CASES = {
     "undirected, both ways, other values": Case(
         b"# Undirected graph\n1 2 5\n2 1 6\n", [(1, 2), (2, 1)], [1, 2], {"weight": [5, 6]}
     ),
-    "undirected, as many up as down": Case(b"# Undirected graph\n1 2\n3 2\n", [(1, 2), (3, 2)], [1, 2, 3], directed=False),
+    "undirected, as many up as down": Case(
+        b"# Undirected graph\n1 2\n3 2\n", [(1, 2), (3, 2)], [1, 2, 3], directed=False
+    ),
     "matrix general": Case(
         MATRIX + b"real general\n% c\n4 4 2\n1 2 1.5\n\n3 1 2\n", [(1, 2), (3, 1)], [1, 2, 3, 4], {"weight": [1.5, 2.0]}
     ),

@@ -92,7 +92,8 @@ def check(edges: list[tuple[object, object]], columns: list[list[float]], names:
         whole = all(isinstance(value, int) and -(2**63) <= value < 2**63 for value in expected)
         assert column.dtype.kind == ("i" if whole else "f")
         if not whole:
-            np.testing.assert_array_equal(column.view(np.uint64), np.array([float(v) for v in expected]).view(np.uint64))
+            rounded = np.array([float(value) for value in expected])
+            np.testing.assert_array_equal(column.view(np.uint64), rounded.view(np.uint64))
         else:
             assert column.tolist() == expected
 
@@ -166,4 +167,5 @@ def test_floats_are_rounded_correctly() -> None:
 def test_few_floats_are_left_to_python() -> None:
     rng = np.random.default_rng(7)
     tokens = [repr(x) for x in (rng.standard_normal(20_000) * 10.0 ** rng.integers(-30, 30, 20_000)).tolist()]
-    assert numbers_of(tokens)[1] < len(tokens) // 1000
+    # Those of 17 digits that are doubles without rounding, such as 1395194260238731.5.
+    assert numbers_of(tokens)[1] < len(tokens) // 100

@@ -215,6 +215,9 @@ def _store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: A
     fine, negative, digits, exponent = _decimal(text, first, end)
     if not fine:
         return False
+    while exponent < 0 and digits > np.uint64(9007199254740992) and digits % np.uint64(10) == np.uint64(0):
+        digits = digits // np.uint64(10)  # 1234567890123456.0: without the zero it is exact
+        exponent += 1
     if digits <= np.uint64(9007199254740992) and exponent >= -22 and exponent <= 22:
         # Clinger's fast path: both operands are exact, so one operation rounds once.
         value = np.float64(np.int64(digits))
