@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from vlang.check.checked import Checked, Symbol
+from vlang.check.checked import Checked, Laws, Symbol
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
+from vlang.check.loops import judge_gathers, judge_loops
 from vlang.check.problems import Problem, failure, in_order
 from vlang.check.run import Run
 from vlang.check.statements import Around, Statements
 from vlang.syntax import tree as t
 
-__all__ = ["Checked", "Problem", "Symbol", "check", "problems_of"]
+__all__ = ["Checked", "Laws", "Problem", "Symbol", "check", "problems_of"]
 
 
 def check(file: t.File, precision: int = 32) -> Checked:
@@ -41,8 +42,23 @@ def problems_of(file: t.File, precision: int = 32,
     Statements(x, declarations).items(file.items, Around(run.root))
     for item in named:
         declarations.function(item.name)
+    laws = {} if run.problems else _laws(run)
+    if not run.problems:
+        judge_loops(run)
+        judge_gathers(run)
     problems = in_order(run.problems)
     if any(p.severity == "error" for p in problems):
         return None, problems
     warnings = tuple(p for p in problems if p.severity == "warning")
-    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings), problems
+    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws), problems
+
+
+def _laws(run: Run) -> dict[t.Reduction, Laws]:
+    """What is known of the declared reductions; V301 for those that are none."""
+    nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
+    if not nodes:
+        return {}
+    from vlang.check.laws import judge_reduction  # loads NumPy, which most programs are checked without
+
+    judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
+    return {node: laws for node, laws in judged.items() if laws is not None}

@@ -37,7 +37,9 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     owner = run.symbols.get(arg.value) if isinstance(arg, t.Member) else None
     of_neighbour = owner is not None and owner.kind == "neighbour"
     of_member = owner is not None and owner.kind == "member"
-    right = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member}.get(at.place, False)
+    # An own change in `until` is a matter of its level: the caller says how to fold it.
+    judged = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member or at.inside is None}
+    right = judged.get(at.place, False)
     if not right:
         label = "its own change, inside a gather" if at.place == "gather" else f"inside `{at.place}`"
         run.error("V122", "`change` can be read in a gather (of a neighbour), in `activate when`, and in `until`",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from vlang.syntax import tree as t
 from vlang.types import Type
 
-__all__ = ["Checked", "Symbol"]
+__all__ = ["Checked", "Laws", "Symbol"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,6 +30,23 @@ class Symbol:
 
 
 @dataclass(frozen=True)
+class Laws:
+    """What is known of a declared reduction that was not refuted (language.md section 12).
+
+    method: "structure" and "exhaustion" are proofs; "sampling" found no counterexample; "untested" could not be
+    evaluated outside a run. idempotent: f(a, a) = a, as far as the method tells.
+    """
+
+    method: str
+    idempotent: bool
+
+    @property
+    def proved(self) -> bool:
+        """Whether the laws are certain; only then may idempotence be relied on."""
+        return self.method in ("structure", "exhaustion")
+
+
+@dataclass(frozen=True)
 class Checked:
     """A correct program with its tables.
 
@@ -46,6 +63,7 @@ class Checked:
     `x + e`: its type is `common` of both. The shifts take the type of their left side unless that is a literal.
     precision: 32 or 64, the bits of `int` and `float`.
     warnings: problems of severity "warning".
+    laws: what is known of each declared reduction.
     """
 
     file: t.File
@@ -55,3 +73,4 @@ class Checked:
     declared: dict[t.Node, tuple[Symbol, ...]]
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
+    laws: dict[t.Reduction, Laws] = field(default_factory=dict)

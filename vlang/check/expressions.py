@@ -139,7 +139,7 @@ class Expressions:
         elif type_ == BOOL:
             help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
         self.run.error("V106", f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
-                       help=help_ or (), write=write or ())
+                       help=help_ or (), write=write or (), replaces=whole.span if write else None)
         return False
 
     def _numeric_field(self, at: Sight, integral: bool) -> str | None:

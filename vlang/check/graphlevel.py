@@ -69,6 +69,6 @@ def _of_member(x: Expressions, node: t.Expr, at: Sight) -> str | None:
     kinds = {s.kind for s in (x.run.symbols.get(p) for p in parts) if s is not None}
     if any(isinstance(p, t.Reduce) for p in rewrite.inside(node)) or "accumulator" in kinds:
         return None
-    v = x.run.member(at.scope)
+    v = x.run.variable(at.scope, "v")
     edits = [(p.span, v if isinstance(p, t.Self) else f"{v}.{x.run.text(p)}") for p in parts]
     return f"{rewrite.edited(x.run.file.text, node.span, edits)} for {v} in vertices"

@@ -127,7 +127,7 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
         return Value(as_read(symbol.type), EDGE, node)
     name = run.fresh("total")
     usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
-    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.fresh('u')} -> self)"
+    reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
     statement = isinstance(at.item, t.Apply)
     run.error(
         "V103", f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",

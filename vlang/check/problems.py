@@ -21,7 +21,8 @@ class Problem:
 
     severity: "error" or "warning". title: what is wrong, in the words of the program. span and label: where, and
     what is there. notes: further places with their labels. help: what to do. write: lines of text that compile in
-    place of the lines of `replaces` (of the primary span where that is None), or an expression for them.
+    place of `replaces` (of the primary span where that is None), or an expression for it; an empty `replaces`
+    means that they are put below the line where it is.
     """
 
     code: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from itertools import count
+from itertools import chain, count
 
 from vlang.check.checked import Symbol
 from vlang.check.problems import Problem
@@ -60,9 +60,10 @@ class Run:
         self._add("error", code, title, span, label, notes, help, write, replaces)
 
     def warning(self, code: str, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
-                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = ()) -> None:
+                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
+                replaces: t.Span | None = None) -> None:
         """Record a warning."""
-        self._add("warning", code, title, span, label, notes, help, write, None)
+        self._add("warning", code, title, span, label, notes, help, write, replaces)
 
     def _add(self, severity: str, code: str, title: str, span: t.Span, label: str, notes: Notes,
              help: str | tuple[str, ...], write: str | tuple[str, ...], replaces: t.Span | None) -> None:
@@ -119,14 +120,14 @@ class Run:
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]
         return needed[-1] + 1 if needed else 0
 
-    def member(self, scope: Scope) -> str:
-        """A name for the vertex of `for v in vertices`: v, if that is free here."""
-        return "v" if scope.find("v") is None else self.fresh("v")
+    def variable(self, scope: Scope, wish: str) -> str:
+        """A name for the vertex of a domain: the wish, if that is free here."""
+        return wish if scope.find(wish) is None else self.fresh(wish)
 
     def fresh(self, wish: str) -> str:
         """A name like `wish` that the file does not use."""
         taken = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
-        return next(n for n in (wish, *(f"{wish}{k}" for k in count(2))) if n not in taken)
+        return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 
 
 def first_line(text: str, span: t.Span) -> t.Span:

@@ -28,7 +28,8 @@ _TOKEN = re.compile(
     r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
 # A line that can only be a new statement, so that an open bracket above it has been forgotten.
 _NEW_STATEMENT = re.compile(
-    r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program|while|def|elif|return)\b"
+    r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"
+    r"|while|def|elif|return)\b"
     r"|(?:vertex|edge)[ \t]+[A-Za-z_]\w*[ \t]*[:,])")
 _CLOSES = {")": "(", "]": "["}
 
