@@ -13,16 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.output import BLOCK, csv_texts, fixed_width, json_texts, json_value, whole_file, write_text
 from vlang.runtime.trace import Round
 
-__all__ = ["NONE", "Result"]
-
-# A field of type `vertex` holds dense vertex numbers; this one says `none`.
-NONE = 0xFFFFFFFF
-
-_INT64_MIN = -(2**63)
-
+__all__ = ["Result"]
 
 class _Column(NamedTuple):
     name: str
@@ -90,12 +85,7 @@ class Result:
     @property
     def none(self) -> int | None:
         """The value that says "no vertex" in fields of type `vertex`."""
-        if self._ids.consecutive and self._ids.base + len(self._ids) <= 2**63:
-            return -1 if self._ids.base >= 0 else _INT64_MIN
-        values = self._ids.values
-        if values.dtype != np.int64 or (len(values) and values[0] == _INT64_MIN):
-            return None
-        return -1 if not len(values) or values[0] >= 0 else _INT64_MIN
+        return none_of(self._ids)
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -220,22 +210,8 @@ class Result:
         if self.types.get(name) != "vertex":
             return self._raw[name]
         if name not in self._shown:
-            self._shown[name] = self._user_ids(self._raw[name])
+            self._shown[name] = user_ids(self._ids, self._raw[name])
         return self._shown[name]
-
-    def _user_ids(self, dense: NDArray[Any]) -> NDArray[Any]:
-        """The user's ids of dense vertex numbers, with `none` where there is no vertex."""
-        absent = dense == NONE
-        none: Any = self.none
-        shown: NDArray[Any]
-        if self._ids.consecutive and none is not None:
-            shown = dense.astype(np.int64) + self._ids.base
-        else:
-            values = self._ids.values if none is not None else self._ids.values.astype(object)
-            shown = np.full(len(dense), none, dtype=values.dtype)
-            shown[~absent] = values[dense[~absent]]
-        shown[absent] = none
-        return shown
 
     def _named(self, value: Any) -> Any:
         """A global of type `vertex` in the user's ids."""
@@ -260,7 +236,7 @@ class Result:
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python ones, infinities as floats and none as None."""
         raw = self._raw[name][rows]
-        values = self._user_ids(raw) if self.types.get(name) == "vertex" else raw
+        values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
         missing = self._missing(raw, name)
         plain: list[Any] = values.tolist()
         if missing is not None and raw.dtype.kind != "f":
@@ -319,7 +295,7 @@ class Result:
         yield _Column("vertex", ids, None)
         for name, whole in self._raw.items():
             raw = whole[start:stop]
-            values = self._user_ids(raw) if self.types.get(name) == "vertex" else raw
+            values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
             yield _Column(name, values, self._missing(raw, name))
 
     def _csv_blocks(self) -> Iterator[str]:

@@ -16,8 +16,9 @@ import pytest
 
 import vlang
 from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.naming import NONE, dense_vertices, none_of, user_ids
 from vlang.runtime.output import write_text
-from vlang.runtime.result import NONE, Result
+from vlang.runtime.result import Result
 from vlang.runtime.trace import Round
 
 IMAX = np.iinfo(np.int32).max
@@ -282,3 +283,41 @@ def test_a_link_keeps_pointing_at_the_file(tree: Result, tmp_path: Path) -> None
     tree.to_csv(tmp_path / "link.csv")
     assert (tmp_path / "link.csv").is_symlink()
     assert (tmp_path / "real.csv").read_text().startswith("vertex,")
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [
+        VertexIds(base=5, count=4), VertexIds(base=-2, count=4), VertexIds(base=2**64 - 4, count=4),
+        VertexIds(np.array([-9, 0, 7, 2**62])), VertexIds(np.array([3, 4, 9, 2**64 - 1], np.uint64)),
+        VertexIds(np.array(["a", "b", "y", "z"], dtype=object)),
+    ],
+)  # fmt: skip
+def test_ids_there_and_back(ids: VertexIds) -> None:
+    dense = np.array([3, NONE, 0, 1, 1, NONE, 2], np.uint32)
+    shown = user_ids(ids, dense)
+    assert shown.tolist()[:2] == [ids.label(3), none_of(ids)]
+    assert dense_vertices(ids, shown).tolist() == dense.tolist()
+    assert dense_vertices(ids, [ids.label(2), None]).tolist() == [2, NONE]
+    assert dense_vertices(ids, []).tolist() == []
+    with pytest.raises(vlang.GraphError, match=r"1000'? is not in the graph"):
+        dense_vertices(ids, [ids.label(0), "1000" if ids.text else 1000])
+
+
+def test_integers_of_any_type_name_vertices() -> None:
+    sparse = VertexIds(np.array([-1 - 2**62, 3, 2**63 - 1]))
+    assert dense_vertices(sparse, np.array([3], np.uint8)).tolist() == [1]
+    assert dense_vertices(sparse, np.array([2**63 - 1], np.uint64)).tolist() == [2]
+    for wrong in (np.array([2**64 - 1 - 2**62], np.uint64), np.array([2], np.int16), np.array([1.5])):
+        with pytest.raises(vlang.GraphError, match="is not in the graph"):
+            dense_vertices(sparse, wrong)
+    assert dense_vertices(VertexIds(base=300, count=9), np.array([301], np.uint16)).tolist() == [1]
+    with pytest.raises(vlang.GraphError, match="vertex 7 is not in the graph"):
+        dense_vertices(VertexIds(base=-300, count=9), np.array([7], np.uint8))
+
+
+def test_ids_of_a_graph_without_vertices() -> None:
+    assert dense_vertices(VertexIds(count=0), np.empty(0, np.int64)).tolist() == []
+    assert dense_vertices(VertexIds(count=0), [-1]).tolist() == [NONE]
+    with pytest.raises(vlang.GraphError, match="has no vertices"):
+        dense_vertices(VertexIds(count=0), [4])
