@@ -184,6 +184,8 @@ class Moves:
             return CONSTANT
         if op in _JOINED:
             return fold(join, moves)
+        if op in ("neg", "sub") and _unsigned(expr.type):
+            return UNKNOWN  # wraps below 0
         if op in ("neg", "not"):
             return flip(moves[0])
         if op in ("sub", "gt", "ge"):

@@ -62,7 +62,7 @@ def facts_text(facts: Facts) -> str:
         parts.append(["There is no loop: each statement runs once."])
     if facts.initial:
         parts.append(["Before and between the loops", *(line for g in facts.initial for line in _gather(g))])
-    parts += [list(_loop(facts, number, loop)) for number, loop in enumerate(facts.loops.values(), 1)]
+    parts += [list(_loop(number, loop)) for number, loop in enumerate(facts.loops.values(), 1)]
     letters = {v.letter for loop in facts.loops.values() for v in _all(loop) if v.letter}
     if letters:
         parts.append(_row("Letters", "; ".join(f"{letter}: {LETTERS[letter]}" for letter in sorted(letters)), 0))
@@ -76,7 +76,7 @@ def _row(label: str, text: str, indent: int = 2) -> list[str]:
                          break_long_words=False, break_on_hyphens=False) or [head.rstrip()]
 
 
-def _loop(facts: Facts, number: int, loop: LoopFacts) -> Iterator[str]:
+def _loop(number: int, loop: LoopFacts) -> Iterator[str]:
     yield f"Loop {number}, line {loop.loop.span.line}: {repeat_head(loop.loop)}"
     yield from _row("kind", f"{loop.kind}: {loop.kind_reason}")
     yield from _row("activation", f"{'default' if loop.default_activation else 'its own'}: {loop.default_reason}")
@@ -84,21 +84,21 @@ def _loop(facts: Facts, number: int, loop: LoopFacts) -> Iterator[str]:
         yield from _row("iteration", "is read: supersteps are told apart by their number")
     for phase in loop.phases:
         yield ""
-        yield from _phase(facts, loop, phase)
+        yield from _phase(loop, phase)
     yield ""
     yield "  How fields are written"
-    for write in loop.writes:
-        yield from _write(facts.program, loop, write)
+    for row in dict.fromkeys(tuple(_write(write)) for write in loop.writes):
+        yield from row
     yield ""
     yield "  What may be done"
-    yield from _verdicts(facts.program, loop)
+    yield from _verdicts(loop)
     yield ""
     yield "  Gathers"
     for gather in loop.gathers:
         yield from _gather(gather)
 
 
-def _phase(facts: Facts, loop: LoopFacts, phase: Phase) -> Iterator[str]:
+def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:
     domains = listed(_DOMAINS[domain] for domain in phase.domains) if phase.domains else "no edges"
     reads = f"; reads {listed(f'u.{name}' for name in sorted(phase.neighbour))}" if phase.neighbour else ""
     writes = f"; writes {listed(sorted(phase.writes))}" if phase.writes else ""
@@ -109,14 +109,13 @@ def _phase(facts: Facts, loop: LoopFacts, phase: Phase) -> Iterator[str]:
         yield from statement_lines(loop.loop.activate, "      ")
 
 
-def _write(program: f.Program, loop: LoopFacts, write: Write) -> Iterator[str]:
+def _write(write: Write) -> Iterator[str]:
     names = ", ".join(write.fields)
-    way = loop.directions.get(write.fields[0])
     if write.operator is None:
-        yield from _row(names, "recomputed: its new value is not joined with the old one", 4)
+        yield from _row(names, "recomputed: the new value is not joined with the old one", 4)
         return
     text = f"normal form {write.operator.text} with e = {expression(write.rest)}"
-    text += f"; {_WAYS[way]}" if way else ""
+    text += f"; {_WAYS[write.direction]}" if write.direction else ""
     if write.delta:
         text += "; delta form: adds what is linear in the changes of neighbours"
     elif write.joined is not None:
@@ -131,12 +130,12 @@ def _all(loop: LoopFacts) -> tuple[Verdict, ...]:
             loop.single_assignment)
 
 
-def _verdicts(program: f.Program, loop: LoopFacts) -> Iterator[str]:
+def _verdicts(loop: LoopFacts) -> Iterator[str]:
     labels = ("A any order", "P push", "N skip", "I incremental", "O priority", "D derive delta", "S assign once")
     rows = list(zip(labels, _all(loop)))
     for label, verdict in rows[:3]:
         yield from _row(label, _said(verdict), 4)
-    yield from _row("X early exit", _exits(program, loop.early_exit), 4)
+    yield from _row("X early exit", _exits(loop.early_exit), 4)
     for label, verdict in rows[3:]:
         yield from _row(label, _said(verdict), 4)
     for phase, verdict in zip(loop.phases, loop.fuses):
@@ -154,7 +153,7 @@ def _said(verdict: Verdict, marks: bool = True) -> str:
     return f"yes{shown}: {verdict.reason}"
 
 
-def _exits(program: f.Program, exits: EarlyExit) -> str:
+def _exits(exits: EarlyExit) -> str:
     parts = []
     if exits.done:
         states = listed(f"`{name}` is {str(value).lower()}" for name, value in exits.done.items())

@@ -40,7 +40,8 @@ class Context:
     """A loop, analysed as far as every rule needs it.
 
     kind: "fixpoint", "delta", "tolerance" or "counted" (section 9). default: activation is the default one, and
-    why. directions: the way each written field moves, None without one.
+    why. directions: the way each written field moves, None without one. Of a tuple only the first component moves
+    one way by itself: the others may go anywhere when the first one improves.
     """
 
     scope: LoopScope
@@ -60,6 +61,10 @@ class Context:
     def ways(self, name: str) -> tuple[Write, ...]:
         """The writes of one field."""
         return tuple(write for write in self.writes if name in write.fields)
+
+    def whole(self, write: Write) -> bool:
+        """Whether the fields of a tuple are only ever written together, in this order."""
+        return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     def named(self, names: Iterable[str]) -> str:
         """Names as the text has them, quoted and listed."""
@@ -89,7 +94,7 @@ def context_of(program: f.Program, loop: f.Repeat) -> Context:
 
 
 def _direction(writes: tuple[Write, ...], name: str) -> str | None:
-    ways = {write.direction for write in writes if name in write.fields}
+    ways = {write.direction if write.fields[0] == name else None for write in writes if name in write.fields}
     return ways.pop() if len(ways) == 1 else None
 
 

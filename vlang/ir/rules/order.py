@@ -30,7 +30,7 @@ def any_order(ctx: Context) -> Verdict:
         refused = _against(ctx, write)
         if refused is not None:
             return refused
-    ways = " and ".join(f"`{scope.word(name)}` only moves {way}" for name, way in ctx.directions.items())
+    ways = " and ".join(f"`{scope.word(name)}` only moves {way}" for name, way in ctx.directions.items() if way)
     return Verdict(True, f"A: {ways}, and what is joined moves the same way or not at all: every order ends in the "
                          "same least fixpoint, bit for bit")
 
@@ -46,8 +46,10 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
         if not write.idempotent:
             return Verdict(False, f"`{word}`: {write.operator.text} is not idempotent, repeating it would count twice",
                            "s")
-        if ctx.directions[name] is None:
-            return Verdict(False, f"`{word}` moves up in one place and down in another", "w")
+    if not ctx.whole(write):
+        return Verdict(False, f"{ctx.named(write.fields)} are written together in one place and apart in another", "w")
+    if ctx.directions[write.fields[0]] is None:
+        return Verdict(False, f"`{ctx.scope.word(write.fields[0])}` moves up in one place and down in another", "w")
     return None
 
 
@@ -163,7 +165,8 @@ def _unsendable(ctx: Context, write: Write) -> Verdict | None:
         return None
     ways = [way for name in write.fields for way in ctx.ways(name)]
     joined = any(way.joined is not None for way in ways)
-    if joined and len({(way.operator.name, way.operator.reduction) if way.operator else None for way in ways}) > 1:
+    kinds = {(way.operator.name, way.operator.reduction) if way.operator else None for way in ways}
+    if joined and (len(kinds) > 1 or not ctx.whole(write)):
         return Verdict(False, f"`{word}` is written in two ways", "w")
     if write.joined is None:
         how = "recomputed from all neighbours" if write.operator is None else "joined with more than a plain gather"

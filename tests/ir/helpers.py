@@ -1,0 +1,47 @@
+"""From text to IR and facts, in one call."""
+
+from __future__ import annotations
+
+from vlang.check import check
+from vlang.ir import forms as f
+from vlang.ir.facts import Facts, LoopFacts, analyse
+from vlang.ir.lower import lower
+from vlang.ir.scope import statements
+from vlang.ir.text import statement_lines
+from vlang.syntax import parse
+
+__all__ = ["applies", "facts_of", "gathers", "ir", "lines", "loop_of", "only"]
+
+
+def ir(text: str, precision: int = 32) -> f.Program:
+    """The IR of a text; `program p` is put before a text without a header."""
+    if "program " not in text:
+        text = "program p\n" + text
+    return lower(check(parse(text, "test.vp"), precision))
+
+
+def facts_of(text: str) -> Facts:
+    return analyse(ir(text))
+
+
+def loop_of(text: str, number: int = 0) -> LoopFacts:
+    """The facts of one loop."""
+    return list(facts_of(text).loops.values())[number]
+
+
+def lines(program: f.Program) -> list[str]:
+    """The statements as text."""
+    return [line for statement in program.body for line in statement_lines(statement)]
+
+
+def gathers(program: f.Program) -> list[f.Gather]:
+    return [s for s in statements(program.body) if isinstance(s, f.Gather)]
+
+
+def applies(program: f.Program) -> list[f.Apply]:
+    return [s for s in statements(program.body) if isinstance(s, f.Apply)]
+
+
+def only(text: str, name: str, precision: int = 32) -> f.Expr:
+    """The initial value of a field."""
+    return next(s.value for s in ir(text, precision).body if isinstance(s, f.InitField) and s.name == name)
