@@ -43,6 +43,6 @@ def read_graph(spec: str, quiet: bool = False, threads: int | None = None, **opt
 
     graph = Graph.read(spec, threads=threads, **options)
     if not quiet:
-        said = "; ".join(line.rstrip(".") for line in graph.notes)
-        note(textwrap.fill(f"{graph.name}: {said}", 100, subsequent_indent="  ", break_on_hyphens=False))
+        said = ". ".join(line.rstrip(".") for line in graph.notes)
+        note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
     return graph
