@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from vlang.check.problems import Problem, failure
 from vlang.ir import forms as f
-from vlang.runtime.errors import ProgramError
 from vlang.syntax.tree import Span
 
 __all__ = ["refuse", "refuse_statement"]
@@ -22,13 +22,11 @@ _STATEMENTS: dict[type[f.Statement], str] = {
 
 def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
     """Raise ProgramError: `what` is correct vlang that cannot be run yet; shown with its line."""
-    from vlang.check.problems import Problem, render
-
     problem = Problem(
-        code="V401", severity="error", title=f"{what} cannot be run yet", span=span, label="correct, but not yet run",
-        help="this version checks and explains it; `vlang list` shows programs that run",
+        "V401", "error", f"{what} cannot be run yet", span, "correct, but not yet run",
+        help=("this version checks and explains it; `vlang list` shows programs that run",),
     )
-    raise ProgramError(render((problem,), program.source, program.filename), (problem,))
+    raise failure((problem,), program.source, program.filename)
 
 
 def refuse_statement(program: f.Program, statement: f.Statement) -> NoReturn:
