@@ -193,7 +193,7 @@ class Result:
     def summary(self) -> str:
         """How the run went and what range each field has, in a few lines of text."""
         lines = [
-            f"{self.rounds} {'round' if self.rounds == 1 else 'rounds'}, "
+            f"{_counted(self.rounds, 'round', 'rounds')}, "
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
             f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
         ]
@@ -203,7 +203,8 @@ class Result:
     def __repr__(self) -> str:
         state = "converged" if self.converged else "stopped"
         outputs = ", ".join([*self._raw, *self.globals])
-        return f"<Result of {self.program}: {len(self)} vertices, {self.rounds} rounds, {state}; {outputs}>"
+        return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
+               f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
 
     # ---- fields
     def _field(self, name: str) -> NDArray[Any]:
@@ -321,6 +322,10 @@ class Result:
             column = next(c for i, c in enumerate(columns) if i == number)
             yield (", " if start else "") + ", ".join(json_texts(column.values, column.missing))
         yield "]"
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
 
 
 def _as_bool(array: NDArray[Any]) -> NDArray[Any]:
