@@ -141,16 +141,17 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
         np.empty(m, dtype=np.uint32),
         {name: np.empty(m, dtype=values.dtype) for name, values in columns.items()},
     )
-    limit = max(ENTRIES_IN_FLIGHT, m // GROUPS)
-    first = 0
-    while first < layout.buckets:
-        last = max(first + 1, int(np.searchsorted(starts, starts[first] + limit, side="right")) - 1)
-        group = _open(layout, first, last, starts, bool(columns))
+    cuts = _groups(starts, max(ENTRIES_IN_FLIGHT, -(-m // GROUPS)))
+    size = max((int(starts[b] - starts[a]) for a, b in cuts), default=0)
+    keys, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64) if columns else None
+    for first, last in cuts:
+        group = _Group(
+            first, last, first << layout.shift, min(layout.n, last << layout.shift), int(starts[first]), keys, places
+        )
         scatter = partial(_scatter, scan, parts, layout, group, cursors)
         on_threads(threads, scatter, range(len(parts)))
         _finish(group, layout, starts, layout.bits if scan.ordered else 0, rows, threads)
-        _fetch(group, columns, rows, threads)
-        first = last
+        _fetch(group, int(starts[last]), columns, rows, threads)
     rows.offsets[n] = m
     return rows
 
@@ -168,12 +169,15 @@ def _layout(n: int, entries: int) -> _Layout:
     return _Layout(n, shift, max(1, (n - 1).bit_length()), max(1, -(-n >> shift) if n else 0))
 
 
-def _open(layout: _Layout, first: int, last: int, starts: Array, placed: bool) -> _Group:
-    size = int(starts[last] - starts[first])
-    return _Group(
-        first, last, first << layout.shift, min(layout.n, last << layout.shift), int(starts[first]),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64) if placed else None,
-    )  # fmt: skip
+def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
+    """The buckets in consecutive ranges of at most `limit` entries, or of one bucket."""
+    found = []
+    first = 0
+    while first < len(starts) - 1:
+        last = max(first + 1, int(np.searchsorted(starts, starts[first] + limit, side="right")) - 1)
+        found.append((first, last))
+        first = last
+    return found
 
 
 def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows, threads: int) -> None:
@@ -199,11 +203,11 @@ def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows,
     on_threads(threads, work, range(len(tasks)))
 
 
-def _fetch(group: _Group, columns: Mapping[str, Array], rows: Rows, threads: int) -> None:
+def _fetch(group: _Group, end: int, columns: Mapping[str, Array], rows: Rows, threads: int) -> None:
+    """The column values of the group's entries base..end-1."""
     if group.places is not None:
-        end = group.base + len(group.places)
         for name, values in columns.items():
-            take(values, group.places, rows.columns[name][group.base : end], threads)
+            take(values, group.places[: end - group.base], rows.columns[name][group.base : end], threads)
 
 
 def take(values: Array, places: Array, out: Array, threads: int) -> None:

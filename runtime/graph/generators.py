@@ -67,15 +67,13 @@ def generate(
     *,
     directed: bool | None = None,
     symmetrize: bool = False,
-    self_loops: str = "keep",
-    parallel: str = "keep",
     threads: int | None = None,
 ) -> Graph:
     """The graph of a generator's name, arguments and options.
 
     Options in the text: `seed=` (random ones; default 1), `directed=true|false`, `weights=LO..HI` or `weights=W` (see
-    `Graph.with_rule_weights`). Random edges may be self-loops or parallel; they are kept unless asked otherwise. A
-    keyword wins over the text. Raises GraphError for a name or an argument that is not known.
+    `Graph.with_rule_weights`). Random edges may be self-loops or parallel; they are kept (see
+    `Graph.thinned`). A keyword wins over the text. Raises GraphError for a name or an argument that is not known.
     """
     name, _, rest = spec.partition(":")
     generator = GENERATORS.get(name)
@@ -93,7 +91,7 @@ def generate(
     threads = threads or available_threads()
     graph = Graph(
         generator.edges(Spec(spec, args, options.seed, bool(chosen), threads)),
-        name=spec, symmetrize=symmetrize, self_loops=self_loops, parallel=parallel, threads=threads,
+        name=spec, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip
     return graph.with_rule_weights(*options.weights) if options.weights else graph
 

@@ -39,33 +39,22 @@ class Graph:
         *,
         name: str = "graph",
         symmetrize: bool = False,
-        self_loops: str = "keep",
-        parallel: str = "keep",
         threads: int | None = None,
     ) -> None:
         """Take over an edge list.
 
-        symmetrize: store both directions of every edge. self_loops, parallel: "keep" or "drop"; of parallel edges the
-        one with the smallest value of the first column stays. Raises GraphError for arrays that do not fit together.
+        symmetrize: store both directions of every edge. Raises GraphError for arrays that do not fit together.
         """
-        for option, value in (("self_loops", self_loops), ("parallel", parallel)):
-            if value not in ("keep", "drop"):
-                raise GraphError(f"{option}={value!r}: give 'keep' or 'drop'")
         edges = _checked(edges)
-        self.threads = threads or available_threads()
+        threads = threads or available_threads()
         directed = edges.directed and not symmetrize
-        loops = 0 if directed else count_loops(edges.src, edges.dst, self.threads)
+        loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._said = list(edges.notes)
+        self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
         if symmetrize and edges.directed:
             self._said.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
-                   Orientations(len(edges.ids), directed, edges, threads=self.threads))  # fmt: skip
-        del edges  # so that the edge list can go while the adjacency lists are thinned
-        if "drop" in (self_loops, parallel):
-            self._drop(self_loops == "drop", parallel == "drop")
-        kept = [w for w, v in (("self-loops", self_loops), ("parallel edges", parallel)) if v == "keep"]
-        if kept:
-            self._said.append(f"{' and '.join(kept)} kept.".capitalize())
+                   Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
     @classmethod
     def from_rows(
@@ -82,9 +71,8 @@ class Graph:
     ) -> Graph:
         """A graph of sound adjacency lists of kind "in" or "out" in the canonical order, as `adjacency` has them."""
         graph = object.__new__(cls)
-        graph.threads = threads or available_threads()
-        graph._said = list(notes)
-        built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=graph.threads)
+        graph._said, graph._kept = list(notes), ()
+        built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built)
         return graph
 
@@ -94,24 +82,16 @@ class Graph:
         self.n = len(ids)
         self.m = m
         self.directed = orientations.directed
+        self.threads = orientations.threads
         self._orientations = orientations
-
-    def _drop(self, loops: bool, parallel: bool) -> None:
-        by = next(iter(self.columns), None)
-        lost, more = self._orientations.drop(loops, parallel)
-        self.m = len(self._orientations.any())
-        if loops:
-            self._said.append(f"{lost:,} self-loops dropped.")
-        if parallel:
-            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            self._said.append(f"{more:,} parallel edges dropped: {which}.")
 
     # ------------------------------------------------------------- what it is
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and done, a sentence each."""
-        return (*self._said, f"Stored: {self._summary()}.")
+        kept = (f"{' and '.join(self._kept)} kept.".capitalize(),) if self._kept else ()
+        return (*self._said, *kept, f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -191,6 +171,27 @@ class Graph:
             columns = {name: values[once] for name, values in columns.items()}
         return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._said))
 
+    def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
+        """This graph without self-loops or parallel edges, as "keep" or "drop" says of each, and with a note of it.
+
+        Of parallel edges the one with the smallest value of the first column stays, the first one listed if they are
+        equal; the two directions of an undirected edge fare alike. Raises GraphError for another word.
+        """
+        for option, value in (("self_loops", self_loops), ("parallel", parallel)):
+            if value not in ("keep", "drop"):
+                raise GraphError(f"{option}={value!r}: give 'keep' or 'drop'")
+        if self_loops == parallel == "keep":
+            return self
+        thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
+        other = self._varied(thin, len(thin.any()))
+        if self_loops == "drop":
+            other._say(f"{lost:,} self-loops dropped.", "self-loops")
+        if parallel == "drop":
+            by = next(iter(self.columns), None)
+            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
+            other._say(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
+        return other
+
     def with_rule_weights(self, low: int, high: int) -> Graph:
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
 
@@ -198,12 +199,21 @@ class Graph:
         undirected one. A column of that name is replaced. What is built is shared.
         """
         rule = WeightRule(int(low), int(high))
-        other = object.__new__(Graph)
-        other.threads = self.threads
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
-        other._said = [*self._said, f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}."]
-        other._take(self.name, self.ids, self.m, self._orientations.with_rule(rule))
+        other = self._varied(self._orientations.with_rule(rule), self.m)
+        other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
         return other
+
+    def _varied(self, orientations: Orientations, m: int) -> Graph:
+        other = object.__new__(Graph)
+        other._said, other._kept = list(self._said), self._kept
+        other._take(self.name, self.ids, m, orientations)
+        return other
+
+    def _say(self, note: str, dropped: str = "") -> None:
+        """Only while the graph is made: a note, and what of self-loops and parallel edges is no longer kept."""
+        self._said.append(note)
+        self._kept = tuple(kind for kind in self._kept if kind != dropped)
 
     # ------------------------------------------------------------- where graphs come from
 
@@ -251,29 +261,51 @@ class Graph:
         from vlang.runtime.graph.from_arrays import edge_list
 
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
-        return Graph(edges, name=name, symmetrize=symmetrize, self_loops=self_loops, parallel=parallel, threads=threads)
+        graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
+        del edges  # so that it can go when the adjacency lists are built
+        return graph.thinned(self_loops, parallel)
 
     @staticmethod
-    def from_scipy(matrix: Any, weight: str = "weight", directed: bool = True, **options: Any) -> Graph:
+    def from_scipy(
+        matrix: Any,
+        weight: str = "weight",
+        directed: bool = True,
+        *,
+        symmetrize: bool = False,
+        self_loops: str = "keep",
+        parallel: str = "keep",
+        name: str = "graph",
+        threads: int | None = None,
+    ) -> Graph:
         """The graph of a square scipy.sparse matrix: A[i, j] is the edge i -> j with that weight; stored zeros count.
 
-        directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. options:
-        symmetrize, self_loops, parallel, name, threads as for `from_edges`.
+        directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. The
+        other options are those of `from_edges`. Raises GraphError for what is no square sparse matrix.
         """
         from vlang.runtime.graph.from_arrays import edges_of_matrix
 
-        return Graph(edges_of_matrix(matrix, weight, directed), **options)
+        graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
+        return graph.thinned(self_loops, parallel)
 
     @staticmethod
-    def from_networkx(graph: Any, **options: Any) -> Graph:
+    def from_networkx(
+        graph: Any,
+        *,
+        symmetrize: bool = False,
+        self_loops: str = "keep",
+        parallel: str = "keep",
+        name: str = "graph",
+        threads: int | None = None,
+    ) -> Graph:
         """The graph of a NetworkX graph; each numeric edge attribute becomes a column, isolated nodes stay.
 
-        Nodes that are all integers or all strings are the ids, others are known by their str(). options: symmetrize,
-        self_loops, parallel, name, threads as for `from_edges`.
+        Nodes that are all integers or all strings are the ids, others are known by their str(). The options are those
+        of `from_edges`. Raises GraphError for what is no NetworkX graph.
         """
         from vlang.runtime.graph.from_arrays import edges_of_networkx
 
-        return Graph(edges_of_networkx(graph), **options)
+        found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
+        return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path) -> None:
         """Write the graph as .npz, whole or not at all; `Graph.read` reads it. Raises DiskError."""

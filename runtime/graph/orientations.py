@@ -81,16 +81,13 @@ class Orientations:
                 self._degrees[kind] = frozen(self._counted(kind))
             return self._degrees[kind]
 
-    def drop(self, loops: bool, parallel: bool) -> tuple[int, int]:
-        """Drop self-loops, and parallel edges but the one with the smallest value of the first column; how many."""
+    def thinned(self, loops: bool, parallel: bool) -> tuple[Orientations, int, int]:
+        """Without self-loops (if `loops`) and parallel edges (if `parallel`), and how many went; see `dropped`."""
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         by = next(iter(self.columns), None)
         rows, lost, more = dropped(rows, loops, parallel, self.directed, by, self.threads)
-        self.columns = {name: describe(values) for name, values in rows.columns.items()}
-        self._built, self.rule = {}, None
-        self._keep(base.kind, rows)
-        return lost, more
+        return Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
 
     def with_rule(self, rule: WeightRule) -> Orientations:
         """The same edges with the weights of a rule; what is built is shared."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from vlang.runtime.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
@@ -28,18 +27,18 @@ def read(
     rule = None if weights is None or ".." not in weights else weight_range(weights)
     if weights is not None and ".." in weights and rule is None:
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
-    options: dict[str, Any] = {"symmetrize": symmetrize, "self_loops": self_loops, "parallel": parallel}
     text = str(path)
     if is_spec(text) and not Path(text).exists():
         _only_rule(text, weights, rule)
-        graph = generate(text, directed=directed, threads=threads, **options)
+        graph = generate(text, directed=directed, symmetrize=symmetrize, threads=threads)
     elif _is_archive(Path(text)):
         _only_rule(text, weights, rule)
-        graph = _archive(Path(text), directed, options, threads)
+        graph = _archive(Path(text), directed, symmetrize, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        graph = _file(Path(text), directed, None if rule else weights, options, threads)
+        graph = _file(Path(text), directed, symmetrize, None if rule else weights, threads)
+    graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
 
@@ -57,24 +56,24 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _archive(path: Path, directed: bool | None, options: dict[str, Any], threads: int | None) -> Graph:
+def _archive(path: Path, directed: bool | None, symmetrize: bool, threads: int | None) -> Graph:
     from vlang.runtime.graph.npz import load
 
     graph = load(path, threads=threads)
     turned = directed is not None and directed != graph.directed
-    if not turned and options == {"symmetrize": False, "self_loops": "keep", "parallel": "keep"}:
+    if not turned and not (symmetrize and graph.directed):
         return graph
-    edges = graph.edges(both=turned and directed is True)
+    edges = graph.edges(both=turned and not graph.directed)
     if directed is not None:
         edges = replace(edges, directed=directed)
-    return Graph(edges, name=graph.name, threads=threads, **options)
+    return Graph(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
 
 
-def _file(
-    path: Path, directed: bool | None, weights: str | None, options: dict[str, Any], threads: int | None
-) -> Graph:
+def _file(path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None) -> Graph:
     from vlang.runtime.graph.read import read_edges
 
     threads = threads or available_threads()
-    edges = read_edges(path, directed=directed, weights=weights, threads=threads)
-    return Graph(edges, name=path.name, threads=threads, **options)
+    return Graph(
+        read_edges(path, directed=directed, weights=weights, threads=threads),
+        name=path.name, symmetrize=symmetrize, threads=threads,
+    )  # fmt: skip

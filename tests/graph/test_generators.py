@@ -109,13 +109,13 @@ def test_weights_by_rule() -> None:
 
 
 def test_what_is_kept_is_said() -> None:
-    graph = generate("kron:4,64")
+    graph = Graph.read("kron:4,64")
     assert graph.notes == (
         "Kronecker graph (a .57 b .19 c .19 d .05, labels scrambled): 64 edges drawn for each of 16 vertices, seed 1.",
         "Self-loops and parallel edges kept.",
         f"Stored: undirected, 16 vertices, {graph.m:,} edges, each one counted in both directions.",
     )
-    simple = generate("kron:4,64", self_loops="drop", parallel="drop")
+    simple = graph.thinned(self_loops="drop", parallel="drop")
     assert simple.m <= 16 * 15
     assert simple.notes[1].endswith("self-loops dropped.")
 
