@@ -91,7 +91,8 @@ def test_example_command_of_a_program(name: str, place: Path) -> None:
     assert shown.endswith("status 0\n")
 
 
-def test_no_console_block_is_without_a_command() -> None:
+def test_every_console_block_has_a_command_and_none_shows_a_bug() -> None:
     for path in documents():
         for block in blocks(path, "console"):
             assert commands(block), f"{path.name}:{block.line}"
+            assert "a bug in vlang" not in block.text, f"{path.name}:{block.line}"
