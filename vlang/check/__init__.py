@@ -43,7 +43,7 @@ def problems_of(file: t.File, precision: int = 32,
     for item in named:
         declarations.function(item.name)
     laws = {} if run.problems else _laws(run)
-    if not run.problems:
+    if not run.problems and not broken:  # loops are judged whole
         judge_loops(run)
         judge_gathers(run)
     problems = in_order(run.problems)

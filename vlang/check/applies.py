@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from vlang.check import rewrite
 from vlang.check.checked import Symbol
 from vlang.check.expressions import Expressions
@@ -10,7 +12,7 @@ from vlang.check.reduce import over_edges, word_for
 from vlang.check.scope import GRAPH, Sight
 from vlang.check.typing import a, as_read
 from vlang.syntax import tree as t
-from vlang.types import BOOL, VERTEX, Tuple, Type, Vector, converts
+from vlang.types import BOOL, F32, F64, VERTEX, Tuple, Type, Vector, converts
 
 __all__ = ["apply"]
 
@@ -51,7 +53,7 @@ def _is_field(item: t.Apply, at: Sight) -> bool:
 
 def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
     """An assignment without `apply` whose target is no field."""
-    value = x.value(item.value, at)
+    value = x.value(item.value, replace(at, place="let"))
     name = item.target.names[0]
     if name in x.run.broken:
         return
@@ -177,13 +179,16 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
     cond = f" if {rewrite.one_line(run.text(item.cond))}" if item.cond is not None else ""
     whole = f"{reduction}({body} for {rewrite.one_line(run.text(domain))}{cond})"
     write: tuple[str, ...] = ()
-    if len(names) == 1:
-        keyword = "gather" if over_edges(domain) else "let"
+    edges = over_edges(domain)
+    wide = not edges and reduction in ("sum", "prod") and type_ not in (F32, F64)  # integers over vertices: 64 bits
+    if len(names) == 1 and not wide:
+        keyword = "gather" if edges else "let"
         write = (f"{keyword} {word} = {whole}", _joined(names[0], item.op, reduction, word))
-    many = "one value per edge" if over_edges(domain) else "one value per vertex"
-    crowd = "many neighbours" if over_edges(domain) else "many vertices"
+    many = "one value per edge" if edges else "one value per vertex"
+    crowd = "many neighbours" if edges else "many vertices"
+    verb = "gather" if edges else "fold"
     run.error("V113", f"{crowd}, one `{names[0]}`: how are they combined?", item.span, many,
-              help="gather them with a reduction (min, sum, any, ...), then apply:", write=write)
+              help=f"{verb} them with a reduction (min, sum, any, ...), then apply:", write=write)
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:

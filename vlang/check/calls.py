@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from vlang.check import names, rewrite
+from vlang.check import names
 from vlang.check.changes import change, changed, old
 from vlang.check.checked import Symbol
 from vlang.check.problems import nearest
 from vlang.check.scope import Sight, Value, joined
-from vlang.check.typing import a, as_read, comparable, item, numeric, unified, with_item
+from vlang.check.typing import a, as_read, comparable, item, numeric, spoken, unified, with_item
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
 from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
@@ -53,9 +53,8 @@ def _unknown(x: Expressions, node: t.Call, at: Sight) -> None:
                   help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
         return
     if name in REDUCTIONS:
-        body = rewrite.short(run.text(node.args[0])) if node.args else "..."
         run.error("V101", f"`{name}` is a reduction: it needs to know over what", node.span, "no `for` here",
-                  write=f"{name}({body} for u -> self)")
+                  help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
     close = nearest(name, declared | set(FUNCTIONS) | {"old", "change", "changed", "position"})
@@ -168,7 +167,8 @@ def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | N
             return None
     both = common(types[0], types[1])
     if not isinstance(both, Vector):
-        x.run.error("V106", "`dot` needs vectors of one length", node.span, f"{types[0]} and {types[1]}")
+        x.run.error("V106", "`dot` needs vectors of one length", node.span,
+                    f"{spoken(types[0])} and {spoken(types[1])}")
         return None
     return both.item
 

@@ -12,9 +12,9 @@ from vlang.check.checked import Symbol
 from vlang.check.reduce import reduction
 from vlang.check.run import Run
 from vlang.check.scope import Sight, Value, joined
-from vlang.check.typing import a, comparable, item, misfit, numeric, settle, unified
+from vlang.check.typing import a, comparable, item, misfit, numeric, settle, spoken, unified
 from vlang.syntax import tree as t
-from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common
+from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts
 
 __all__ = ["Expressions"]
 
@@ -64,7 +64,7 @@ class Expressions:
         part, reason = wrong
         help_: str | tuple[str, ...] = ()
         source_item, target_item = item(source), item(target)
-        if source_item and target_item and part is node:
+        if source_item and target_item and not converts(source, target):
             if source_item.floating and target_item.integral:
                 help_ = "`floor(x)` gives an int"
             elif source_item == BOOL and target_item.numeric:
@@ -218,7 +218,7 @@ class Expressions:
             title = f"`{op}` needs vectors of one length"
         else:
             title = f"`{op}` has no type for {a(left)} and {a(right)}"
-        self.run.error("V106", title, node.span, f"{left} {op} {right}")
+        self.run.error("V106", title, node.span, f"{spoken(left)} {op} {spoken(right)}")
 
     def _compare(self, node: t.Compare, at: Sight) -> Value:
         left, right = self.value(node.left, at), self.value(node.right, at)
@@ -243,7 +243,7 @@ class Expressions:
         elif isinstance(left, Vector) or isinstance(right, Vector):
             help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
         self.run.error("V106", f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
-                       f"{left} {node.op} {right}", help=help_ or ())
+                       f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())
 
     def _conditional(self, node: t.Conditional, at: Sight) -> Value:
         yes, no = self.value(node.yes, at), self.value(node.no, at)
@@ -253,7 +253,6 @@ class Expressions:
         result = unified(yes.type, no.type)
         if result is None or isinstance(result, VertexSet):
             self.run.error("V106", f"this is {a(yes.type)} or {a(no.type)}", node.span, "both must have one type")
-            result = None
         else:
             fits = [self.fit(n, v.type, result, "this value") for n, v in ((node.yes, yes), (node.no, no))]
             result = result if all(fits) else None

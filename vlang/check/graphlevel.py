@@ -5,7 +5,7 @@ from __future__ import annotations
 from vlang.check import rewrite
 from vlang.check.expressions import Expressions
 from vlang.check.scope import EDGE, GRAPH, Sight, Value
-from vlang.check.typing import numeric
+from vlang.check.typing import item, numeric
 from vlang.syntax import tree as t
 from vlang.types import BOOL
 
@@ -16,8 +16,8 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
     """Whether an expression has one value for the whole graph; V105 if not."""
-    if value.level == GRAPH:
-        return True
+    if value.level == GRAPH or value.type is None:
+        return value.level == GRAPH
     run = x.run
     cause = value.cause or node
     many = "one value per edge" if value.level == EDGE else "one value per vertex"
@@ -30,10 +30,23 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
         help_ = "fold a field over the vertices instead: `sum(v.f for v in vertices)`"
     statement = write is not None and isinstance(at.item, (t.Let, t.GlobalValue))
     if statement:
-        write = rewrite.edited(run.file.text, at.item.span, [(node.span, write or "")])
+        edits = [(node.span, write or "")]
+        if isinstance(at.item, t.GlobalValue) and at.item.type is not None and (write or "").startswith("sum("):
+            wide = _sum_type(x, node)
+            edits += [(at.item.type.span, wide)] if wide else []
+        write = rewrite.edited(run.file.text, at.item.span, edits)
     run.error("V105", f"{title}, but this is {many}", cause.span, many, help=help_, write=write or (),
               replaces=at.item.span if statement else node.span)
     return False
+
+
+def _sum_type(x: Expressions, node: t.Expr) -> str | None:
+    """The type of a sum of integers over vertices."""
+    type_ = x.run.types.get(node)
+    scalar = item(type_) if type_ is not None else None
+    if scalar is None or not scalar.integral:
+        return None
+    return "u64" if scalar.kind == "uint" else "i64"
 
 
 def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
@@ -46,7 +59,8 @@ def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
         if not _own(x, node.left) and (inner := _of_member(x, node.right, at)) is not None:
             other = {"max": "min", "min": "max"}[_FOLDS[node.op]]
             return f"{left} {node.op} {other}({inner})"
-    fold = "all" if type_ == BOOL else "sum" if type_ is not None and numeric(type_) else None
+    number = "max" if at.place == "limit" else "sum"
+    fold = "all" if type_ == BOOL else number if type_ is not None and numeric(type_) else None
     inner = _of_member(x, node, at)
     return f"{fold}({inner})" if fold and inner is not None else None
 

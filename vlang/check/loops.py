@@ -9,7 +9,7 @@ from vlang.check import rewrite
 from vlang.check.checked import Symbol
 from vlang.check.run import Run
 from vlang.check.typing import item
-from vlang.reductions import REDUCTIONS
+from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import tree as t
 from vlang.types import Vector
 
@@ -207,7 +207,7 @@ def _from_changes(run: Run, gather: t.Gather, x: Symbol) -> str:
 def _creeps(loop: _Loop) -> None:
     """Report a float that is computed from itself by rounding operations and compared bit by bit."""
     run = loop.run
-    creeping = [w for w in loop.writes if not w.gated and _rounds(loop, w)]
+    creeping = [w for w in loop.writes if not w.gated and _rounds(loop, w) and not _forgotten(run, w.node)]
     if not creeping:
         return
     fields = list(dict.fromkeys(s for w in creeping for s in w.fields if _floating(s) and s in loop.lasting))
@@ -292,15 +292,22 @@ def judge_gathers(run: Run) -> None:
                     _forgets(run, part)
 
 
-def _forgets(run: Run, node: t.Apply) -> None:
+def _forgotten(run: Run, node: t.Apply) -> tuple[t.Gather, ReductionRule] | None:
+    """The gather of `apply x = acc` where acc is an idempotent reduction of the neighbours' x."""
     accumulator = run.symbols.get(node.value) if isinstance(node.value, t.Name) else None
     gather = accumulator.decl if accumulator is not None else None
     if node.op != "=" or not isinstance(gather, t.Gather) or not isinstance(gather.value, t.Reduce):
-        return
+        return None
     rule = REDUCTIONS.get(gather.value.name)
-    fields = run.targets[node.target]
-    if rule is None or not rule.idempotent or not _read_of_neighbour(run, rewrite.inside(gather.value.body), fields):
+    read = _read_of_neighbour(run, rewrite.inside(gather.value.body), run.targets[node.target])
+    return (gather, rule) if rule is not None and rule.idempotent and read else None
+
+
+def _forgets(run: Run, node: t.Apply) -> None:
+    forgotten = _forgotten(run, node)
+    if forgotten is None:
         return
+    gather, rule = forgotten
     name, acc = rewrite.one_line(run.text(node.target)), gather.name
     joined = f"{rule.name}({name}, {acc})" if rule.name in ("min", "max") else f"{name} {_FORGETS[rule.name]} {acc}"
     run.warning("V204", f"the old value of `{name}` is lost", node.span, f"only the neighbours' {rule.name} stays",

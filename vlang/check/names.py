@@ -10,7 +10,7 @@ from vlang.check.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
 from vlang.check.typing import as_read
 from vlang.syntax import tree as t
 from vlang.syntax.words import WORDS
-from vlang.types import VERTEX, Scalar, Type
+from vlang.types import BOOL, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
 
@@ -128,13 +128,12 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     name = run.fresh("total")
     usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
     reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
-    statement = isinstance(at.item, t.Apply)
+    write = {"apply": f"gather {name} = {reduce}", "init": reduce}.get(at.place, "")
     run.error(
         "V103", f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",
         notes=run.note(symbol, "declared as an edge field here"),
-        help="an edge field can be read inside a gather, for example",
-        write=f"gather {name} = {reduce}" if statement else reduce,
-        replaces=at.item.span if statement else node.span,
+        help="an edge field can be read inside a gather" + (", for example" if write else ""),
+        write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
     )
     return Value(None)
 
@@ -164,7 +163,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.error("V101", f"there is no `{name}` here", span, "known only inside its reduction",
                   help=f"gather what you need of `{name}` first, then apply what was gathered")
         return Value(None)
-    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | _VALUES)
+    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | _VALUES | run.broken)
     run.error("V101", f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
               write=close or ())
     return Value(None)
@@ -210,8 +209,9 @@ def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sig
         run.error("V108", f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,
                   help=f"read `{text}.{node.name}` with `apply` into a field first, and reduce that field")
     elif at.place in ("let", "global", "until", "limit"):
+        fold = "any" if type_ == BOOL else "max"
         run.error("V108", f"`{text}` is one of many vertices: fold over the vertices to read its `{node.name}`",
-                  node.span, write=f"max(v.{node.name} for v in vertices if v == {text})")
+                  node.span, write=f"{fold}(v.{node.name} for v in vertices if v == {text})")
     elif at.place in ("require", "fn", "reduction", "edge", "param"):
         run.error("V108", f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
     else:
@@ -245,7 +245,7 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
     fields = {s.name for s in at.scope.visible() if s.kind == "field"}
     close = nearest(name, fields | {"degree", "indegree", "outdegree"})
     run.error("V101", f"no vertex has a field `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
-              write=f"{owner}.{close}" if close else ())
+              write=f"{owner}.{close}" if close else (), replaces=node.span)
     return None
 
 
@@ -260,6 +260,7 @@ def _no_field(run: Run, node: t.Member, symbol: Symbol, owner: str) -> None:
                   notes=run.note(symbol, "declared as an edge field here"), write=name)
     else:
         run.error("V101", f"no vertex has a field `{name}`", node.name_span,
-                  f"`{name}` is {SPOKEN[symbol.kind]}", write=name if symbol.kind in _GRAPH_KINDS else ())
+                  f"`{name}` is {SPOKEN[symbol.kind]}", write=name if symbol.kind in _GRAPH_KINDS else (),
+                  replaces=node.span)
 
 

@@ -10,7 +10,7 @@ from vlang.check.checked import Symbol
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.problems import nearest
 from vlang.check.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
-from vlang.check.typing import a, item, kind_of, kinds_spoken, with_item
+from vlang.check.typing import a, item, kind_of, kinds_spoken, spoken, with_item
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import tree as t
 from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["over_edges", "reduction", "word_for"]
 
-_WORDS = {"sum": "total", "min": "least", "max": "most", "any": "some", "all": "every", "count": "number",
+_WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all": "every", "count": "number",
           "mean": "average", "mode": "popular", "prod": "product"}
 _VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
 
@@ -55,7 +55,7 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     if edges and at.place == "init":
         first = run.initial.setdefault(at.item, node)
         if first is not node:
-            _second(x, node, first, at)
+            _second(x, node, first, at, value.type)
     return value
 
 
@@ -63,7 +63,7 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
     """A reduction where only named values may stand."""
     run, word = x.run, x.run.fresh(word_for(node.name))
     place, text = _VERTEX_PLACES[at.place], rewrite.one_line(x.run.text(node))
-    head = _head(at.item)
+    head = _head(run.file.text, at.item)
     edited = rewrite.edited(run.file.text, head, [(node.span, word)])
     first = f"gather {word} = {text}" if edges else f"let {word} = {text}"
     write = (first, edited)
@@ -73,21 +73,21 @@ def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
               write=write, replaces=head)
 
 
-def _head(item_: t.Node) -> t.Span:
-    """The line of a statement, up to the colon of its block."""
+def _head(text: str, item_: t.Node) -> t.Span:
+    """The line of a statement, with the colon of its block."""
     if isinstance(item_, t.Where):
-        return t.Span(item_.span.start, item_.cond.span.end, item_.span.line, item_.span.column)
+        end = text.index(":", item_.cond.span.end) + 1
+        return t.Span(item_.span.start, end, item_.span.line, item_.span.column)
     return item_.span
 
 
-def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight) -> None:
+def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight, type_: Type | None) -> None:
     run, word = x.run, x.run.fresh(word_for(node.name))
     text = rewrite.one_line(run.text(node))
-    type_ = run.types.get(node)
     write: tuple[str, ...] = ()
     if type_ is not None:
-        settled = x.settled(type_)
-        write = (f"vertex {word}: {settled} = {text}", rewrite.edited(run.file.text, at.item.span, [(node.span, word)]))
+        rest = rewrite.edited(run.file.text, at.item.span, [(node.span, word)])
+        write = (f"vertex {word}: {spoken(type_)} = {text}", rest)
     run.error("V114", "a second reduction over edges in one start value needs a name", node.span, "the second one",
               notes=((first.span, "the first one"),), help="keep it in a field of its own:", write=write,
               replaces=at.item.span)
@@ -107,7 +107,8 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
             run.error("V106", f"`{domain.set_name}` is no list of vertices", domain.span,
                       f"this is {SPOKEN[group.kind]}", write=f"{domain.name} in vertices")
     inner = Scope(at.scope)
-    run.declare(inner, domain, "neighbour" if edges else "member", domain.name, domain.name_span, VERTEX)
+    kind = "neighbour" if edges else "member"
+    inner.names[domain.name] = run.declare(inner, domain, kind, domain.name, domain.name_span, VERTEX)
     within = replace(at, scope=inner, inside="edges" if edges else "vertices")
     body = x.value(node.body, within)
     if node.cond is not None:

@@ -126,7 +126,7 @@ class Run:
 
     def fresh(self, wish: str) -> str:
         """A name like `wish` that the file does not use."""
-        taken = set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
+        taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
         return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
 
 

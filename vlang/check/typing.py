@@ -8,7 +8,7 @@ from vlang.syntax import tree as t
 from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts, settled
 
 __all__ = [
-    "a", "as_read", "comparable", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "settle", "unified",
+    "a", "as_read", "comparable", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "settle", "spoken", "unified",
     "with_item",
 ]
 
@@ -19,15 +19,16 @@ _SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "ver
 def a(type_: Type) -> str:
     """The type with an article: "a float", "an int", "a vertex"."""
     if isinstance(type_, Tuple):
-        return f"a tuple {type_}"
+        return f"a tuple {spoken(type_)}"
     if isinstance(type_, VertexSet):
         return "a list of vertices"
-    name = _logical(str(type_))
+    name = spoken(type_)
     return f"{'an' if name[0] == 'i' else 'a'} {name}"
 
 
-def _logical(name: str) -> str:
-    return name.replace("i32", "int").replace("f32", "float") if name[:3] in ("i32", "f32") else name
+def spoken(type_: Type) -> str:
+    """The type as a program would write it."""
+    return str(type_).replace("i32", "int").replace("f32", "float")
 
 
 def kind_of(type_: Type) -> str:

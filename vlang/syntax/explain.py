@@ -9,7 +9,7 @@ from vlang.check.problems import Problem, nearest
 from vlang.check.rewrite import one_line
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.parser import terminal_text
-from vlang.syntax.words import TYPE_NAMES, WORDS
+from vlang.syntax.words import TYPE_NAMES
 
 __all__ = ["explain"]
 
@@ -210,16 +210,14 @@ def _chain(case: _Case) -> Problem | None:
 
 
 def _word_as_name(case: _Case) -> Problem | None:
-    here, before = case.here, case.before
-    if here is not None and here.text in WORDS and case.expected == {"NAME"}:
-        return case.word(f"`{here.text}` is a word of the language", here, "choose another name")
+    before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
         return case.word(f"`{before.text}` is a word of the language", before, "it cannot be a name")
     return None
 
 
 def _header_twice(case: _Case) -> Problem | None:
-    if case.at == 0 and case.words[0].text == "program":
+    if case.words[0].text == "program" and case.line is not case.found.lines[0]:
         return case.word("a file is one program", case.words[0], "a second header")
     return None
 

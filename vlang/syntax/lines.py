@@ -160,12 +160,16 @@ def _character(text: str, words: list[Word], brackets: list[Word], result: Scan)
     elif word.text in _CLOSES:
         if brackets and brackets[-1].text == _CLOSES[word.text]:
             brackets.pop()
+        elif brackets:
+            opened = brackets.pop()
+            result.problem(f"`{word.text}` does not close `{opened.text}`", word.start, word.end)
+            return True
         else:
             result.problem(f"`{word.text}` closes nothing", word.start, word.end,
                            f"no `{_CLOSES[word.text]}` is open here")
             return True
     elif word.kind == "bad":
-        if len(words) < 2 or words[-2].kind != "bad":  # one message for a run of them
+        if not any(w.kind == "bad" for w in words[:-1]):  # one message a line
             _unknown(word, result)
         return True
     return False

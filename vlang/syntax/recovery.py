@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from dataclasses import dataclass
 
-from lark.exceptions import UnexpectedEOF, UnexpectedInput
+from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
 from vlang.check.problems import Problem, in_order
 from vlang.syntax import tree as t
@@ -45,7 +45,7 @@ def read(text: str, filename: str) -> Reading:
     if not any("\t" in line[: len(line) - len(line.lstrip())] for line in text.splitlines()):
         try:
             raw = raw_tree(text)
-        except (UnexpectedInput, AssertionError):  # the indenter asserts that brackets match
+        except (LarkError, AssertionError):  # the indenter asserts that brackets match
             pass
         else:
             deep = _too_deep(raw, Source(text))
