@@ -78,7 +78,8 @@ let low = min(v.i for v in vertices)
 let some = any(v.k > 0 for v in S)
 global ratio = ints / many
 """, "(S: vertices)")
-    want = {"bytes": U64, "ints": I64, "doubles": F64, "floats": F32, "many": I64, "low": U8, "some": BOOL, "ratio": F32}
+    want = {"bytes": U64, "ints": I64, "doubles": F64, "floats": F32, "many": I64, "low": U8, "some": BOOL,
+            "ratio": F32}
     assert {name: type_of(table, name) for name in want} == want
 
 

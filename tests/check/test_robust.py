@@ -17,10 +17,11 @@ from vlang.runtime.errors import ProgramError
 from vlang.syntax import decode, parse
 
 ROOT = Path(__file__).parents[2]
-PROGRAMS = sorted(path for folder in ("reference/design", "mistakes") for path in (ROOT / "tests" / folder).glob("*.vp"))
+PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*.vp")))
 TOKEN = re.compile(r"[A-Za-z_]\w*|\d+\.?\d*|->|--|==|\+=|<=|>=|\*\*|\n *|[^\w\s]")
-EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "gather", "=", "é", "\\", "\0", "!", "1e999", "0x",
-         ".5", "true", "none", "inf", "old", "change", "change(u.x)", "repeat:", "vertices", "N", "#", '"', "\r", "\x0c"]
+EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "gather", "=", "é", "\\", "\0", "!", "1e999",
+         "0x", ".5", "true", "none", "inf", "old", "change", "change(u.x)", "repeat:", "vertices", "N",
+         "#", '"', "\r", "\x0c"]
 
 
 def answer(text: str) -> str:
