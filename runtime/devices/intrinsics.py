@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from numba import types
+from numba import njit, types
 from numba.extending import intrinsic
+
+inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+"""For functions that only kernels call: division follows NumPy, and no way in from Python is built."""
 
 _NAMES: dict[str, Any] = {
     "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,

@@ -58,8 +58,8 @@ class Environment:
     def bind(self) -> str:
         """The function that unpacks the environment."""
         items = "".join(f"        {text},\n" for text in self.entries)
-        return f"@njit\ndef bind(frame):\n    return (\n{items}    )\n" if items else \
-            "@njit\ndef bind(frame):\n    return ()\n"
+        return f"@inner\ndef bind(frame):\n    return (\n{items}    )\n" if items else \
+            "@inner\ndef bind(frame):\n    return ()\n"
 
 
 def load(type_: Type, raw: str) -> str:

@@ -49,7 +49,7 @@ def parts_of(accumulations: list[Accumulation], name: str) -> list[tuple[Accumul
 def function(head: str, lines: list[str], result: str) -> str:
     """A generated function."""
     body = [*lines, *([f"return {result}"] if result else [])] or ["pass"]
-    return f"@njit\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
+    return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
 
 
 def tuple_text(items: list[str] | tuple[str, ...]) -> str:

@@ -1,10 +1,10 @@
 """Integer and float operations whose meaning Python's own does not give. Part of every generated module."""
 
 import numpy as np
-from numba import njit
+from vlang.runtime.devices.intrinsics import inner
 
 
-@njit
+@inner
 def int_floordiv(a, b):
     """a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps."""
     if b == 0:
@@ -15,7 +15,7 @@ def int_floordiv(a, b):
     return q
 
 
-@njit
+@inner
 def int_mod(a, b):
     """a - b * (a // b); 0 for b = 0."""
     if b == 0 or b == -1:
@@ -23,19 +23,19 @@ def int_mod(a, b):
     return np.int64(a) % np.int64(b)
 
 
-@njit
+@inner
 def uint_floordiv(a, b):
     """a // b; 0 for b = 0."""
     return np.uint64(0) if b == 0 else np.uint64(a) // np.uint64(b)
 
 
-@njit
+@inner
 def uint_mod(a, b):
     """a % b; 0 for b = 0."""
     return np.uint64(0) if b == 0 else np.uint64(a) % np.uint64(b)
 
 
-@njit
+@inner
 def float_mod(a, b):
     """a - b * floor(a / b), with the sign of b."""
     r = np.fmod(a, b)
@@ -44,7 +44,7 @@ def float_mod(a, b):
     return r
 
 
-@njit
+@inner
 def int_power(a, b):
     """a ** b by squaring, wrapping; 0 for a negative exponent."""
     result = a - a + 1
@@ -60,13 +60,13 @@ def int_power(a, b):
     return result
 
 
-@njit
+@inner
 def shl(a, b, bits):
     """a << b; 0 if b is not in 0..bits-1."""
     return a << b if 0 <= b < bits else a - a
 
 
-@njit
+@inner
 def shr(a, b, bits):
     """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
     if 0 <= b < bits:
@@ -74,7 +74,7 @@ def shr(a, b, bits):
     return a - a - (1 if a < 0 else 0)
 
 
-@njit
+@inner
 def floor_int(x, high, low):
     """The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0."""
     y = np.floor(x)
@@ -87,7 +87,7 @@ def floor_int(x, high, low):
     return np.int64(y)
 
 
-@njit
+@inner
 def half_to_float(h):
     """The 16 bits of an IEEE half as f32."""
     sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
@@ -100,7 +100,7 @@ def half_to_float(h):
     return sign * (np.float32(1024.0) + fraction) * np.float32(2.0 ** np.float64(exponent - 25))
 
 
-@njit
+@inner
 def float_to_half(x):
     """The IEEE half nearest to an f32 (ties to even), as its 16 bits."""
     sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)

@@ -1,7 +1,7 @@
 """What every generated module starts with."""
 
 import numpy as np
-from numba import boolean, njit
+from numba import boolean
 from numba import float32 as f32
 from numba import float64 as f64
 from numba import int8 as i8
@@ -16,7 +16,7 @@ from vlang.runtime.devices.intrinsics import *
 from vlang.runtime.kernelset import *
 
 
-@njit
+@inner
 def note(stats, changed, active, heard, reached):
     """Add one task's counts; additions of integers, so their order does not matter."""
     if changed:
