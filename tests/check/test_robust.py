@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from vlang.check import check
 from vlang.runtime.errors import ProgramError
-from vlang.syntax import decode, parse
+from vlang.syntax import parse
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*.vp")))
@@ -83,13 +83,6 @@ def test_extremes(text: str, says: str) -> None:
     report = answer(text)
     assert says in report
     assert bool(report) == bool(says)
-
-
-def test_bytes_that_are_no_text() -> None:
-    with pytest.raises(ProgramError, match="byte 0xff") as caught:
-        decode(b"program p\nlet x = \xff\n", "demo.vp")
-    assert "demo.vp:2:9" in str(caught.value)
-    assert decode(b"\xef\xbb\xbfprogram p\n", "demo.vp") == "program p\n"
 
 
 def test_the_number_of_syntax_errors_is_bounded() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.syntax import tree
 
-__all__ = ["decode", "parse", "tree"]
+__all__ = ["parse", "tree"]
 
 
 def parse(text: str, filename: str) -> tree.File:
@@ -25,18 +25,3 @@ def parse(text: str, filename: str) -> tree.File:
     if reading.file is not None:
         problems += problems_of(reading.file, broken=reading.broken)[1]
     raise failure(problems, text, filename)
-
-
-def decode(data: bytes, filename: str) -> str:
-    """The text of a program file. Raises ProgramError if it is not UTF-8."""
-    from vlang.check.problems import Problem, failure
-
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        before = data[: error.start].decode("utf-8", "replace").removeprefix("\ufeff")
-        line = before.count("\n") + 1
-        column = len(before) - before.rfind("\n")
-        span = tree.Span(len(before), len(before) + 1, line, column)
-        problem = Problem("V001", "error", f"this is not UTF-8 text: byte 0x{data[error.start]:02x}", span)
-        raise failure((problem,), data.decode("utf-8", "replace").removeprefix("\ufeff"), filename) from None
