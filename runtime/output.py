@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import DiskError
 
-__all__ = ["BLOCK", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_text"]
+__all__ = ["BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_text"]
 
 # Rows that are turned into text at a time: large enough to amortise NumPy's calls, small beside the arrays.
 BLOCK = 1 << 16
@@ -51,6 +51,22 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         if isinstance(error, BrokenPipeError):
             raise
         raise DiskError(f"cannot write {os.fspath(path)}: {_reason(error, target)}") from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the DiskError that writing `path` would meet as things stand, before work is done for nothing."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        number = errno.EISDIR
+    elif not target.parent.exists():
+        number = errno.ENOENT
+    elif not target.parent.is_dir():
+        number = errno.ENOTDIR
+    elif not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        number = errno.EACCES
+    else:
+        return
+    raise DiskError(f"cannot write {os.fspath(path)}: {_reason(OSError(number, os.strerror(number)), target)}")
 
 
 def _renamed(target: Path) -> Iterator[IO[bytes]]:

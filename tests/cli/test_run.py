@@ -156,10 +156,14 @@ def test_unknown_program_graph_and_file(vlang: Call, tmp_path: Path) -> None:
     assert "Traceback" not in done.err
 
 
-def test_the_disk_refuses(vlang: Call, tmp_path: Path) -> None:
-    done = vlang("run", "bfs", "karate", "source=1", "-q", "-o", tmp_path / "no" / "r.csv")
-    assert done.status == 1
-    assert re.fullmatch(r"error: cannot write .*r\.csv: there is no folder .*\n", done.err)
+def test_the_disk_refuses_before_anything_is_read(vlang: Call, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "r.csv").mkdir()
+    for path, reason in (("no/r.csv", "there is no folder .*"), ("file/r.csv", ".* is not a folder"),
+                         ("r.csv", "it is a folder")):  # fmt: skip
+        done = vlang("run", "bfs", "karate", "source=1", "-o", tmp_path / path)
+        assert done.status == 1
+        assert re.fullmatch(rf"error: cannot write .*r\.csv: {reason}\n", done.err)
 
 
 @pytest.mark.parametrize("size", ["64", "1K", "64k", "1.5M", "2GiB"])

@@ -8,6 +8,7 @@ import click
 
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import note
+from vlang.runtime.output import check_writable
 
 __all__ = ["command"]
 
@@ -21,5 +22,6 @@ def command(graph: str, output: str, threads: int | None, **reading: Any) -> Non
     """Read GRAPH and save it as OUT.npz, with its ids and edge columns. That file reads fast."""
     if not output.endswith(".npz"):
         raise click.UsageError(f"graphs are saved as .npz; write {output.rsplit('.', 1)[0]}.npz")
+    check_writable(output)
     read_graph(graph, threads=threads, **reading).save(output)
     note(f"wrote {output}")

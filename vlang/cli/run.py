@@ -78,7 +78,10 @@ def command(
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.program import load
+    from vlang.runtime.output import check_writable
 
+    if output not in (None, "-"):
+        check_writable(str(output))
     loaded = load(program, precision=int(precision))
     if not quiet:
         warn(loaded)
