@@ -20,7 +20,9 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import DiskError
 
-__all__ = ["BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_text"]
+__all__ = [
+    "BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_text",
+]
 
 # Rows that are turned into text at a time: large enough to amortise NumPy's calls, small beside the arrays.
 BLOCK = 1 << 16
