@@ -11,7 +11,7 @@ from vlang.ir.normal import Write, writes_of
 from vlang.ir.phases import Phase, phases_of
 from vlang.ir.scope import LoopScope, expressions, statements
 
-__all__ = ["LETTERS", "Context", "Verdict", "context_of", "listed", "outside"]
+__all__ = ["LETTERS", "Context", "Verdict", "context_of", "joins_only", "listed", "outside"]
 
 LETTERS = {
     "c": "counted", "t": "stops on a tolerance", "i": "contains an inner loop", "r": "recomputed, not joined",
@@ -101,19 +101,29 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 # ---------------------------------------------------------- activation and kind
 
 
-def outside(scope: LoopScope, writes: Iterable[Write]) -> frozenset[str]:
-    """The own fields that statements read outside the left side of an idempotent normal form or a delta form."""
+def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
+    """The own fields that some of the writes read outside the left side of an idempotent normal form or a delta form.
+
+    (x v a) v a = x v a covers the left side only where nothing else moves x in between: every write of x in the
+    loop must join with the same operator.
+    """
     found: set[str] = set()
-    for write in writes:
+    for write in some:
         value = write.leaf.statement
         assert isinstance(value, (f.Apply, f.InitField))
-        found |= scope.own(write.rest if write.idempotent or write.delta else value.value)
+        found |= scope.own(write.rest if write.delta or joins_only(writes, write) else value.value)
     return frozenset(found)
+
+
+def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
+    """Whether a write is an idempotent join, and every write of its fields joins alike."""
+    alike = [w for name in write.fields for w in writes if name in w.fields]
+    return write.idempotent and all(w.operator == write.operator and w.fields == write.fields for w in alike)
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
     """The fields whose changes matter to a later superstep."""
-    needed = set(outside(scope, writes))
+    needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):
             needed |= scope.neighbour(expr)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from vlang.ir import forms as f
 from vlang.ir.phases import Phase
-from vlang.ir.rules.context import Context, Verdict, outside
+from vlang.ir.rules.context import Context, Verdict, joins_only, outside
 from vlang.ir.scope import expressions, statements
 
 __all__ = ["PhaseSkip", "phase_skips", "skip"]
@@ -19,7 +19,8 @@ class PhaseSkip:
     """Rule N for one phase.
 
     heard: fields whose change a vertex tells its neighbours, along the orientations in `along` (against the
-    domains). own: fields whose change makes the vertex itself run again ("+self").
+    domains). own: fields whose change makes the vertex itself run again ("+self"): any change since the phase last
+    began, also one that another phase made and that ended at the same value.
     """
 
     verdict: Verdict
@@ -100,11 +101,19 @@ def _at_end(ctx: Context, cond: f.Expr) -> bool:
 
 
 def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
-    """The own fields that a phase reads outside the left side of an idempotent normal form."""
+    """The own fields that a phase reads outside the left side of an idempotent normal form.
+
+    A field that another phase writes too counts as read, unless every write of it joins alike: what the other phase
+    made of it must be overwritten again.
+    """
     inside = set(statements(phase.statements))
-    found = set(outside(ctx.scope, (w for w in ctx.writes if w.leaf.statement in inside)))
+    found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))
     for statement in inside:
         if isinstance(statement, (f.Gather, f.Where)):
             for expr in expressions(statement):
                 found |= ctx.scope.own(expr)
+    for write in ctx.writes:
+        elsewhere = any(set(write.fields) & other.writes for other in ctx.phases if other is not phase)
+        if write.leaf.statement in inside and elsewhere and not joins_only(ctx.writes, write):
+            found |= set(write.fields)
     return frozenset(found)

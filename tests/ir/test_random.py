@@ -1,0 +1,77 @@
+"""Random programs: the IR is well typed, and every loop gets facts and text."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+
+from tests.ir.helpers import ir
+from tests.reference.programs import Generated, programs
+from vlang.ir import forms as f
+from vlang.ir.facts import analyse
+from vlang.ir.print import WIDTH, facts_text, program_text
+from vlang.ir.scope import expressions, loops_of, statements
+from vlang.reductions import REDUCTIONS
+from vlang.types import BOOL, F64, I64, VERTEX, Scalar, Tuple, Type
+
+_ALIKE = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "bitor", "bitand", "bitxor", "min", "max", "neg",
+                    "abs", "sqrt", "exp", "log", "log1p", "tanh"})  # fmt: skip
+_COMPARE = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
+
+
+def definite(type_: Type) -> bool:
+    """Whether nothing in a type waits for its place."""
+    items = type_.items if isinstance(type_, Tuple) else (type_,)
+    return not any(isinstance(item, Scalar) and item.weak for item in items)
+
+
+def well_typed(expr: f.Expr) -> bool:
+    """Whether one node of the IR fits what is inside it."""
+    if isinstance(expr, f.Op):
+        types = [arg.type for arg in expr.args]
+        if expr.op in _ALIKE:
+            return set(types) == {expr.type}
+        if expr.op in _COMPARE:
+            return expr.type == BOOL and types[0] == types[1]
+        if expr.op in ("and", "or", "not"):
+            return {*types, expr.type} == {BOOL}
+        if expr.op == "select":
+            return types == [BOOL, expr.type, expr.type]
+        if expr.op == "pow":
+            return types[0] == expr.type and types[1] in (expr.type, I64)
+        if expr.op == "tuple":
+            return isinstance(expr.type, Tuple) and list(expr.type.items) == types
+        if expr.op == "item":
+            return isinstance(types[0], Tuple) and types[0].items[int(expr.data or 0)] == expr.type
+        if expr.op == "cast":
+            return types[0] != expr.type
+    if isinstance(expr, f.Reduce):
+        body = BOOL if expr.name == "count" else F64 if expr.name == "mean" else expr.type
+        same = expr.body.type == body or REDUCTIONS[expr.name].holistic
+        return same and (expr.default is None or expr.default.type == expr.type)
+    if isinstance(expr, f.Vertex):
+        return expr.type == VERTEX
+    if isinstance(expr, f.GraphValue) and expr.kind == "builtin":
+        return expr.type == I64
+    return definite(expr.type)
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_random_programs(drawn: Generated) -> None:
+    program = ir(drawn.text)
+    everything = list(statements(program.body))
+    for statement in everything:
+        for expr in expressions(statement):
+            for part in f.walk(expr):
+                assert definite(part.type), drawn.text
+                assert well_typed(part), f"{part}\n{drawn.text}"
+    types = {field.name: field.type for field in program.fields}
+    for statement in everything:
+        if isinstance(statement, f.Apply):
+            wanted = [types[name] for name in statement.fields]
+            found = statement.value.type
+            assert (list(found.items) if isinstance(found, Tuple) else [found]) == wanted, drawn.text
+    facts = analyse(program)
+    assert set(facts.loops) == set(loops_of(program))
+    widest = max(map(len, program_text(program).splitlines()))
+    assert max(map(len, facts_text(facts).splitlines())) <= max(WIDTH, widest + 20)
