@@ -18,6 +18,7 @@ from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE, Pages
+from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.passes import Lists, Passes, Stats
 from vlang.runtime.plan.mode import choose_mode
@@ -46,13 +47,14 @@ class Options:
 
 @dataclass
 class Outcome:
-    """What a run left: the state, and how its loops went."""
+    """What a run left: the state, and how its loops went. seconds: wall-clock, without building and compiling."""
 
     state: State
     rounds: int = 0
     converged: bool = True
     reason: str = "no loop"
     history: list[Round] = field(default_factory=list)
+    seconds: float = 0.0
 
 
 def run_plan(
@@ -63,6 +65,8 @@ def run_plan(
     Raises OutOfMemory, GraphError (a contract that does not hold), InternalError.
     """
     kernels = load_kernels(plan.text, plan.exports)
+    if any(isinstance(step, LoopSpec) and step.skip for step in plan.steps):
+        frontier_kernels()
     with Cpu(options.threads) as cpu:
         return _Run(plan, graph, kernels, cpu, options).run(scalars, fields)
 
@@ -79,7 +83,7 @@ class _Run:
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> Outcome:
         """Run every step."""
         self._bind(scalars, fields)
-        loops = 0
+        loops, begin = 0, time.perf_counter()
         for step in self.plan.steps:
             if isinstance(step, StageSpec):
                 self._pass(step)
@@ -90,6 +94,7 @@ class _Run:
             else:
                 self._loop(step, loops)
                 loops += 1
+        self.outcome.seconds = time.perf_counter() - begin
         return self.outcome
 
     def _bind(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> None:

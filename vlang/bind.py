@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from vlang.ir import forms as f
 from vlang.runtime.engine import Options
 from vlang.runtime.errors import BindError
+from vlang.runtime.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, VertexSet
 
 if TYPE_CHECKING:
@@ -131,7 +132,7 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
     if array.shape != (graph.n,):
         raise BindError(f"`{decl.name}` is an array of {graph.n:,} values, one a vertex, not of shape {array.shape}")
     if decl.type == VERTEX:
-        return np.array([graph.find(v) for v in array.tolist()], dtype=np.uint32)
+        return dense_vertices(graph.ids, array)
     if decl.type == BOOL:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
             raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +21,7 @@ from vlang.syntax import parse
 from vlang.syntax.tree import Param
 
 if TYPE_CHECKING:
+    from vlang.runtime.engine import Outcome
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.kernelset import Plan
     from vlang.runtime.result import Result
@@ -111,9 +111,10 @@ class Program:
         scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
         arrays = bind_fields(stages.program, graph, rest, self.name)
         plan = self._plan(precision or self.precision, frozenset(graph.columns), frozenset(arrays))
-        begin = time.perf_counter()
         outcome = run_plan(plan, graph, scalars, arrays, options)
-        return _result(plan, graph, outcome, time.perf_counter() - begin)
+        falling = {name for loop in stages.facts.loops.values()
+                   for name, direction in loop.directions.items() if direction == "down"}
+        return _result(plan, graph, outcome, falling)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None) -> str:
         """A stage of the compilation as text: "tree", "ir", "facts", "numba" or "plan"."""
@@ -190,7 +191,7 @@ def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
     return Parameter(decl.name, str(decl.type), default, node.default is None)
 
 
-def _result(plan: Plan, graph: Graph, outcome: Any, seconds: float) -> Result:
+def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Result:
     from vlang.runtime.result import Result
 
     state = outcome.state
@@ -206,5 +207,5 @@ def _result(plan: Plan, graph: Graph, outcome: Any, seconds: float) -> Result:
         program=plan.name, ids=graph.ids, fields=fields,
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
-        seconds=seconds, edges=sum(row.edges for row in outcome.history), graph_edges=graph.m,
+        seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history), graph_edges=graph.m,
     )

@@ -189,7 +189,9 @@ class StageWriter:
         writer = Writer(self.scope(there="v"))
         lines = []
         for expr, number in self.messages.items():
-            name = writer.value(expr)
+            owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
+            with located(owner.span):
+                name = writer.value(expr)
             lines.append(f"{self._message(number, expr)}[v] = {store(expr.type, name)}")
         self.functions.append(function("send(env, v)", [*writer.lines, *lines], ""))
 
