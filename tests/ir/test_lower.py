@@ -56,7 +56,8 @@ def test_a_wide_unsigned_literal_keeps_its_bits() -> None:
 @pytest.mark.parametrize(("text", "type_", "number"), [
     ("inf", "int", I32.highest), ("-inf", "int", I32.lowest), ("inf", "i8", 127), ("-inf", "i64", I64.lowest),
     ("inf", "float", float("inf")), ("-inf", "f64", float("-inf")), ("-3", "i8", -3), ("-0.5", "float", -0.5),
-    ("2 * 3 + 1", "int", 7), ("2 ** 10", "i64", 1024), ("7 // -2", "int", -4),
+    ("2 * 3 + 1", "int", 7), ("2 ** 10", "i64", 1024), ("1 << 3", "int", 8),
+    ("7 // -2", "int", -4),
 ])
 def test_literals_are_folded(text: str, type_: str, number: float) -> None:
     expr = value(text, type_)
@@ -110,6 +111,14 @@ def test_a_literal_exponent_keeps_the_base() -> None:
     assert power == f.Op(I32, "pow", (f.Field(I32, "a", "self"), f.Const(I64, 2)))
     assert value("a ** 2", "float", "vertex a: float = 3\n").type == F32
     assert expression(value("a ** b", "float", "vertex a: float = 3\nvertex b: int = 2\n")) == "a ** f32(b)"
+
+
+def test_shifts_keep_the_type_of_what_is_shifted() -> None:
+    before = "vertex a: i16 = 1\nvertex b: i64 = 1\n"
+    assert expression(value("(a << 3) + (a >> b)", "i16", before)) == "(a << 3) + (a >> b)"
+    shift = value("a << 3", "i16", before)
+    assert isinstance(shift, f.Op)
+    assert (shift.type, shift.args[1]) == (I16, f.Const(I16, 3))
 
 
 def test_f16_is_read_as_f32_and_written_with_a_cast() -> None:
