@@ -17,10 +17,10 @@ from vlang.runtime.contracts import check_contract
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE, Pages
+from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.runtime.passes import Lists, Passes, Stats
+from vlang.runtime.passes import Lists, Passes, Stats, pages_of
 from vlang.runtime.plan.mode import choose_mode
 from vlang.runtime.state import State
 from vlang.runtime.trace import Round
@@ -33,6 +33,7 @@ class Options:
     """How to run, as opposed to what.
 
     mode: "auto", "pull" or "notify-pull". threads: None for all processors. page_size: bytes of neighbours in a page.
+    blocking: "auto", "always" or "never" run full passes by cache blocks.
     max_rounds: supersteps at most in each loop. asynchronous: loops proved independent of order update in place.
     progress: called after every superstep.
     """
@@ -42,6 +43,7 @@ class Options:
     mode: str = "auto"
     page_size: int = DEFAULT_PAGE_SIZE
     asynchronous: bool = False
+    blocking: str = "auto"
     progress: Callable[[Round], None] | None = None
 
 
@@ -75,7 +77,7 @@ class _Run:
     def __init__(self, plan: Plan, graph: Graph, kernels: Any, cpu: Cpu, options: Options) -> None:
         self.plan, self.graph, self.kernels, self.options = plan, graph, kernels, options
         domains = {stage.domain for stage in _stages(plan) if stage.domain}
-        pages = {kind: Pages.cut(graph.adjacency(kind), options.page_size) for kind in sorted(domains)}
+        pages = {kind: pages_of(graph, kind, options.page_size) for kind in sorted(domains)}
         self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
         self.passes = Passes(graph, self.state, kernels, cpu, options.page_size, pages)
         self.outcome = Outcome(self.state)
@@ -131,6 +133,8 @@ class _Run:
     def _loop(self, spec: LoopSpec, number: int) -> None:
         limit = None if spec.limit is None else max(0, int(self._scalar(spec.limit)))
         loop = _Superstep(self, spec)
+        bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
+        loop.expected = min(bounds) if bounds else None
         rounds, reason, converged = 0, "", True
         while not reason:
             if limit is not None and rounds >= limit:
@@ -180,6 +184,8 @@ class _Superstep:
         self._run, self._spec = run, spec
         self._state, self._passes = run.state, run.passes
         self.stats = Stats()
+        self.expected: int | None = None  # supersteps, as far as program and caller say
+        self._sweeps = 0
         self._first = True
         self._last: Lists | None = None  # the vertices of the superstep before, None after a full one
         self._in_place = run.options.asynchronous and spec.asynchronous
@@ -228,6 +234,8 @@ class _Superstep:
                 self._run._scalar(step)
                 continue
             self._aim_buffers(step)
+            if not self._in_place:
+                self._passes.use_blocks(step, self._run.options.blocking, self._sweeps, self.expected)
             stats, traversed = self._passes.full(step)
             edges += traversed
             if not self._in_place:
@@ -236,6 +244,7 @@ class _Superstep:
             if step.loop_end:
                 self.stats = stats
         self._last = None
+        self._sweeps += 1
         return edges
 
     def _aim_buffers(self, stage: StageSpec) -> None:

@@ -12,11 +12,13 @@ are named in `Plan.slots`:
                   field with one buffer); start:F the copy made at the start of the superstep; told:F what the
                   neighbours were told
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
+    kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
     degree:KIND   "in", "out" or "all", u32
 
 A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
-PAGE_FIRST (the first vertex), then the columns of the stage in order.
+PAGE_FIRST (the first vertex), then the columns of the stage in order. A row of the table of cache blocks has the words
+BLOCK_... (see vlang.runtime.graph.blocks).
 """
 
 from __future__ import annotations
@@ -25,16 +27,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
-    "BLOCK", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "SEGMENT",
+    "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
+    "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "PLACE_BITS", "SEGMENT",
     "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SEGMENTS", "SLOT_STATS",
     "ArraySpec", "Contract", "FieldSpec", "Fold", "LoopSpec", "Plan", "ScalarSpec", "StageSpec",
 ]
 
-SEGMENT = 1024  # edges: the grain in which the edges of one vertex are cut
+SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
 BLOCK = 4096  # vertices: the grain of reductions over vertices
 
 PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
 PAGE_WORDS = 16
+BLOCK_PLACES, BLOCK_SENDERS, BLOCK_ENTRIES, BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(7)
+BLOCK_WORDS = 8
+PLACE_BITS = 15  # of a destination inside its block; the bit above says that the next sender begins
+
 SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS = range(6)
 FIRST_SLOT = 8
 
@@ -52,7 +59,8 @@ class FieldSpec:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND" or "blocks"."""
+    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", or "blocked" (one a
+    vertex, allocated when a pass first runs by cache blocks)."""
 
     slot: str
     dtype: str
@@ -64,7 +72,7 @@ class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages") -> name in the code. columns: edge columns (name, dtype) in the order of the page row.
+    "messages", "blocked") -> name in the code. columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity.
     """
 

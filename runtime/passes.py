@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import Kernels
+from vlang.runtime.graph.blocks import Blocks
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import (
     BLOCK, SEGMENT, SLOT_LIST, SLOT_LISTED, SLOT_LONGS, SLOT_PAGES, SLOT_SEGMENTS, SLOT_STATS, Fold, StageSpec,
 )
+from vlang.runtime.plan.blocking import choose_blocks
 from vlang.runtime.state import DTYPES, State
 
-__all__ = ["Lists", "Passes", "Stats"]
+__all__ = ["Lists", "Passes", "Stats", "pages_of"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,13 @@ class Lists:
         return Lists(np.empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 
+def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
+    """The pages of a graph in one orientation; cut once."""
+    adjacency = graph.adjacency(kind)
+    pages: Pages = adjacency.derived(("pages", page_size), lambda: Pages.cut(adjacency, page_size))
+    return pages
+
+
 @dataclass
 class Passes:
     """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them."""
@@ -58,6 +67,7 @@ class Passes:
     page_size: int
     pages: dict[str, Pages]
     tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+    blocks: dict[str, Blocks] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._stats = np.zeros(4, dtype=np.int64)
@@ -69,8 +79,19 @@ class Passes:
         """The pages of an orientation."""
         known = self.pages.get(kind)
         if known is None:
-            known = self.pages[kind] = Pages.cut(self.graph.adjacency(kind), self.page_size)
+            known = self.pages[kind] = pages_of(self.graph, kind, self.page_size)
         return known
+
+    def use_blocks(self, stage: StageSpec, asked: str, sweeps: int, expected: int | None) -> None:
+        """Let the full passes of a stage run by cache blocks from now on, if it can and that pays."""
+        if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
+            return
+        pages = self.pages_of(stage.domain)
+        there = pages.adjacency.made("blocks")
+        if choose_blocks(asked, self.graph.n, int(pages.starts[-1]), there, sweeps, expected):
+            made = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
+            self.blocks[stage.name] = made
+            self.state.allocate("blocked", f"kept:{stage.name}.")
 
     def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
         """The page table with the columns of a stage."""
@@ -96,7 +117,13 @@ class Passes:
         pages = self.pages_of(stage.domain)
         edges = int(pages.starts[-1])
         self._aim(stage, pages)
-        self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
+        blocks = self.blocks.get(stage.name)
+        if blocks is None:
+            self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
+        else:
+            self.state.point(SLOT_PAGES, blocks.table)
+            self._launch(stage.kernels["blocked"], blocks.tasks, len(blocks.tasks), edges + self.graph.n)
+            self._aim(stage, pages)
         if len(pages.longs):
             self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
             tasks = vertex_tasks(len(pages.longs), 64)

@@ -46,6 +46,12 @@ class State:
         except MemoryError:
             raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
 
+    def allocate(self, length: str, prefix: str) -> None:
+        """Give the arrays of a length that is not allocated at the start their n entries."""
+        for spec in self.plan.arrays:
+            if spec.length == length and spec.slot.startswith(prefix):
+                self.put(spec.slot, np.empty(self.n, dtype=DTYPES[spec.dtype]))
+
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Let `array` stand in a slot."""
         self.arrays[slot] = array

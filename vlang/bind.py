@@ -20,8 +20,9 @@ if TYPE_CHECKING:
 
 __all__ = ["bind_fields", "bind_options", "bind_parameters"]
 
-_OPTIONS = ("max_rounds", "threads", "mode", "page_size", "asynchronous", "progress", "precision")
+_OPTIONS = ("max_rounds", "threads", "mode", "page_size", "asynchronous", "blocking", "progress", "precision")
 _MODES = ("auto", "pull", "notify-pull")
+_BLOCKING = ("auto", "always", "never")
 
 
 def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, int | None, dict[str, Any]]:
@@ -34,6 +35,8 @@ def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, 
         raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
     if given.get("mode", "auto") not in _MODES:
         raise BindError(f"mode is one of {', '.join(map(repr, _MODES))}, not {given['mode']!r}")
+    if given.get("blocking", "auto") not in _BLOCKING:
+        raise BindError(f"blocking is one of {', '.join(map(repr, _BLOCKING))}, not {given['blocking']!r}")
     for name in ("max_rounds", "threads", "page_size"):
         value = given.get(name)
         least = 0 if name == "max_rounds" else 1

@@ -81,13 +81,3 @@ def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
         return builder.atomic_rmw("add", at, added, "monotonic")
 
     return types.int64(types.CPointer(types.int64), index, value), generate
-
-
-@intrinsic
-def add_any_order(context: Any, a: Any, b: Any) -> Any:
-    """a + b for floats, where a chain of such additions may be bracketed in any way (LLVM's `reassoc`, no more)."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        return builder.fadd(args[0], args[1], flags=("reassoc",))
-
-    return a(a, b), generate

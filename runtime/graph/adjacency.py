@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class Adjacency:
         self._lock = lock
         self._stored = {name: frozen(values) for name, values in rows.columns.items()}
         self._cast: dict[tuple[str, np.dtype[Any]], Array] = {}
+        self._derived: dict[Hashable, Any] = {}
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -69,6 +70,17 @@ class Adjacency:
             if name not in self._stored:
                 self._stored[name] = frozen(self._fetch(name))
             return self._stored[name]
+
+    def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made of these lists under `key` (pages, blocks); made now if it was not. One thread makes it."""
+        with self._lock:
+            if key not in self._derived:
+                self._derived[key] = make()
+            return self._derived[key]
+
+    def made(self, key: Hashable) -> bool:
+        """Whether `derived` has something under `key`."""
+        return key in self._derived
 
     def holds(self, name: str) -> bool:
         """Whether the values of a column are in memory in this order."""

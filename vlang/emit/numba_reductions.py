@@ -118,8 +118,6 @@ class Accumulation:
         elif name in ("mean", "count"):
             joined = tuple(writer.name(f"{typename(t)}({x} + {y})")
                            for t, x, y in zip(self.types[:width], a[:width], b[:width]))
-        elif name == "sum" and self.types[0].floating:
-            joined = (writer.name(f"add_any_order({a[0]}, {b[0]})"),)
         else:
             joined = (writer.name(f"{typename(self.types[0])}({a[0]} {_PLAIN[name]} {b[0]})"),)
         return joined if self.reduce.default is None else (*joined, writer.name(f"{a[-1]} | {b[-1]}"))

@@ -20,7 +20,7 @@ __all__ = ["StageWriter", "called", "function", "parts_of", "skeleton", "tuple_t
 _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|reach|send|"
-    r"pull|segments|finish|compute|messages|fold)\("
+    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold)\("
 )
 
 
@@ -92,6 +92,9 @@ class StageWriter:
             self._edges()
         self._apply()
         self._reach()
+        if self.stage.domain and not self.columns:
+            roles = (*roles, "blocked")
+            texts.append(skeleton("blocks", name))
         if self.messages:
             roles = (*roles, "messages")
             texts.append(skeleton("messages", name))
@@ -163,20 +166,22 @@ class StageWriter:
                   for name in a.merge(writer, left, right)]
         self.functions.append(function("merge(a, b)", writer.lines, tuple_text(merged)))
 
+        self._stored_accumulators("part", f"segments:{self.stage.domain}", "put", "get")
+        if not self.columns:
+            self._stored_accumulators("kept", "blocked", "keep", "kept")
+
+    def _stored_accumulators(self, kind: str, length: str, put: str, get: str) -> None:
+        """The functions `put` and `get` that keep an accumulator in arrays, one a component."""
         types = [t for a in self.accumulations for t in a.types]
+        stored = [name for a in self.accumulations for name in a.stored]
         parts = []
-        for number, type_ in enumerate(types):
-            slot, dtype = f"part:{self.stage.name}.{number}", self.accumulations_stored[number]
-            self.frame.array(slot, dtype, f"segments:{self.stage.domain}")
+        for number, (type_, dtype) in enumerate(zip(types, stored)):
+            slot = f"{kind}:{self.stage.name}.{number}"
+            self.frame.array(slot, dtype, length)
             parts.append((self.env.pointer(slot, dtype), type_))
         self.functions.append(function(
-            "put(env, s, acc)", [f"{p}[s] = {store(t, f'acc[{i}]')}" for i, (p, t) in enumerate(parts)], ""))
-        self.functions.append(function("get(env, s)", [], tuple_text([load(t, f"{p}[s]") for p, t in parts])))
-
-    @property
-    def accumulations_stored(self) -> list[str]:
-        """The stored type names of all components."""
-        return [name for a in self.accumulations for name in a.stored]
+            f"{put}(env, s, acc)", [f"{p}[s] = {store(t, f'acc[{i}]')}" for i, (p, t) in enumerate(parts)], ""))
+        self.functions.append(function(f"{get}(env, s)", [], tuple_text([load(t, f"{p}[s]") for p, t in parts])))
 
     def _message(self, number: int, expr: f.Expr) -> str:
         slot = f"work:message.{self.stage.name}.{number}"
