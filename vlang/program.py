@@ -15,7 +15,7 @@ from vlang.check.checked import Checked
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.lower import lower
-from vlang.ir.stages import Schedule, schedule
+from vlang.ir.stages import schedule
 from vlang.runtime.errors import DiskError, ProgramError
 from vlang.syntax import parse
 from vlang.syntax.tree import Param
@@ -49,7 +49,7 @@ class FieldInfo:
 
 
 @dataclass(frozen=True)
-class _Stages:
+class Stages:
     """One text at one precision, through every stage short of code."""
 
     checked: Checked
@@ -67,11 +67,11 @@ class Program:
     source: str
     filename: str
     precision: int = 32
-    _stages: dict[int, _Stages] = field(default_factory=dict, repr=False)
+    _stages: dict[int, Stages] = field(default_factory=dict, repr=False)
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
-        stages = self._at(self.precision)
+        stages = self.stages()
         file, program = stages.checked.file, stages.program
         self.name = file.name
         self.doc = file.doc
@@ -84,7 +84,7 @@ class Program:
     @property
     def warnings(self) -> tuple[Problem, ...]:
         """What the checker warned of."""
-        return tuple(w for w in self._at(self.precision).checked.warnings if isinstance(w, Problem))
+        return tuple(w for w in self.stages().checked.warnings if isinstance(w, Problem))
 
     @property
     def __signature__(self) -> inspect.Signature:
@@ -107,10 +107,10 @@ class Program:
         from vlang.runtime.engine import run_plan
 
         options, precision, rest = bind_options(self, arguments)
-        stages = self._at(precision or self.precision)
+        stages = self.stages(precision)
         scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
         arrays = bind_fields(stages.program, graph, rest, self.name)
-        plan = self._plan(precision or self.precision, frozenset(graph.columns), frozenset(arrays))
+        plan = self.plan(frozenset(graph.columns), frozenset(arrays), precision)
         outcome = run_plan(plan, graph, scalars, arrays, options)
         falling = {name for loop in stages.facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
@@ -122,28 +122,29 @@ class Program:
 
         return explain(self, stage, graph)
 
-    def _at(self, precision: int) -> _Stages:
+    def stages(self, precision: int | None = None) -> Stages:
+        """The program through every stage short of code, at a precision (default: its own)."""
+        precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
             checked = check(parse(self.source, self.filename), precision)
             program = lower(checked)
-            known = self._stages[precision] = _Stages(checked, program, analyse(program))
+            known = self._stages[precision] = Stages(checked, program, analyse(program))
         return known
 
-    def _schedule(self, precision: int, given: frozenset[str] = frozenset()) -> Schedule:
-        return schedule(self._at(precision).program, given)
-
-    def _plan(self, precision: int, columns: frozenset[str], given: frozenset[str] = frozenset()) -> Plan:
+    def plan(
+        self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None
+    ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller."""
         from vlang.emit.contracts import contract_stages
         from vlang.emit.numba_program import emit_numba
 
-        stages = self._at(precision)
+        stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (precision, present, given)
+        key = (stages.program.precision, present, given)
         known = self._plans.get(key)
         if known is None:
-            whole = self._schedule(precision, given)
+            whole = schedule(stages.program, given)
             contracts = contract_stages(stages.program, whole, present)
             known = self._plans[key] = emit_numba(whole, stages.facts, present, contracts)
         return known

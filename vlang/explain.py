@@ -1,0 +1,115 @@
+"""The stages of a compilation as text, for `vlang explain` and `Program.explain`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vlang.ir.print import facts_text, program_text
+from vlang.runtime.errors import BindError
+from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.syntax.tree import dump
+
+if TYPE_CHECKING:
+    from vlang.program import Program
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["STAGES", "explain"]
+
+
+def explain(program: Program, stage: str, graph: Graph | None = None) -> str:
+    """One stage as text. graph: whose edge columns the code is for. Raises BindError for a stage there is not."""
+    write = STAGES.get(stage)
+    if write is None:
+        raise BindError(f"there is no stage {stage!r}; the stages: {', '.join(STAGES)}")
+    return write(program, graph)
+
+
+def _tree(program: Program, graph: Graph | None) -> str:
+    return dump(program.stages().checked.file)
+
+
+def _ir(program: Program, graph: Graph | None) -> str:
+    return program_text(program.stages().program)
+
+
+def _facts(program: Program, graph: Graph | None) -> str:
+    return facts_text(program.stages().facts)
+
+
+def _numba(program: Program, graph: Graph | None) -> str:
+    return _plan_of(program, graph).text
+
+
+def _plan_of(program: Program, graph: Graph | None) -> Plan:
+    columns = frozenset(e.name for e in program.edges) if graph is None else frozenset(graph.columns)
+    return program.plan(columns)
+
+
+def _plan(program: Program, graph: Graph | None) -> str:
+    """The steps of the run, with what each reads, writes and may do; with a graph, also what it needs."""
+    plan = _plan_of(program, graph)
+    lines = [f"plan of {plan.name} on the CPU"]
+    for step in plan.steps:
+        if isinstance(step, LoopSpec):
+            lines.extend(_loop(step))
+        elif isinstance(step, (StageSpec, ScalarSpec)):
+            lines.append(_step(step))
+        else:
+            lines.append(f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})")
+    if graph is not None:
+        lines.extend(_need(plan, graph))
+    return "\n".join(lines)
+
+
+def _step(step: StageSpec | ScalarSpec) -> str:
+    if isinstance(step, ScalarSpec):
+        return f"{step.kind} {step.name}" + (": a reduction over vertices" if step.fold else "")
+    over = f"over {step.domain}-edges" if step.domain in ("in", "out") else "over edges both ways" if step.domain else \
+        "over vertices"
+    parts = [f"pass {step.name} {over}: {', '.join(step.kernels)}"]
+    if step.columns:
+        parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))
+    if step.written:
+        parts.append("writes " + ", ".join(f"{n} ({'two buffers' if n in step.swaps else 'one buffer'})" for n in step.written))
+    return "; ".join(parts)
+
+
+def _loop(loop: LoopSpec) -> list[str]:
+    head = f"loop in line {loop.line}"
+    if loop.limit is not None:
+        head += ", counted" if loop.exact else ", at most as the program says"
+    if loop.until is not None:
+        head += ", until its condition holds"
+    lines = [head, *(f"    {_step(step)}" for step in loop.steps)]
+    if loop.skip:
+        lines.append(f"    modes: pull; notify-pull along {loop.notify} when at most half of the edges leave changed vertices")
+    else:
+        lines.append(f"    mode: pull ({loop.skip_reason})")
+    lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
+    return lines
+
+
+def _need(plan: Plan, graph: Graph) -> list[str]:
+    """The memory that a run needs, in bytes, by what takes it."""
+    bits = {"8": 1, "16": 2, "32": 4, "64": 8}
+    arrays = {spec.slot: spec.dtype for spec in plan.arrays if spec.length == "vertices"}
+    arrays |= {slot: next(f.dtype for f in plan.fields if f.name == slot.partition(":")[2])
+               for slot in plan.slots if slot.split(":")[0] in ("field", "next", "start", "told")}
+    state = graph.n * sum(bits[dtype[1:]] for dtype in arrays.values())
+    domains = {s.domain for s in _stages(plan) if s.domain} | {s.notify for s in plan.steps if isinstance(s, LoopSpec) and s.notify}
+    kinds = domains if graph.directed else {"in"} & domains or set(list(domains)[:1])
+    edges = sum(4 * graph.m * (2 if kind == "both" and graph.directed else 1) + 8 * (graph.n + 1) for kind in kinds)
+    columns = sum(bits[dtype[1:]] * graph.m for s in _stages(plan) for _, dtype in s.columns)
+    return [f"needs about {(state + edges + columns) / 1e6:,.1f} MB: vertex state {state / 1e6:,.1f}, adjacency "
+            f"{edges / 1e6:,.1f}, edge columns {columns / 1e6:,.1f}"]
+
+
+def _stages(plan: Plan) -> list[StageSpec]:
+    steps = [s for step in plan.steps for s in (step.steps if isinstance(step, LoopSpec) else (step,))]
+    return [s for s in steps if isinstance(s, StageSpec)]
+
+
+STAGES: dict[str, Callable[["Program", "Graph | None"], str]] = {
+    "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "plan": _plan,
+}  # fmt: skip
