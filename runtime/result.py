@@ -128,7 +128,7 @@ class Result:
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
 
         by: default the first field that is no vertex. largest: whether large values come first; by default they do,
-        but small ones do for distances (a field that only falls, or that holds `inf`) and for fields of type
+        but small ones do for distances (fields that only fall in the program's loops) and for fields of type
         `vertex`. Ties stand in the order of the vertices; NaN comes last. Values: integer `inf` is the float inf,
         `none` is None. Raises KeyError for an unknown field.
         """
@@ -250,9 +250,8 @@ class Result:
         """The first k rows, best first; ties in the order of rows."""
         raw = self._raw[name]
         if largest is None:
-            missing = self._missing(raw, name)
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
-            largest = not (falls or (missing is not None and bool(missing.any()))) or raw.dtype == np.bool_
+            largest = not falls or raw.dtype == np.bool_
         if raw.dtype == np.bool_:
             raw = raw.view(np.uint8)
         if raw.dtype.kind == "f":

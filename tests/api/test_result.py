@@ -26,8 +26,8 @@ IMAX = np.iinfo(np.int32).max
 
 def result(ids: VertexIds, fields: dict[str, np.ndarray], types: dict[str, str], **globals_: object) -> Result:
     types = types | {name: "i64" for name in globals_ if name not in types}
-    return Result("demo", ids, fields, types, globals_, 2, True, "no vertex is active",
-                  (Round(0, 1, 3, "pull", 0.5, 10), Round(0, 2, 0, "pull", 0.5, 10)), 1.0, 20, 10)  # fmt: skip
+    history = (Round(0, 1, 3, "pull", 0.5, 10), Round(0, 2, 0, "pull", 0.5, 10))
+    return Result("demo", ids, fields, types, globals_, 2, True, "no vertex is active", history, 1.0, 20, 10, {"depth"})
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ def test_a_table_on_stdout_and_the_rest_on_stderr(vlang: Call) -> None:
     done = vlang("run", "bfs", "karate", "source=1", "--top", 3)
     assert done.status == 0
     assert done.out == "vertex  depth\n     1      0\n     2      1\n     3      1\n"
-    assert "karate: undirected, 34 vertices" in done.err
+    assert "undirected, 34 vertices" in done.err
     assert "round 1: " in done.err
     assert "converged: no vertex is active" in done.err
     assert "the first 3 of 34 vertices" in done.err
