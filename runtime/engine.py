@@ -109,10 +109,9 @@ class _Run:
         for name, spec in self.plan.defaults.items():
             if name not in scalars:
                 self._scalar(spec)
-        degrees = {"in": lambda: graph.in_degree, "out": lambda: graph.out_degree, "all": lambda: graph.degree}
-        for kind, degree in degrees.items():
+        for kind, attribute in (("in", "in_degree"), ("out", "out_degree"), ("all", "degree")):
             if f"degree:{kind}" in self.plan.slots:
-                state.put(f"degree:{kind}", degree())
+                state.put(f"degree:{kind}", getattr(graph, attribute))
         for name, array in fields.items():
             state.arrays[f"field:{name}"][:] = array
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "VlangError",
+    "BindError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
+    "ProgramTypeError", "VlangError",
 ]
 
 

@@ -28,9 +28,10 @@ from dataclasses import dataclass, field
 
 __all__ = [
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
-    "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "PLACE_BITS", "SEGMENT",
-    "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SEGMENTS", "SLOT_STATS",
-    "ArraySpec", "Contract", "FieldSpec", "Fold", "LoopSpec", "Plan", "ScalarSpec", "StageSpec",
+    "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
+    "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
+    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "LoopSpec", "Plan", "ScalarSpec",
+    "StageSpec",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -15,7 +14,16 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import (
-    BLOCK, SEGMENT, SLOT_LIST, SLOT_LISTED, SLOT_LONGS, SLOT_PAGES, SLOT_SEGMENTS, SLOT_STATS, Fold, StageSpec,
+    BLOCK,
+    SEGMENT,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_LONGS,
+    SLOT_PAGES,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+    Fold,
+    StageSpec,
 )
 from vlang.runtime.plan.blocking import choose_blocks
 from vlang.runtime.state import DTYPES, State

@@ -68,7 +68,7 @@ def _known(program: Program, arguments: dict[str, Any]) -> None:
 def bind_parameters(
     program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values for the parameters given (vertices as dense numbers), and the arguments that are left. Raises BindError."""
+    """Values for the parameters given (vertices as dense numbers), and the arguments left. Raises BindError."""
     values: dict[str, Any] = {}
     rest = dict(arguments)
     for param in program.params:
@@ -118,13 +118,13 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
         if decl.name in arguments:
             arrays[decl.name] = _array(decl, graph, arguments[decl.name])
         elif decl.required:
-            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {graph.n:,} values ({decl.type}), "
-                            f"one a vertex in the order of graph.ids: {decl.name}=...")
+            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {graph.n:,} values "
+                            f"({decl.type}), one a vertex in the order of graph.ids: {decl.name}=...")
     for edge in program.edges:
         if edge.default is None and edge.name not in graph.columns:
             have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
-            raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have {have}; "
-                            f"read the graph with weights, or name a column `{edge.name}`")
+            raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
+                            f"{have}; read the graph with weights, or name a column `{edge.name}`")
     return arrays
 
 
@@ -155,7 +155,8 @@ def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[
     result = np.empty(array.shape, dtype=dtype)
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = array[~infinite]
-    if len(finite) and (finite.min() < type_.lowest or finite.max() > type_.highest or (finite != np.trunc(finite)).any()):
+    outside = len(finite) and (finite.min() < type_.lowest or finite.max() > type_.highest)
+    if outside or (finite != np.trunc(finite)).any():
         raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
     if infinite.any() and type_.kind == "uint":
         raise BindError(f"`{decl.name}` is {type_}, which has no inf")

@@ -71,7 +71,8 @@ def _step(step: StageSpec | ScalarSpec) -> str:
     if step.columns:
         parts.append("reads " + ", ".join(f"{name} ({dtype})" for name, dtype in step.columns))
     if step.written:
-        parts.append("writes " + ", ".join(f"{n} ({'two buffers' if n in step.swaps else 'one buffer'})" for n in step.written))
+        buffers = {name: "two buffers" if name in step.swaps else "one buffer" for name in step.written}
+        parts.append("writes " + ", ".join(f"{name} ({how})" for name, how in buffers.items()))
     return "; ".join(parts)
 
 
@@ -83,7 +84,8 @@ def _loop(loop: LoopSpec) -> list[str]:
         head += ", until its condition holds"
     lines = [head, *(f"    {_step(step)}" for step in loop.steps)]
     if loop.skip:
-        lines.append(f"    modes: pull; notify-pull along {loop.notify} when at most half of the edges leave changed vertices")
+        lines.append(f"    modes: pull; notify-pull along {loop.notify}, when at most half of the edges leave changed "
+                     "vertices")
     else:
         lines.append(f"    mode: pull ({loop.skip_reason})")
     lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
@@ -97,8 +99,8 @@ def _need(plan: Plan, graph: Graph) -> list[str]:
     arrays |= {slot: next(f.dtype for f in plan.fields if f.name == slot.partition(":")[2])
                for slot in plan.slots if slot.split(":")[0] in ("field", "next", "start", "told")}
     state = graph.n * sum(bits[dtype[1:]] for dtype in arrays.values())
-    domains = {s.domain for s in _stages(plan) if s.domain} | {s.notify for s in plan.steps if isinstance(s, LoopSpec) and s.notify}
-    kinds = domains if graph.directed else {"in"} & domains or set(list(domains)[:1])
+    kinds = {s.domain for s in _stages(plan)} | {s.notify for s in plan.steps if isinstance(s, LoopSpec)}
+    kinds = kinds - {None} if graph.directed else {"in"}  # an undirected graph has one adjacency for all
     edges = sum(4 * graph.m * (2 if kind == "both" and graph.directed else 1) + 8 * (graph.n + 1) for kind in kinds)
     columns = sum(bits[dtype[1:]] * graph.m for s in _stages(plan) for _, dtype in s.columns)
     return [f"needs about {(state + edges + columns) / 1e6:,.1f} MB: vertex state {state / 1e6:,.1f}, adjacency "
@@ -110,6 +112,6 @@ def _stages(plan: Plan) -> list[StageSpec]:
     return [s for s in steps if isinstance(s, StageSpec)]
 
 
-STAGES: dict[str, Callable[["Program", "Graph | None"], str]] = {
+STAGES: dict[str, Callable[[Program, Graph | None], str]] = {
     "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "plan": _plan,
 }  # fmt: skip

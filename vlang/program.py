@@ -21,6 +21,7 @@ from vlang.syntax import parse
 from vlang.syntax.tree import Param
 
 if TYPE_CHECKING:
+
     from vlang.runtime.engine import Outcome
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.kernelset import Plan
@@ -79,7 +80,7 @@ class Program:
         self.fields = tuple(FieldInfo(d.name, str(d.type), d.required) for d in program.fields if d.output)
         self.edges = tuple(FieldInfo(d.name, str(d.type), d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
-        self.__doc__ = "\n".join([f"{self.name}: {self.doc}", "", *map(str, inspect.signature(self).parameters.values())])
+        self.__doc__ = f"{self.name}{inspect.signature(self)}\n\n{self.doc}"
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -187,12 +188,14 @@ def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
     default: bool | int | float | str | None = None
     if node.default is not None:
         value = decl.default
-        plain = isinstance(value, f.Const) and value.value is not None
-        default = value.value if plain and isinstance(value, f.Const) else source[node.default.span.start : node.default.span.end]
+        text = source[node.default.span.start : node.default.span.end]
+        default = value.value if isinstance(value, f.Const) and value.value is not None else text
     return Parameter(decl.name, str(decl.type), default, node.default is None)
 
 
 def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Result:
+    import numpy as np
+
     from vlang.runtime.result import Result
 
     state = outcome.state
@@ -200,7 +203,7 @@ def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Re
     fields: dict[str, Any] = {}
     for spec in outputs:
         array = state.arrays[f"field:{spec.name}"]
-        fields[spec.name] = array.view(bool) if spec.type == "bool" else array.view("float16") if spec.type == "f16" else array
+        fields[spec.name] = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type, array.dtype))
     values: Mapping[str, Any] = {
         name: bool(state.scalar(name)) if type_ == "bool" else state.scalar(name) for name, type_ in plan.globals
     }
@@ -208,5 +211,6 @@ def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Re
         program=plan.name, ids=graph.ids, fields=fields,
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
-        seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history), graph_edges=graph.m,
+        seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history),
+        graph_edges=graph.m,
     )

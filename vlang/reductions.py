@@ -64,7 +64,7 @@ REDUCTIONS: dict[str, ReductionRule] = {
 }
 
 
-def identity(name: str, type_: Type) -> bool | int | float | None | tuple[object, ...]:
+def identity(name: str, type_: Type) -> bool | int | float | tuple[object, ...] | None:
     """The value of the reduction of nothing, for values of `type_`; None is the vertex `none`.
 
     For vectors, the identity of one component. Raises KeyError where the reduction has none.

@@ -4,7 +4,8 @@ A *block* is a run of consecutive destination vertices whose accumulators stay i
 ATC'17, section 3), on the CPU. Its edges stand in the order of their senders, each sender once, followed by its
 destinations in the block as 15-bit numbers; a bit marks where the next sender begins. So a sweep reads two bytes an
 edge, walks through the messages in order, and jumps only inside the block: partition-centric processing (Lakhotia,
-Kannan, Prasanna, USENIX ATC'18, section 4), without its second copy of the messages. Long vertices (see pages) are not in the blocks.
+Kannan, Prasanna, USENIX ATC'18, section 4), without its second copy of the messages. Long vertices (see pages) are not
+in the blocks.
 """
 
 from __future__ import annotations
@@ -20,8 +21,16 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.pages import Pages
 from vlang.runtime.graph.workers import on_threads
 from vlang.runtime.kernelset import (
-    BLOCK_ENTRIES, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END, BLOCK_LOW, BLOCK_PLACES, BLOCK_SENDERS, BLOCK_WORDS,
-    PLACE_BITS, SEGMENT,
+    BLOCK_ENTRIES,
+    BLOCK_HIGH,
+    BLOCK_LONG,
+    BLOCK_LONG_END,
+    BLOCK_LOW,
+    BLOCK_PLACES,
+    BLOCK_SENDERS,
+    BLOCK_WORDS,
+    PLACE_BITS,
+    SEGMENT,
 )
 
 __all__ = ["Blocks"]

@@ -5,6 +5,7 @@ increasing order, so that a list walks through the pages.
 """
 
 import numpy as np
+
 from vlang.runtime.devices.intrinsics import fetch_add, pointer_u32, value_i64
 from vlang.runtime.kernelset import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 

@@ -94,7 +94,7 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
     at_end = [e for expr in (activate.cond if activate and explicit else None, loop.repeat.until) if expr is not None
               for e in f.walk(expr)]
     past = {e.name for e in at_end if isinstance(e, f.Field) and e.time != "now"}
-    told = frozenset(e.name for e in at_end if isinstance(e, f.Field) and e.time == "change") if explicit else frozenset()
+    changes = frozenset(e.name for e in at_end if isinstance(e, f.Field) and e.time == "change")
     starts = frozenset() if fused else applied | {e.name for e in inside if isinstance(e, f.Field) and e.time == "old"}
     heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
     torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
@@ -105,7 +105,8 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
         loop=loop, facts=facts, explicit=explicit, fused=fused,
         reads_iteration=any(e == f.GraphValue(e.type, "iteration", "builtin") for e in inside + at_end),
         skip=skip, skip_reason=reason, heard=frozenset(heard), own=frozenset(fact.own_notify) & applied,
-        starts=starts, told=told, two_buffers=frozenset(past & applied) if fused else frozenset(),
+        starts=starts, told=changes if explicit else frozenset(),
+        two_buffers=frozenset(past & applied) if fused else frozenset(),
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,

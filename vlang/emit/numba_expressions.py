@@ -196,7 +196,7 @@ class Writer:
         return self.name(f"{smaller} and {new[0]} != {nothing}")
 
     def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Components whose plain order puts the vertex `none` last: under max, ids move up by one and `none` wraps to 0."""
+        """Components whose plain order puts `none` last: under max, ids move up by one and `none` wraps to 0."""
         if op == "min":
             return names
         return tuple(self.name(f"u32({n} + u32(1))") if t == VERTEX else n for n, t in zip(names, type_.items))
@@ -214,11 +214,12 @@ class Writer:
 
     def cast(self, name: str, source: Type, target: Type) -> str:
         """The text that converts a value: integer `inf` stays infinite in wider integers and in floats."""
-        assert isinstance(source, Scalar) and isinstance(target, Scalar)
+        assert isinstance(source, Scalar)
+        assert isinstance(target, Scalar)
         if typename(source) == typename(target):
             return name
         plain = f"{typename(target)}({name})"
-        if source.kind != "int" or target.kind not in ("int", "float") or source.bits == target.bits == 64 and target.kind == "int":
+        if source.kind != "int" or target.kind not in ("int", "float"):
             return plain
         if target.kind == "int" and target.bits < source.bits:
             return plain  # only counters narrow, and they are finite
@@ -370,7 +371,8 @@ def _function(writer: Writer, expr: f.Op) -> str:
 def _floor(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
     argument = expr.args[0].type
-    assert isinstance(argument, Scalar) and isinstance(expr.type, Scalar)
+    assert isinstance(argument, Scalar)
+    assert isinstance(expr.type, Scalar)
     if not argument.floating:
         return writer.cast(a, argument, expr.type)
     high, low = constant(math.inf, expr.type), constant(-math.inf, expr.type)

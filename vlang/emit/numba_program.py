@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
 from vlang.emit.numba_expressions import Unwritable, stored_as
@@ -13,9 +13,9 @@ from vlang.emit.numba_stage import StageWriter, skeleton
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts
 from vlang.ir.refuse import refuse
-from vlang.ir.stages import Loop, Schedule, ScalarStep, Stage
+from vlang.ir.stages import Loop, ScalarStep, Schedule, Stage
 from vlang.runtime.kernelset import Contract, FieldSpec, LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.types import BOOL, I64, Scalar, Type
+from vlang.types import I64, Type
 
 __all__ = ["emit_numba"]
 
@@ -77,7 +77,9 @@ class _Emitter:
                 steps.append(self._loop(step))
         return self._assemble(steps, {**parameters, **{f"edge.{k}": v for k, v in defaults.items()}})
 
-    def _assemble(self, steps: list[StageSpec | ScalarSpec | LoopSpec | Contract], defaults: Mapping[str, ScalarSpec]) -> Plan:
+    def _assemble(
+        self, steps: list[StageSpec | ScalarSpec | LoopSpec | Contract], defaults: Mapping[str, ScalarSpec]
+    ) -> Plan:
         for name, type_ in (("N", I64), ("M", I64), ("iteration", I64)):
             self.frame.scalar(name, type_)
         for param in self.program.params:
@@ -89,7 +91,7 @@ class _Emitter:
         for spec in fields:
             self.frame.slot(f"field:{spec.name}")
         self.exports["scalars"] = "void(u64*, i64, i64)"
-        self.exports.update({name: _PASS for name in self.scalars.folds})
+        self.exports.update(dict.fromkeys(self.scalars.folds, _PASS))
         parts = [skeleton("prelude", ""), skeleton("operators", ""), *self.texts, self.scalars.text]
         return Plan(
             name=self.program.name, text="\n\n\n".join(part.strip("\n") for part in parts) + "\n",
@@ -112,7 +114,7 @@ class _Emitter:
                              {expr: i for i, expr in enumerate(messages)}, ends, two)
         text, kernels, spec = writer.write()
         self.texts.append(text)
-        self.exports.update({name: _PASS for name in kernels.values()})
+        self.exports.update(dict.fromkeys(kernels.values(), _PASS))
         for name in two:
             self.frame.slot(f"next:{name}")
         return spec

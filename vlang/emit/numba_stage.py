@@ -162,8 +162,8 @@ class StageWriter:
         self.functions.append(function("gather(env, columns, acc, v, u, k)", writer.lines, tuple_text(after)))
 
         writer = Writer(self.scope())
-        merged = [name for (a, left), (_, right) in zip(parts_of(self.accumulations, "a"), parts_of(self.accumulations, "b"))
-                  for name in a.merge(writer, left, right)]
+        pairs = zip(parts_of(self.accumulations, "a"), parts_of(self.accumulations, "b"))
+        merged = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
         self.functions.append(function("merge(a, b)", writer.lines, tuple_text(merged)))
 
         self._stored_accumulators("part", f"segments:{self.stage.domain}", "put", "get")
@@ -219,7 +219,8 @@ class StageWriter:
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
             type_ = self.types[name]
-            lines.append(f"{self.env.pointer(f'{kind}:{name}', stored_as(type_))}[v] = {store(type_, scope.locals[name][0])}")
+            target = self.env.pointer(f"{kind}:{name}", stored_as(type_))
+            lines.append(f"{target}[v] = {store(type_, scope.locals[name][0])}")
         for name in sorted(self.stage.stored):
             lines.extend(self._keep(name, scope.locals[name]))
         self.functions.append(function("apply(env, v, masks, acc)", lines, flags))

@@ -210,9 +210,7 @@ class _Packer:
             return False
         reads = set()
         for expr in f.walk(gather.reduce):
-            if isinstance(expr, f.Field):
-                reads.add(expr.name)
-            elif isinstance(expr, f.Accumulator):
+            if isinstance(expr, (f.Field, f.Accumulator)):
                 reads.add(expr.name)
         late = now.named if now.gathers else {m.name for m in now.after if isinstance(m, Mask)}
         if reads & (now.written | late):

@@ -20,10 +20,10 @@ def sort_block(
     """Sort the edges of rows low..high-1 that have at most `longest` edges by neighbour, stable (radix sort).
 
     bits: of the largest neighbour. senders, places, other_senders, other_places: room for all these edges; counts for
-    2**DIGIT. Leaves the distinct neighbours in `senders` and, in `out`, each edge's row minus low, with bit 15 set where
-    the next neighbour begins. Returns the number of distinct neighbours.
+    2**DIGIT. Leaves the distinct neighbours in `senders` and, in `out`, each edge's row minus low, with bit 15 set
+    where the next neighbour begins. Returns the number of distinct neighbours.
     """
-    total = 0
+    total = np.int64(0)
     for v in range(low, high):
         begin, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
         if end - begin <= longest:
@@ -37,16 +37,16 @@ def sort_block(
             counts[digit] = 0
         for k in range(total):
             counts[(np.int64(a[k]) >> shift) & ((1 << DIGIT) - 1)] += 1
-        at = 0
+        at = np.int64(0)
         for digit in range(1 << DIGIT):
             here = counts[digit]
             counts[digit] = at
             at += here
         for k in range(total):
-            digit = (np.int64(a[k]) >> shift) & ((1 << DIGIT) - 1)
-            b[counts[digit]] = a[k]
-            pb[counts[digit]] = pa[k]
-            counts[digit] += 1
+            here = (np.int64(a[k]) >> shift) & ((1 << DIGIT) - 1)
+            b[counts[here]] = a[k]
+            pb[counts[here]] = pa[k]
+            counts[here] += 1
         a, pa, b, pb = b, pb, a, pa
     found = 0
     last = np.int64(-1)
