@@ -69,8 +69,11 @@ class Pages:
 
     @staticmethod
     def cut(adjacency: Adjacency, page_size: int) -> Pages:
-        """Cut an adjacency into pages of about `page_size` bytes of neighbours."""
-        offsets = adjacency.offsets.astype(np.int64, copy=False)
+        """Cut an adjacency into pages of about `page_size` bytes of neighbours.
+
+        Memory: what is kept, and 8 bytes a vertex meanwhile.
+        """
+        offsets = adjacency.offsets.view(np.int64)
         n = len(offsets) - 1
         degrees = np.diff(offsets)
         long_vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
@@ -90,7 +93,8 @@ class Pages:
         cost = max(_LEAST_COST, (int(offsets[-1]) + n) // _TASKS)
         return Pages(
             adjacency, n, starts, firsts, local, local_starts, longs, np.ascontiguousarray(segments), page, cost,
-            _short_tasks(offsets, degrees, long_vertices, firsts, cost), _segment_tasks(page, max(1, cost // SEGMENT)),
+            _short_tasks(offsets, degrees, long_vertices, firsts, cost),
+            _segment_tasks(page, max(1, cost // SEGMENT)),
         )
 
 
@@ -101,13 +105,20 @@ def _addresses(array: NDArray[Any], starts: Int64s) -> NDArray[np.uint64]:
 def _page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
     """The first edge of every page and the end, filling each page greedily with whole vertices and segments."""
     total = int(offsets[-1])
-    stops = np.union1d(offsets[1:], end)  # segments tile their vertex, so no stop lies inside one
     starts = [0]
     while starts[-1] < total:
-        at = int(np.searchsorted(stops, starts[-1] + edges, side="right"))
-        following = int(np.searchsorted(stops, starts[-1], side="right"))
-        starts.append(int(stops[max(at - 1, following)]))
+        starts.append(_stop(offsets[1:], end, starts[-1], starts[-1] + edges))
     return np.array(starts if len(starts) > 1 else [0, 0], dtype=np.int64)
+
+
+def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
+    """The last of the increasing `ends` and `inner` that is at most `most`, but at least the first after `start`."""
+    first, last = int(ends[-1]), 0
+    for stops in (ends, inner):
+        after, at = np.searchsorted(stops, (start, most), side="right").tolist()
+        first = min(first, int(stops[after])) if after < len(stops) else first
+        last = max(last, int(stops[at - 1])) if at else last
+    return max(first, last)
 
 
 def _first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
@@ -127,23 +138,30 @@ def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDA
     local = np.empty(int(where[-1]), dtype=np.uint32)
     for page, (first, size) in enumerate(zip(firsts.tolist(), sizes.tolist())):
         begin, stop = starts[page], starts[page + 1]
-        np.subtract(np.clip(offsets[first : first + size], begin, stop), begin, casting="unsafe",
-                    out=local[where[page] : where[page + 1]])
+        mine = local[where[page] : where[page + 1]]
+        np.subtract(offsets[first : first + size], begin, casting="unsafe", out=mine)
+        # Only the edges of the first and of the last vertex may reach beyond the page.
+        mine[0], mine[-1] = 0, min(offsets[first + size - 1], stop) - begin
     return local, where[:-1]
 
 
 def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s, cost: int) -> Int64s:
-    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` has built up."""
+    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` has built up.
+
+    Overwrites `degrees`.
+    """
     n = len(degrees)
     if n == 0:
         return np.zeros((0, 3), dtype=np.int64)
-    work = np.where(degrees > SEGMENT, 0, degrees) + 1
+    work = degrees
+    work[longs] = 0
+    work += 1
     np.cumsum(work, out=work)
     even = np.searchsorted(work, np.arange(cost, int(work[-1]), cost)) + 1
     cuts = np.unique(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
     cuts = cuts[cuts <= n]
     low, high = cuts[:-1], cuts[1:]
-    short = degrees[low] <= SEGMENT
+    short = offsets[low + 1] - offsets[low] <= SEGMENT
     low, high = low[short], high[short]
     page = np.searchsorted(firsts, low, side="right") - 1
     return np.ascontiguousarray(np.stack([page, low, high], axis=1))

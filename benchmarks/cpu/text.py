@@ -1,0 +1,35 @@
+"""A text edge list to read: the edges of a generator in random order, a tab between columns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from vlang import Graph
+
+__all__ = ["Text", "write_text"]
+
+_LINES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Text:
+    """A file of `lines` edges; hub: the vertex with the most lines that begin with it."""
+
+    path: Path
+    lines: int
+    hub: int
+
+
+def write_text(spec: str, path: Path) -> Text:
+    """Write the edges as drawn (kron:20 draws 2^24), in random order. Vertices without edges are lost."""
+    edges = Graph.read(spec, directed=True).edges()
+    order = np.random.default_rng(1).permutation(len(edges.src))
+    with path.open("w", encoding="ascii") as file:
+        for first in range(0, len(order), _LINES):
+            some = order[first : first + _LINES]
+            pairs = zip(edges.src[some].tolist(), edges.dst[some].tolist())
+            file.write("".join([f"{a}\t{b}\n" for a, b in pairs]))
+    return Text(path, len(order), int(np.bincount(edges.src).argmax()))
