@@ -22,7 +22,7 @@ from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.passes import Lists, Passes, Stats, pages_of
 from vlang.runtime.plan.mode import choose_mode
-from vlang.runtime.state import State
+from vlang.runtime.state import State, flags
 from vlang.runtime.trace import Round
 
 __all__ = ["Options", "Outcome", "run_plan"]
@@ -193,7 +193,7 @@ class _Superstep:
         if spec.skip and spec.notify is not None:
             stage = self._stage
             domain, against = run.passes.pages_of(stage.domain or "in"), spec.notify
-            self._marks = np.zeros(n, dtype=np.uint8)
+            self._marks = flags(n)
             self._todo = Lists.room(n, len(domain.longs))
             self._against = against
         if "work:active" in self._state.arrays:

@@ -26,7 +26,7 @@ from vlang.runtime.kernelset import (
     StageSpec,
 )
 from vlang.runtime.plan.blocking import choose_blocks
-from vlang.runtime.state import DTYPES, State
+from vlang.runtime.state import DTYPES, State, whole_words
 
 __all__ = ["Lists", "Passes", "Stats", "pages_of"]
 
@@ -201,7 +201,8 @@ class Passes:
         """Flagged vertices to lists; flags are cleared, and vertices that must run again themselves are marked."""
         counts = np.zeros(2, dtype=np.int64)
         kernels = frontier_kernels()
-        kernels["split_flags"](flags, self.graph.n, bit, pages.longs, len(pages.longs), lists.short, lists.long,
+        words = whole_words(flags)
+        kernels["split_flags"](words, len(words), bit, pages.longs, len(pages.longs), lists.short, lists.long,
                                counts, marks)
         lists.shorts, lists.longs = counts.tolist()
         kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)

@@ -11,13 +11,25 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan
 
-__all__ = ["State"]
+__all__ = ["State", "flags", "whole_words"]
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
     for letter, word, sizes in (("i", "int", (8, 16, 32, 64)), ("u", "uint", (8, 16, 32, 64)), ("f", "float", (32, 64)))
     for bits in sizes
 }
+
+
+def flags(n: int) -> NDArray[np.uint8]:
+    """A zeroed byte per vertex, in memory of whole words."""
+    return np.zeros(-(-n // 8), dtype=np.uint64).view(np.uint8)[:n]
+
+
+def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The words behind what `flags` made."""
+    words = array.base
+    assert words is not None
+    return words if words.dtype == np.uint64 else words.view(np.uint64)
 
 
 class State:
@@ -42,7 +54,7 @@ class State:
                     self.put(slot, np.zeros(n, dtype=DTYPES[dtypes[name]]))
                 elif slot in specs:
                     dtype, length = specs[slot]
-                    self.put(slot, np.zeros(length, dtype=DTYPES[dtype]))
+                    self.put(slot, flags(length) if dtype == "u8" else np.zeros(length, dtype=DTYPES[dtype]))
         except MemoryError:
             raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
 

@@ -10,28 +10,31 @@ from vlang.runtime.devices.intrinsics import fetch_add, pointer_u32, value_i64
 from vlang.runtime.kernelset import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 
 
-def split_flags(flags, n, bit, longs, long_count, short_list, long_list, counts, marks):
+def split_flags(words, count, bit, longs, long_count, short_list, long_list, counts, marks):
     """Vertices whose flags have `bit` to the lists; those with 2 are marked themselves; flags are cleared.
 
-    counts[0], counts[1]: the lengths of the lists.
+    words: the flags of eight vertices each. counts[0], counts[1]: the lengths of the lists.
     """
     shorts, found, at = 0, 0, 0
-    for v in range(n):
-        flag = flags[v]
-        if flag == 0:
+    for w in range(count):
+        word = words[w]
+        if word == 0:
             continue
-        flags[v] = 0
-        if flag & 2:
-            marks[v] = 1
-        if flag & bit:
-            while at < long_count and longs[3 * at] < v:
-                at += 1
-            if at < long_count and longs[3 * at] == v:
-                long_list[found] = at
-                found += 1
-            else:
-                short_list[shorts] = v
-                shorts += 1
+        words[w] = 0
+        for byte in range(8):
+            flag = np.int64((word >> np.uint64(8 * byte)) & np.uint64(255))
+            v = 8 * w + byte
+            if flag & 2:
+                marks[v] = 1
+            if flag & bit:
+                while at < long_count and longs[3 * at] < v:
+                    at += 1
+                if at < long_count and longs[3 * at] == v:
+                    long_list[found] = at
+                    found += 1
+                else:
+                    short_list[shorts] = v
+                    shorts += 1
     counts[0] = shorts
     counts[1] = found
 

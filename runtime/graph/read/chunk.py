@@ -14,6 +14,7 @@ from vlang.runtime.graph.read.layout import Layout, Role
 from vlang.runtime.graph.read.numbering import RawEnds
 from vlang.runtime.graph.read.powers import exact_tens, leading_bits
 from vlang.runtime.graph.read.source import line_end
+from vlang.runtime.graph.read.store import passing
 
 __all__ = ["Chunk", "Fault", "Scratch", "Status", "read_chunk"]
 
@@ -90,8 +91,8 @@ class Scratch:
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity
-            self.ids = np.empty(2 * capacity, dtype=np.int64)
-            self.cells = np.empty(len(layout.columns) * capacity, dtype=np.int64)
+            self.ids = passing(2 * capacity, np.int64)
+            self.cells = passing(len(layout.columns) * capacity, np.int64)
 
 
 def read_chunk(

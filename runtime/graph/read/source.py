@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import DiskError, GraphError
 from vlang.runtime.graph.read.problems import problem
+from vlang.runtime.graph.read.store import passing
 
 __all__ = ["TextFile", "Window", "last_line_end", "line_end"]
 
@@ -133,7 +134,7 @@ class TextFile:
         Raises GraphError for a line longer than a window, DiskError if the disk fails.
         """
         # One byte more, for a line end that is missing.
-        buffers = (np.empty(size + 1, dtype=np.uint8), np.empty(size + 1, dtype=np.uint8))
+        buffers = (passing(size + 1, np.uint8), passing(size + 1, np.uint8))
         turn, kept = 0, buffers[0][:0]
         with self._open() as file:
             source: _Bytes = _Gzip(file) if self.gzip else file
