@@ -299,7 +299,7 @@ def _power(writer: Writer, expr: f.Op) -> str:
             text = writer.name(f"{name}({text} * {a})")
         return text
     b = writer.value(exponent)
-    return f"{name}({a} ** {b})" if _kind(expr) == "float" else f"{name}(int_power({a}, {b}))"
+    return f"{name}({a} ** {b})" if _kind(expr) == "float" else f"{name}(int_power({a}, {b}, {name}(1)))"
 
 
 def _shift(writer: Writer, expr: f.Op) -> str:

@@ -45,11 +45,11 @@ def float_mod(a, b):
 
 
 @inner
-def int_power(a, b):
-    """a ** b by squaring, wrapping; 0 for a negative exponent."""
-    result = a - a + 1
+def int_power(a, b, one):
+    """a ** b by squaring, wrapping; 0 for a negative exponent. one: 1 in the type of a (a literal would make u64 a float)."""
+    result = one
     if b < 0:
-        return a - a
+        return one - one
     base = a
     n = np.uint64(b)
     while n != 0:
@@ -71,7 +71,8 @@ def shr(a, b, bits):
     """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
     if 0 <= b < bits:
         return a >> b
-    return a - a - (1 if a < 0 else 0)
+    zero = a ^ a  # of its type: u64 and a literal would meet in a float
+    return ~zero if a < 0 else zero
 
 
 @inner
