@@ -20,7 +20,7 @@ MIB = 1 << 20
 
 
 def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
-    """Three figures for each program on the file, read as directed: both adjacencies are then two."""
+    """Two figures for each program on the file, read as directed, so that the adjacencies are two; one for reading."""
     jobs: dict[str, dict[str, Any]] = {"pagerank": {}, "bfs": {"source": text.hub}}
     for program, arguments in jobs.items():
         job = {"program": program, "path": str(text.path), "directed": True, "arguments": arguments, "threads": threads}
@@ -29,8 +29,8 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
             stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
         )  # fmt: skip
         peaks: dict[str, int] = json.loads(done.stdout)
-        size = peaks["both"] + peaks["fields"]
-        yield _figure(f"peak of {program}, both adjacencies built", peaks["run"], size, RUN)
+        size = peaks["adjacencies"] + peaks["fields"]
+        yield _figure(f"peak of {program}, graph in memory", peaks["run"], size, RUN)
         yield _figure(f"peak of reading text and {program}", peaks["whole"], size, WHOLE)
         if program == "bfs":
             yield _figure("peak of reading text", peaks["read"], size, None)

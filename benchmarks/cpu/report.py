@@ -59,7 +59,7 @@ def conditions(threads: int) -> dict[str, Any]:
 def save(folder: Path, before: dict[str, Any], figures: Sequence[Figure]) -> Path:
     """Write a run to `folder`; the file is named after its date."""
     folder.mkdir(exist_ok=True)
-    path = folder / f"cpu-{before['date'][:16].replace(':', '')}.json"
+    path = folder / f"cpu-{before['date'][:19].replace(':', '')}.json"
     rows = [{**asdict(f), "met": f.met} for f in figures]
     record = {**before, "load after": os.getloadavg()[0], "figures": rows}
     path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")

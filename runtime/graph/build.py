@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.passing import passing
 from vlang.runtime.graph.workers import cut, on_threads, over
 
 __all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "take"]
@@ -143,7 +144,7 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
     )
     cuts = _groups(starts, max(ENTRIES_IN_FLIGHT, -(-m // GROUPS)))
     size = max((int(starts[b] - starts[a]) for a, b in cuts), default=0)
-    keys, places = np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64) if columns else None
+    keys, places = passing(size, np.int64), passing(size, np.int64) if columns else None
     for first, last in cuts:
         group = _Group(
             first, last, first << layout.shift, min(layout.n, last << layout.shift), int(starts[first]), keys, places

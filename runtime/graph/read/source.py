@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import DiskError, GraphError
+from vlang.runtime.graph.passing import passing
 from vlang.runtime.graph.read.problems import problem
-from vlang.runtime.graph.read.store import passing
 
 __all__ = ["TextFile", "Window", "last_line_end", "line_end"]
 

@@ -1,24 +1,13 @@
-"""Arrays that live while a file is read, and arrays that grow at the end without a second copy."""
+"""Arrays that grow at the end while a file is read, without a second copy."""
 
 from __future__ import annotations
 
-import mmap
 from typing import Any
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-__all__ = ["Growing", "Store", "passing"]
-
-
-def passing(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """An array for a while: its memory goes back to the system when the array goes.
-
-    The C library keeps what is freed in pieces of less than 32 MB, and the adjacency lists that are built next are
-    larger than these pieces, so that all buffers of the reader would count to the memory of the graph.
-    """
-    size = max(1, count * np.dtype(dtype).itemsize)
-    return np.frombuffer(mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), dtype, count)
+__all__ = ["Growing", "Store"]
 
 
 class Growing:
