@@ -100,6 +100,8 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
         raise BindError(f"`{name}` is true or false, not {value!r}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise BindError(f"`{name}` is a number ({type_}), not {value!r}")
+    if type_ == F16:
+        return int(np.float16(value).view(np.uint16))  # as stored
     if type_.floating:
         return float(value)
     if value in (float("inf"), float("-inf")) and type_.kind == "int":

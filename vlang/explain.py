@@ -54,7 +54,7 @@ def _plan(program: Program, graph: Graph | None) -> str:
         if isinstance(step, LoopSpec):
             lines.extend(_loop(step))
         elif isinstance(step, (StageSpec, ScalarSpec)):
-            lines.append(_step(step))
+            lines.extend([] if step.name.startswith("require.") else [_step(step)])
         else:
             lines.append(f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})")
     if graph is not None:

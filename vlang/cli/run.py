@@ -47,7 +47,10 @@ class _Run(click.Command):
 @click.option("--max-rounds", type=click.IntRange(1), help="Stop every loop after so many supersteps.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
-@click.option("--asynchronous", is_flag=True, help="Let tolerance loops run in place; their bits may then differ.")
+@click.option("--asynchronous", is_flag=True,
+              help="Update in place where the result is proved not to depend on order: fewer supersteps.")
+@click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
+              help="Full sweeps by cache blocks. Never changes a result.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
               help="Values of a vertex field: a .npy or .npz file, or one value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
@@ -59,8 +62,8 @@ class _Run(click.Command):
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
-    asynchronous: bool, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, wants_help: bool,
-    **reading: Any,
+    asynchronous: bool, blocking: str, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
+    wants_help: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -89,7 +92,7 @@ def command(
     read = read_graph(graph, quiet, threads, **reading)
     keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
     options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
-               "asynchronous": asynchronous}  # fmt: skip
+               "asynchronous": asynchronous, "blocking": blocking}  # fmt: skip
     with Progress() as progress:
         result = loaded(read, **keywords, **options, progress=False if quiet else progress)
     _write(result, output, top, as_json, quiet)
