@@ -19,7 +19,7 @@ def compile_program(name: str) -> None:
     from vlang import load
     from vlang.runtime.devices.objects import load_kernels
 
-    plan = load(name)._plan(32, frozenset())
+    plan = load(name).plan(frozenset())
     load_kernels(plan.text, plan.exports)
 
 

@@ -47,10 +47,11 @@ def _cold(arguments: list[str]) -> float:
 def cpu_seconds(arguments: list[str], cache: str | Path) -> float:
     """User and system time of `python ARGUMENTS`, which must succeed."""
     environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
-    process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL)  # fmt: skip
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        raise SystemExit(f"python {' '.join(arguments)}: exit status {process.returncode}")
+    with tempfile.TemporaryFile("w+") as said:
+        process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=said, stderr=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+        if process.returncode != 0:
+            said.seek(0)
+            raise SystemExit(f"python {' '.join(arguments)}: exit status {process.returncode}\n{said.read()}")
     return usage.ru_utime + usage.ru_stime
