@@ -26,13 +26,21 @@ def measure_start(quick: bool) -> Iterator[Figure]:
         yield _limited("vlang run bfs karate, warm", "warm", [cpu_seconds(warm, cache) for _ in range(many)])
         imports = [cpu_seconds(["-c", "import vlang"], cache) for _ in range(many)]
         yield _limited("import vlang", "import", imports)
-    commands = {"bfs": ["bfs", "karate", "source=1"], "pagerank": ["pagerank", "karate"]}
-    for name, command in commands.items():
+    for name in ("bfs", "pagerank"):
         kernels = [_cold(["-m", "benchmarks.cpu.child", "compile", name]) for _ in range(few)]
         yield _limited(f"compile {name}, empty cache", "compile", kernels)
-        whole = [_cold(["-m", "vlang", "run", *command]) for _ in range(few)]
-        yield figure(f"vlang run {name} karate, empty cache", "s CPU", "limit of a compile", LIMITS["compile"],
-                     None, whole)  # fmt: skip
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        file.write("1 2\n2 3\n3 1\n")
+        file.flush()
+        commands = {
+            "bfs karate": ["bfs", "karate", "source=1"],
+            "pagerank karate": ["pagerank", "karate"],
+            "pagerank FILE.txt": ["pagerank", file.name],
+        }
+        for name, command in commands.items():
+            whole = [_cold(["-m", "vlang", "run", *command]) for _ in range(few)]
+            yield figure(f"vlang run {name}, empty cache", "s CPU", "limit of a compile", LIMITS["compile"],
+                         None, whole)  # fmt: skip
 
 
 def _limited(name: str, limit: str, samples: list[float]) -> Figure:
