@@ -42,6 +42,7 @@ class State:
     def __init__(self, plan: Plan, n: int, segments: Mapping[str, int]) -> None:
         self.plan = plan
         self.n = n
+        self._halves = {name for name, type_ in plan.globals if type_ == "f16"}  # stored as their 16 bits
         self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
         self.arrays: dict[str, NDArray[Any]] = {}
         lengths = {"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()}
@@ -82,9 +83,11 @@ class State:
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value in its slot, converted to its type."""
         slot = self.plan.slots[f"scalar:{name}"]
-        self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
+        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+            self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
 
     def scalar(self, name: str) -> Any:
         """A graph-level value as a Python number."""
         slot = self.plan.slots[f"scalar:{name}"]
-        return self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0].item()
+        dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
+        return self.frame[slot : slot + 1].view(dtype)[0].item()

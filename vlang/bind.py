@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,8 @@ def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, 
             raise BindError(f"{name} is a whole number from {least} on, not {value!r}")
         if value is None:
             given.pop(name, None)
+    if not isinstance(given.get("asynchronous", False), (bool, np.bool_)):
+        raise BindError(f"asynchronous is True or False, not {given['asynchronous']!r}")
     if given.get("progress") is True:
         from vlang.progress import print_round
 
@@ -100,16 +103,20 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
         raise BindError(f"`{name}` is true or false, not {value!r}")
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         raise BindError(f"`{name}` is a number ({type_}), not {value!r}")
-    if type_ == F16:
-        return int(np.float16(value).view(np.uint16))  # as stored
     if type_.floating:
-        return float(value)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise BindError(f"`{name}` is a {type_}; a number this large does not fit") from None
+        with np.errstate(over="ignore"):  # what is too large becomes infinite; f16 is stored as its 16 bits
+            return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
         return type_.highest if value > 0 else type_.lowest
-    if value != value or value != int(value):
+    if not math.isfinite(value) or value != int(value):
         raise BindError(f"`{name}` is a whole number ({type_}), not {value!r}")
     if not type_.lowest <= int(value) <= type_.highest:
-        raise BindError(f"`{name}` is a {type_}, from {type_.lowest} to {type_.highest}; {int(value)} does not fit")
+        shown = int(value) if abs(value) < 1 << 80 else "a number this large"
+        raise BindError(f"`{name}` is a {type_}, from {type_.lowest} to {type_.highest}; {shown} does not fit")
     return int(value)
 
 
@@ -144,10 +151,11 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
         raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
-    if decl.type == F16:
-        return array.astype(np.float16).view(np.uint16)
-    if decl.type.floating:
-        return array.astype(f"float{decl.type.bits}")
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        if decl.type == F16:
+            return array.astype(np.float16).view(np.uint16)
+        if decl.type.floating:
+            return array.astype(f"float{decl.type.bits}")
     return _integers(decl, decl.type, array)
 
 
@@ -157,8 +165,9 @@ def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[
     result = np.empty(array.shape, dtype=dtype)
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = array[~infinite]
-    outside = len(finite) and (finite.min() < type_.lowest or finite.max() > type_.highest)
-    if outside or (finite != np.trunc(finite)).any():
+    # Limits are compared as Python's integers: as a float, the largest i64 is one that does not fit.
+    if (finite != np.trunc(finite)).any() or len(finite) and (
+            int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest):
         raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
     if infinite.any() and type_.kind == "uint":
         raise BindError(f"`{decl.name}` is {type_}, which has no inf")

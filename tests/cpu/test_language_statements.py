@@ -99,12 +99,12 @@ where left > 2: apply b += 1
     "initializers": """
 program initializers(low = 2)
 edge w: int = 3
-vertex load: int = sum(w for u -> self)
-vertex peak: int = max(w + u.load for self -> u, default = low)
-vertex both: int = 1 + 2 * sum(u.load for u -- self if u.load > low)
+vertex load: i64 = sum(w for u -> self)
+vertex peak: i64 = max(w + u.load for self -> u, default = low)
+vertex both: i64 = 1 + 2 * sum(u.load for u -- self if u.load > low)
 global big = max(v.load for v in vertices)
 vertex share: float = load / (1 + sum(v.load for v in vertices))
-vertex rank: int = load - min(v.load for v in vertices) + (1 if big > 3 else 0)
+vertex rank: i64 = load - min(v.load for v in vertices) + (1 if big > 3 else 0)
 vertex top: bool = load == big
 global tops = count(v.top for v in vertices)
 let doubled = 2 * tops
@@ -128,6 +128,11 @@ apply e *= e
 apply f = f + 1
 apply h = h - 1 if h > 0 else h + 5
 """,
+}
+
+PARAMETERS: dict[str, dict[str, Any]] = {
+    "applies": {"k": -2, "by": 0.25, "on": False},
+    "constants": {"seed": 199, "wide": 2**40, "tiny": 0.3, "ok": True},
 }
 
 ARITHMETIC = """
@@ -183,7 +188,7 @@ def test_statements(name: str) -> None:
     for shape in ("messy", "no_edges", "rmat"):
         graph = family(shape)
         columns = {"w": graph.columns["weight"]} if shape == "rmat" else {}
-        agree(PROGRAMS[name], Case(graph.with_columns(**columns)))
+        agree(PROGRAMS[name], Case(graph.with_columns(**columns), PARAMETERS.get(name, {})))
 
 
 def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
