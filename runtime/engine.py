@@ -1,6 +1,7 @@
 """The superstep loop: runs a plan on a graph.
 
-What a superstep does is in the plan, how a pass is launched in `passes`; here is only the order of things.
+What a superstep does is in the plan, how it runs in `superstep`, how a pass is launched in `passes`; here is only the
+order of things.
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.contracts import check_contract
@@ -20,9 +20,9 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import BLOCK, Contract, LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.runtime.passes import Lists, Passes, Stats, pages_of
-from vlang.runtime.plan.mode import choose_mode
-from vlang.runtime.state import State, flags
+from vlang.runtime.passes import Passes, Stats, pages_of
+from vlang.runtime.state import State
+from vlang.runtime.superstep import Superstep
 from vlang.runtime.trace import Round
 
 __all__ = ["Options", "Outcome", "run_plan"]
@@ -131,9 +131,9 @@ class _Run:
     # ------------------------------------------------------------------------ loops
     def _loop(self, spec: LoopSpec, number: int) -> None:
         limit = None if spec.limit is None else max(0, int(self._scalar(spec.limit)))
-        loop = _Superstep(self, spec)
         bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
-        loop.expected = min(bounds) if bounds else None
+        loop = Superstep(spec, self.passes, self._scalar, self.options.mode, self.options.blocking,
+                         min(bounds, default=None), self.options.asynchronous and spec.asynchronous)
         rounds, reason, converged = 0, "", True
         while not reason:
             if limit is not None and rounds >= limit:
@@ -152,7 +152,7 @@ class _Run:
         outcome.converged &= converged
         outcome.reason = reason
 
-    def _record(self, loop: _Superstep, spec: LoopSpec, number: int, rounds: int) -> None:
+    def _record(self, loop: Superstep, spec: LoopSpec, number: int, rounds: int) -> None:
         begin = time.perf_counter()
         self.state.set_scalar("iteration", rounds)
         mode, edges = loop.run()
@@ -174,122 +174,6 @@ class _Run:
         elif stats.changed == 0 and not spec.reads_iteration:
             return "nothing changes any more"
         return ""
-
-
-class _Superstep:
-    """One superstep of a loop after the other, in full or over the vertices that must run again."""
-
-    def __init__(self, run: _Run, spec: LoopSpec) -> None:
-        self._run, self._spec = run, spec
-        self._state, self._passes = run.state, run.passes
-        self.stats = Stats()
-        self.expected: int | None = None  # supersteps, as far as program and caller say
-        self._sweeps = 0
-        self._first = True
-        self._last: Lists | None = None  # the vertices of the superstep before, None after a full one
-        self._in_place = run.options.asynchronous and spec.asynchronous
-        self._second: dict[str, NDArray[Any]] = {}
-        n = run.graph.n
-        if spec.skip and spec.notify is not None:
-            stage = self._stage
-            domain, against = run.passes.pages_of(stage.domain or "in"), spec.notify
-            self._marks = flags(n)
-            self._todo = Lists.room(n, len(domain.longs))
-            self._against = against
-        if "work:active" in self._state.arrays:
-            self._state.arrays["work:active"][:] = 1
-
-    @property
-    def _stage(self) -> StageSpec:
-        """The one pass of a loop that may skip."""
-        return next(s for s in self._spec.steps if isinstance(s, StageSpec))
-
-    def run(self) -> tuple[str, int]:
-        """Run a superstep; its mode and the edges traversed."""
-        self._copy_starts()
-        if self._first or not self._listed():
-            mode, edges = "pull", self._full()
-        else:
-            mode, edges = "notify-pull", self._notify_pull()
-        self._first = False
-        return mode, edges
-
-    def _copy_starts(self) -> None:
-        for name in self._spec.starts:
-            np.copyto(self._state.arrays[f"start:{name}"], self._state.arrays[f"field:{name}"])
-
-    def _listed(self) -> bool:
-        """Whether the superstep runs over lists."""
-        if not self._spec.skip or self._spec.notify is None:
-            return False
-        graph = self._run.graph
-        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
-        return choose_mode(self._run.options.mode, self.stats.reached, edges)
-
-    def _full(self) -> int:
-        edges = 0
-        for step in self._spec.steps:
-            if isinstance(step, ScalarSpec):
-                self._run._scalar(step)
-                continue
-            self._aim_buffers(step)
-            if not self._in_place:
-                self._passes.use_blocks(step, self._run.options.blocking, self._sweeps, self.expected)
-            stats, traversed = self._passes.full(step)
-            edges += traversed
-            if not self._in_place:
-                for name in step.swaps:
-                    self._state.swap(name)
-            if step.loop_end:
-                self.stats = stats
-        self._last = None
-        self._sweeps += 1
-        return edges
-
-    def _aim_buffers(self, stage: StageSpec) -> None:
-        """In place, a pass writes where it reads."""
-        if self._in_place:
-            for name in stage.swaps:
-                self._second.setdefault(name, self._state.arrays[f"next:{name}"])
-                self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
-
-    def close(self) -> None:
-        """Give every field its second buffer back."""
-        for name, array in self._second.items():
-            self._state.put(f"next:{name}", array)
-
-    def _notify_pull(self) -> int:
-        """Notify the receivers of what changed, then process them (Garaph, section 4)."""
-        for step in self._spec.steps:
-            if isinstance(step, ScalarSpec):
-                self._run._scalar(step)
-        stage, passes, state = self._stage, self._passes, self._state
-        against = passes.pages_of(self._against)
-        changed = Lists.room(self._run.graph.n, len(against.longs))
-        passes.split(state.arrays["work:heard"], 1, against, changed, self._marks)
-        passes.send(stage, changed)
-        edges = passes.notify(self._against, changed, self._marks)
-        if self._spec.explicit:
-            np.bitwise_or(self._marks, state.arrays["work:active"], out=self._marks)
-        self._catch_up(stage)
-        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
-        self._aim_buffers(stage)
-        self.stats, traversed = passes.listed(stage, self._todo)
-        if not self._in_place:
-            for name in stage.swaps:
-                passes.per_field("exchange", name, self._todo)
-        self._last = self._todo
-        return edges + traversed
-
-    def _catch_up(self, stage: StageSpec) -> None:
-        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
-        if self._in_place:
-            return
-        for name in stage.swaps:
-            if self._last is None:
-                np.copyto(self._state.arrays[f"next:{name}"], self._state.arrays[f"field:{name}"])
-            else:
-                self._passes.per_field("copy", name, self._last)
 
 
 def _stages(plan: Plan) -> list[StageSpec]:

@@ -74,7 +74,10 @@ class StageSpec:
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
     "messages", "blocked") -> name in the code. columns: edge columns (name, dtype) in the order of the page row.
-    swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity.
+    swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
+    orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
+    then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
+    fields.
     """
 
     name: str
@@ -84,6 +87,8 @@ class StageSpec:
     written: tuple[str, ...] = ()
     swaps: tuple[str, ...] = ()
     loop_end: bool = False
+    notify: str | None = None
+    sole: bool = True
 
 
 @dataclass(frozen=True)
@@ -108,9 +113,8 @@ class LoopSpec:
     """A loop of supersteps.
 
     limit, until: scalars to evaluate, None where there is none. explicit: `activate when` decides activity, else a
-    change of an applied field. heard: the flags of vertices whose neighbours must hear of a change, if the program
-    may skip (rule N); skip_reason says why, or why not. notify: the orientation along which receivers are found.
-    self_notify: a vertex that changed must be processed itself, too. starts, tolds: fields with such copies.
+    change of an applied field. skip: passes may leave out vertices none of whose inputs changed (rule N); skip_reason
+    says why, or why not. starts, tolds: fields with such copies.
     """
 
     name: str
@@ -122,8 +126,6 @@ class LoopSpec:
     reads_iteration: bool
     skip: bool
     skip_reason: str
-    notify: str | None
-    self_notify: bool
     asynchronous: bool
     asynchronous_reason: str
     starts: tuple[str, ...] = ()

@@ -31,14 +31,15 @@ from vlang.runtime.state import DTYPES, State, whole_words
 __all__ = ["Lists", "Passes", "Stats", "pages_of"]
 
 
+_DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
+
+
 @dataclass(frozen=True)
 class Stats:
-    """What a pass counted: vertices changed, active, to be heard by their neighbours, and those neighbours."""
+    """What a pass counted: vertices changed, and vertices active."""
 
     changed: int = 0
     active: int = 0
-    heard: int = 0
-    reached: int = 0
 
 
 @dataclass
@@ -78,7 +79,7 @@ class Passes:
     blocks: dict[str, Blocks] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._stats = np.zeros(4, dtype=np.int64)
+        self._stats = np.zeros(2, dtype=np.int64)
         self._total = np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._by_block = vertex_tasks(self.graph.n, BLOCK)
@@ -196,6 +197,11 @@ class Passes:
             tasks = vertex_tasks(count, 4 * BLOCK)
             self.state.point(SLOT_LIST, vertices)
             self._launch(stage.kernels["messages"], tasks, len(tasks), count)
+
+    def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
+        """The edges along an orientation that leave flagged vertices."""
+        words = whole_words(flags)
+        return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
 
     def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
         """Flagged vertices to lists; flags are cleared, and vertices that must run again themselves are marked."""

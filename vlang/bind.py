@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -112,7 +111,7 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
             return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
         return type_.highest if value > 0 else type_.lowest
-    if not math.isfinite(value) or value != int(value):
+    if isinstance(value, float) and not value.is_integer():
         raise BindError(f"`{name}` is a whole number ({type_}), not {value!r}")
     if not type_.lowest <= int(value) <= type_.highest:
         shown = int(value) if abs(value) < 1 << 80 else "a number this large"

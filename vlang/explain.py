@@ -84,8 +84,8 @@ def _loop(loop: LoopSpec) -> list[str]:
         head += ", until its condition holds"
     lines = [head, *(f"    {_step(step)}" for step in loop.steps)]
     if loop.skip:
-        lines.append(f"    modes: pull; notify-pull along {loop.notify}, when at most half of the edges leave changed "
-                     "vertices")
+        lines.append("    modes: pull; notify-pull where at most half of the edges leave changed vertices "
+                     f"({loop.skip_reason})")
     else:
         lines.append(f"    mode: pull ({loop.skip_reason})")
     lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
@@ -99,7 +99,7 @@ def _need(plan: Plan, graph: Graph) -> list[str]:
     arrays |= {slot: next(f.dtype for f in plan.fields if f.name == slot.partition(":")[2])
                for slot in plan.slots if slot.split(":")[0] in ("field", "next", "start", "told")}
     state = graph.n * sum(bits[dtype[1:]] for dtype in arrays.values())
-    kinds = {s.domain for s in _stages(plan)} | {s.notify for s in plan.steps if isinstance(s, LoopSpec)}
+    kinds = {kind for s in _stages(plan) for kind in (s.domain, s.notify)}
     kinds = kinds - {None} if graph.directed else {"in"}  # an undirected graph has one adjacency for all
     edges = sum(4 * graph.m * (2 if kind == "both" and graph.directed else 1) + 8 * (graph.n + 1) for kind in kinds)
     columns = sum(bits[dtype[1:]] * graph.m for s in _stages(plan) for _, dtype in s.columns)

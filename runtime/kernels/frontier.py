@@ -39,6 +39,19 @@ def split_flags(words, count, bit, longs, long_count, short_list, long_list, cou
     counts[1] = found
 
 
+def reached(words, count, degrees):
+    """The degrees of the vertices with flag 1, added up."""
+    total = np.int64(0)
+    for w in range(count):
+        word = words[w] & np.uint64(0x0101010101010101)
+        if word == 0:
+            continue
+        for byte in range(8):
+            if (word >> np.uint64(8 * byte)) & np.uint64(1):
+                total += np.int64(degrees[8 * w + byte])
+    return total
+
+
 def notify_vertices(pages, vertices, tasks, count, counter, marks):
     """Mark the neighbours of short vertices; two threads may store the same mark."""
     while True:

@@ -7,11 +7,24 @@ from dataclasses import dataclass
 
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts
-from vlang.ir.stages import Loop, Stage, Write
+from vlang.ir.stages import Loop, Stage, Write, reads_of
 
-__all__ = ["LoopPlan", "expressions_of", "neighbour_reads", "plan_loop"]
+__all__ = ["LoopPlan", "Reader", "expressions_of", "neighbour_reads", "plan_loop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What a pass over edges reads that the loop writes, under rule N.
+
+    heard: fields of neighbours, so that a vertex that changes one must notify. own: fields, accumulators and masks of
+    the vertex itself. notify: the orientation along which its receivers are found.
+    """
+
+    heard: frozenset[str]
+    own: frozenset[str]
+    notify: str
 
 
 @dataclass(frozen=True)
@@ -19,8 +32,8 @@ class LoopPlan:
     """Decisions about one loop, the same for every target.
 
     explicit: `activate when` decides activity. fused: the only pass of the loop also decides activity.
-    skip: rule N is granted and used. heard: fields whose change neighbours must hear. own: fields whose change makes
-    the vertex itself run again. starts: fields that need a copy from the start of the superstep. told: fields with
+    skip: rule N is granted and used. readers: for each pass over edges, what makes it run again for a vertex.
+    starts: fields that need a copy from the start of the superstep. told: fields with
     a told array. two_buffers: fields whose value before the pass is needed after it.
     """
 
@@ -31,19 +44,16 @@ class LoopPlan:
     reads_iteration: bool
     skip: bool
     skip_reason: str
-    heard: frozenset[str]
-    own: frozenset[str]
+    readers: Mapping[str, Reader]
     starts: frozenset[str]
     told: frozenset[str]
     two_buffers: frozenset[str]
     asynchronous: bool
     asynchronous_reason: str
 
-    @property
-    def notify(self) -> str | None:
-        """The orientation along which the receivers of a change are found."""
-        domains = [stage.domain for stage in self.loop.stages if stage.domain]
-        return _AGAINST[domains[0]] if self.skip and domains else None
+    def sole(self, stage: Stage) -> bool:
+        """Whether no other pass of the loop writes a field of this one."""
+        return not any(set(stage.written) & set(other.written) for other in self.loop.stages if other is not stage)
 
     def messages(self, stage: Stage) -> dict[f.Expr, int]:
         """The expressions of a stage that are sent as messages, numbered."""
@@ -98,16 +108,31 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
     starts = frozenset() if fused else applied | {e.name for e in inside if isinstance(e, f.Field) and e.time == "old"}
     heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
     torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
-    edges = [stage for stage in loop.stages if stage.domain]
-    skip = fact.skip and fused and len(edges) == 1
-    reason = fact.skip_reason if skip or not fact.skip else "several passes in a superstep: each runs in full"
     return LoopPlan(
         loop=loop, facts=facts, explicit=explicit, fused=fused,
         reads_iteration=any(e == f.GraphValue(e.type, "iteration", "builtin") for e in inside + at_end),
-        skip=skip, skip_reason=reason, heard=frozenset(heard), own=frozenset(fact.own_notify) & applied,
+        skip=fact.skip, skip_reason=fact.skip_reason,
+        readers=_readers(loop, fact.own_notify & applied) if fact.skip else {},
         starts=starts, told=changes if explicit else frozenset(),
         two_buffers=frozenset(past & applied) if fused else frozenset(),
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
     )
+
+
+def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
+    """The passes over edges of a loop, and what each reads. own: fields that make a vertex itself run again."""
+    applied = frozenset(loop.applied)
+    readers = {}
+    for stage in loop.stages:
+        if stage.domain is None:
+            continue
+        inside = [e for expr in expressions_of(stage) for e in f.walk(expr)]
+        heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"}
+        mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
+        for other in loop.stages:  # what another pass overwrites must be written again
+            mine |= set(stage.written) & set(other.written) if other is not stage else set()
+        notify = _AGAINST[stage.domain]
+        readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify)
+    return readers

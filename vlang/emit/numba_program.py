@@ -143,7 +143,7 @@ class _Emitter:
         return LoopSpec(
             name=loop.name, steps=tuple(steps), limit=limit, exact=repeat.exact, until=until, explicit=plan.explicit,
             reads_iteration=plan.reads_iteration, skip=plan.skip, skip_reason=plan.skip_reason,
-            notify=plan.notify, self_notify=bool(plan.own) or plan.explicit, asynchronous=plan.asynchronous,
+            asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
             tolds=tuple(sorted(plan.told)), line=repeat.span.line,
         )

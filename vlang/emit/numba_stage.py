@@ -19,7 +19,7 @@ __all__ = ["StageWriter", "called", "function", "parts_of", "skeleton", "tuple_t
 
 _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
-    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|reach|send|"
+    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|pull|segments|finish|compute|messages|blocked|fold)\("
 )
 
@@ -91,7 +91,6 @@ class StageWriter:
         if self.stage.domain:
             self._edges()
         self._apply()
-        self._reach()
         if self.stage.domain and not self.columns:
             roles = (*roles, "blocked")
             texts.append(skeleton("blocks", name))
@@ -105,6 +104,8 @@ class StageWriter:
             name=name, domain=self.stage.domain, kernels={role: f"{role}_{name}" for role in roles},
             columns=tuple((c, self.present[c]) for c in self.columns), written=self.stage.written,
             swaps=tuple(n for n in self.stage.written if n in self.two_buffers), loop_end=self.ends,
+            notify=self.plan.readers[name].notify if self.plan and name in self.plan.readers else None,
+            sole=self.plan is None or self.plan.sole(self.stage),
         )
         return "\n\n".join([generated, *texts]), dict(spec.kernels), spec
 
@@ -201,7 +202,7 @@ class StageWriter:
         self.functions.append(function("send(env, v)", [*writer.lines, *lines], ""))
 
     def _apply(self) -> None:
-        """apply: what a vertex does with what it gathered; returns the flags changed 1, active 2, heard 4."""
+        """apply: what a vertex does with what it gathered; returns the flags changed 1 and active 2."""
         scope = self.scope()
         writer = Writer(scope)
         for number, mask in enumerate(self.stage.before):
@@ -215,6 +216,8 @@ class StageWriter:
             else:
                 self._write(writer, scope, item)
         flags = self._activity(writer, scope) if self.ends else "i64(0)"
+        if self.plan is not None and self.plan.skip:
+            self._hear(writer, scope)
         lines = list(writer.lines)
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
@@ -273,15 +276,6 @@ class StageWriter:
             writer.lines.append(f"{self.env.pointer('work:active', 'u8')}[v] = u8(1) if {active} else u8(0)")
             self.frame.array("work:active", "u8")
         flags.append(f"(i64(2) if {active} else i64(0))")
-        if self.plan.skip:
-            heard = writer.name(" | ".join(differing[n] for n in self.plan.heard) or "False")
-            own = writer.name(" | ".join(differing[n] for n in self.plan.own) or "False")
-            self.frame.array("work:heard", "u8")
-            writer.lines.append(
-                f"{self.env.pointer('work:heard', 'u8')}[v] = "
-                f"(u8(1) if {heard} else u8(0)) | (u8(2) if {own} else u8(0))"
-            )
-            flags.append(f"(i64(4) if {heard} else i64(0))")
         return " | ".join(flags)
 
     def _tell(self, writer: Writer, scope: Scope, name: str, new: str, old: str) -> None:
@@ -295,11 +289,30 @@ class StageWriter:
         writer.lines.append(f"{pointer}[v] = {store(type_, told)}")
         scope.locals[f"change {name}"] = (writer.name(f"{typename(type_)}({new} - {told})"),)
 
-    def _reach(self) -> None:
-        """reach: how many neighbours must hear of a change."""
-        if self.plan is None or not (self.plan.skip and self.ends):
-            self.functions.append(function("reach(env, v)", [], "i64(0)"))
-            return
-        kind = {"in": "out", "out": "in", "both": "all"}[self.stage.domain or "in"]
-        self.functions.append(function("reach(env, v)", [], f"i64({self.env.pointer(f'degree:{kind}', 'u32')}[v])"))
+    def _hear(self, writer: Writer, scope: Scope) -> None:
+        """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
+        assert self.plan is not None
+        names = (*self.stage.written, *sorted(self.stage.stored))
+        changes = {name: self._changed(writer, scope, name) for name in names}
+        for reader, reads in self.plan.readers.items():
+            heard = [change for name, change in changes.items() if name in reads.heard]
+            own = [change for name, change in changes.items() if name in reads.own]
+            if not (heard or own or reader == self.stage.name):
+                continue
+            slot = f"work:heard.{reader}"
+            self.frame.array(slot, "u8")
+            at = f"{self.env.pointer(slot, 'u8')}[v]"
+            flag = writer.name(f"(u8(1) if {' | '.join(heard) or 'False'} else u8(0)) | "
+                               f"(u8(2) if {' | '.join(own) or 'False'} else u8(0))")
+            writer.lines.append(f"{at} = {flag}" if reader == self.stage.name else f"{at} = {at} | {flag}")
 
+    def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
+        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        if name in self.types:
+            before = writer.name(scope.read(f.Field(self.types[name], name, "self"), "field", "v"))
+            return writer.name(f"({differs(self.types[name], scope.locals[name][0], before)})")
+        parts = []
+        for number, (type_, value) in enumerate(zip(self._types_of(name), scope.locals[name])):
+            before = writer.name(scope.stored(name, number, type_))
+            parts.append(f"({differs(type_, value, before)})")
+        return writer.name(" | ".join(parts))

@@ -14,7 +14,7 @@ from vlang.ir import forms as f
 from vlang.ir.refuse import refuse_statement
 from vlang.syntax.tree import Span
 
-__all__ = ["Loop", "Mask", "Schedule", "ScalarStep", "Stage", "Step", "Write", "schedule"]
+__all__ = ["Loop", "Mask", "Schedule", "ScalarStep", "Stage", "Step", "Write", "reads_of", "schedule"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -281,7 +281,7 @@ def _replace(expr: f.Expr, old: f.Expr, new: f.Expr) -> f.Expr:
     return f.rebuild(expr, tuple(_replace(child, old, new) for child in f.children(expr)))
 
 
-def _reads(stage: Stage) -> set[str]:
+def reads_of(stage: Stage) -> set[str]:
     """Accumulators and masks that a stage reads from earlier ones."""
     own = {g.name for g in stage.gathers} | {m.name for m in (*stage.before, *stage.after) if isinstance(m, Mask)}
     exprs: list[f.Expr] = [g.reduce for g in stage.gathers]
@@ -302,7 +302,7 @@ def _mark_stored(steps: list[Step]) -> list[Step]:
             names = {g.name for g in step.gathers}
             names |= {m.name for m in (*step.before, *step.after) if isinstance(m, Mask)}
             result.append(replace(step, stored=frozenset(names & needed)))
-            needed |= _reads(step)
+            needed |= reads_of(step)
         else:
             result.append(step)
     return result[::-1]

@@ -27,7 +27,7 @@ def blocked(frame, tasks, count, counter):
             v = low + (place & ((1 << PLACE_BITS) - 1))
             keep(env, v, gather(env, columns, kept(env, v), v, i64(senders[sender]), k))
         at, last = value_i64(table, row + BLOCK_LONG), value_i64(table, row + BLOCK_LONG_END)
-        changed, active, heard, reached = i64(0), i64(0), i64(0), i64(0)
+        changed, active = i64(0), i64(0)
         for v in range(low, high):
             if at < last and longs[3 * at] == v:
                 at += 1
@@ -36,8 +36,5 @@ def blocked(frame, tasks, count, counter):
             acc = kept(env, v) if wanted(masks) else identity(env)
             flags = apply(env, v, masks, acc)
             changed += flags & 1
-            active += (flags >> 1) & 1
-            heard += (flags >> 2) & 1
-            if flags & 4:
-                reached += reach(env, v)
-        note(stats, changed, active, heard, reached)
+            active += flags >> 1
+        note(stats, changed, active)

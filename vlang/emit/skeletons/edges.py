@@ -1,4 +1,4 @@
-"""A pass over edges: pull. The functions bind, ready, wanted, identity, gather, merge, put, get, apply and reach are
+"""A pass over edges: pull. The functions bind, ready, wanted, identity, gather, merge, put, get and apply are
 written from the program and stand above this text; the slots and table layouts are those of runtime/kernelset.py.
 
 Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`). The edges of longer ones are cut into
@@ -23,7 +23,7 @@ def pull(frame, tasks, count, counter):
         targets = pointer_u32(pages, row + PAGE_TARGETS)
         first = value_i64(pages, row + PAGE_FIRST)
         columns = bind_columns(pages, row)
-        changed, active, heard, reached = i64(0), i64(0), i64(0), i64(0)
+        changed, active = i64(0), i64(0)
         for i in range(low, high):
             v = i64(vertices[i]) if listed else i
             masks = ready(env, v)
@@ -33,11 +33,8 @@ def pull(frame, tasks, count, counter):
                     acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
             flags = apply(env, v, masks, acc)
             changed += flags & 1
-            active += (flags >> 1) & 1
-            heard += (flags >> 2) & 1
-            if flags & 4:
-                reached += reach(env, v)
-        note(stats, changed, active, heard, reached)
+            active += flags >> 1
+        note(stats, changed, active)
 
 
 def segments(frame, tasks, count, counter):
@@ -72,7 +69,7 @@ def finish(frame, tasks, count, counter):
         if task >= count:
             break
         low, high = tasks[3 * task + 1], tasks[3 * task + 2]
-        changed, active, heard, reached = i64(0), i64(0), i64(0), i64(0)
+        changed, active = i64(0), i64(0)
         for i in range(low, high):
             k = i64(chosen[i]) if listed else i
             v = longs[3 * k]
@@ -81,8 +78,5 @@ def finish(frame, tasks, count, counter):
                 acc = merge(acc, get(env, s))
             flags = apply(env, v, ready(env, v), acc)
             changed += flags & 1
-            active += (flags >> 1) & 1
-            heard += (flags >> 2) & 1
-            if flags & 4:
-                reached += reach(env, v)
-        note(stats, changed, active, heard, reached)
+            active += flags >> 1
+        note(stats, changed, active)

@@ -17,12 +17,9 @@ from vlang.runtime.kernelset import *
 
 
 @inner
-def note(stats, changed, active, heard, reached):
+def note(stats, changed, active):
     """Add one task's counts; additions of integers, so their order does not matter."""
     if changed:
         fetch_add(stats, 0, changed)
     if active:
         fetch_add(stats, 1, active)
-    if heard:
-        fetch_add(stats, 2, heard)
-        fetch_add(stats, 3, reached)

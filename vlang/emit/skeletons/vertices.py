@@ -1,4 +1,4 @@
-"""A pass over vertices. The functions bind, ready, apply and reach are written from the program and stand above."""
+"""A pass over vertices. The functions bind, ready and apply are written from the program and stand above."""
 
 
 def compute(frame, tasks, count, counter):
@@ -11,13 +11,10 @@ def compute(frame, tasks, count, counter):
         if task >= count:
             break
         low, high = tasks[3 * task + 1], tasks[3 * task + 2]
-        changed, active, heard, reached = i64(0), i64(0), i64(0), i64(0)
+        changed, active = i64(0), i64(0)
         for i in range(low, high):
             v = i64(vertices[i]) if listed else i
             flags = apply(env, v, ready(env, v), ())
             changed += flags & 1
-            active += (flags >> 1) & 1
-            heard += (flags >> 2) & 1
-            if flags & 4:
-                reached += reach(env, v)
-        note(stats, changed, active, heard, reached)
+            active += flags >> 1
+        note(stats, changed, active)

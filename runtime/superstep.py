@@ -1,0 +1,145 @@
+"""Supersteps of one loop: every pass in full, or over the vertices that must run again (notify-pull)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.passes import Lists, Passes, Stats
+from vlang.runtime.plan.mode import choose_mode
+from vlang.runtime.state import flags
+
+__all__ = ["Superstep"]
+
+
+class Superstep:
+    """Runs the supersteps of a loop, one a call. stats: what the last one counted.
+
+    evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
+    where they read.
+    """
+
+    def __init__(
+        self, spec: LoopSpec, passes: Passes, evaluate: Callable[[ScalarSpec], Any], mode: str, blocking: str,
+        expected: int | None, in_place: bool,
+    ) -> None:
+        self.stats = Stats()
+        self._spec, self._passes, self._state = spec, passes, passes.state
+        self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
+        self._in_place = in_place
+        self._done = 0
+        self._second: dict[str, NDArray[Any]] = {}
+        self._skipping = {
+            stage.name: _Skipping(stage, passes, explicit=spec.explicit and stage.loop_end, in_place=in_place)
+            for stage in spec.steps if isinstance(stage, StageSpec) and stage.notify is not None
+        }
+        if "work:active" in self._state.arrays:
+            self._state.arrays["work:active"][:] = 1
+
+    def run(self) -> tuple[str, int]:
+        """Run a superstep; its mode ("notify-pull" if any pass ran over lists) and the edges traversed."""
+        for name in self._spec.starts:
+            np.copyto(self._state.arrays[f"start:{name}"], self._state.arrays[f"field:{name}"])
+        mode, edges = "pull", 0
+        for step in self._spec.steps:
+            if isinstance(step, ScalarSpec):
+                self._evaluate(step)
+                continue
+            self._aim_buffers(step)
+            skipping = self._skipping.get(step.name)
+            if skipping is not None and self._done and skipping.chosen(self._mode):
+                mode = "notify-pull"
+                stats, traversed = skipping.run()
+            else:
+                stats, traversed = self._full(step)
+                if skipping is not None:
+                    skipping.last = None
+            edges += traversed
+            if step.loop_end:
+                self.stats = stats
+        self._done += 1
+        return mode, edges
+
+    def close(self) -> None:
+        """Give every field its second buffer back."""
+        for name, array in self._second.items():
+            self._state.put(f"next:{name}", array)
+
+    def _full(self, stage: StageSpec) -> tuple[Stats, int]:
+        if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
+            self._passes.use_blocks(stage, self._blocking, self._done, self._expected)
+        stats, edges = self._passes.full(stage)
+        if not self._in_place:
+            for name in stage.swaps:
+                self._state.swap(name)
+        return stats, edges
+
+    def _aim_buffers(self, stage: StageSpec) -> None:
+        """In place, a pass writes where it reads."""
+        if self._in_place:
+            for name in stage.swaps:
+                self._second.setdefault(name, self._state.arrays[f"next:{name}"])
+                self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
+
+
+class _Skipping:
+    """One pass over edges that may leave out vertices none of whose inputs changed since it last ran (rule N).
+
+    last: the vertices that it ran over last, None for all. explicit: active vertices run again, too, because
+    `activate when` may decide otherwise about them. sole: no other pass writes its fields in between.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, explicit: bool, in_place: bool) -> None:
+        assert stage.notify is not None
+        self._stage, self._passes, self._against = stage, passes, stage.notify
+        self._explicit, self._in_place = explicit, in_place
+        self.last: Lists | None = None
+        n = passes.graph.n
+        self._marks = flags(n)
+        self._todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
+
+    @property
+    def _flags(self) -> NDArray[np.uint8]:
+        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:heard.{self._stage.name}"]
+        return flags_
+
+    def chosen(self, asked: str) -> bool:
+        """Whether to run over lists (see `choose_mode`)."""
+        if asked != "auto":
+            return asked == "notify-pull"
+        graph = self._passes.graph
+        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
+        return choose_mode(self._passes.reached(self._flags, self._against), edges)
+
+    def run(self) -> tuple[Stats, int]:
+        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2)."""
+        stage, passes, state = self._stage, self._passes, self._passes.state
+        against = passes.pages_of(self._against)
+        changed = Lists.room(passes.graph.n, len(against.longs))
+        passes.split(self._flags, 1, against, changed, self._marks)
+        passes.send(stage, changed)
+        edges = passes.notify(self._against, changed, self._marks)
+        if self._explicit:
+            np.bitwise_or(self._marks, state.arrays["work:active"], out=self._marks)
+        self._catch_up()
+        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
+        stats, traversed = passes.listed(stage, self._todo)
+        if not self._in_place:
+            for name in stage.swaps:
+                passes.per_field("exchange", name, self._todo)
+        self.last = self._todo
+        return stats, edges + traversed
+
+    def _catch_up(self) -> None:
+        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        if self._in_place:
+            return
+        for name in self._stage.swaps:
+            if self.last is None or not self._stage.sole:
+                np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])
+            else:
+                self._passes.per_field("copy", name, self.last)
