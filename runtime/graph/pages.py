@@ -22,6 +22,7 @@ __all__ = ["DEFAULT_PAGE_SIZE", "Pages", "vertex_tasks"]
 
 DEFAULT_PAGE_SIZE = 32 << 20
 _TASKS = 256  # pieces that a pass over all edges is cut into, about
+_MOST_EDGES = (1 << 32) - 1  # in a page: its offsets are 32-bit
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
 
 Int64s = NDArray[np.int64]
@@ -85,7 +86,7 @@ class Pages:
         begin = offsets[long_vertices[owner]] + (np.arange(total) - longs[owner, 1]) * SEGMENT
         end = np.minimum(begin + SEGMENT, offsets[long_vertices[owner] + 1])
 
-        starts = _page_starts(offsets, end, max(1, page_size // 4))
+        starts = _page_starts(offsets, end, min(max(1, page_size // 4), _MOST_EDGES))
         firsts = _first_vertices(offsets, starts[:-1])
         page = np.searchsorted(starts[:-1], begin, side="right") - 1 if total else np.zeros(0, np.int64)
         segments = np.stack([long_vertices[owner], begin - starts[page], end - starts[page]], axis=1)

@@ -77,7 +77,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 ]
 
 
-@pytest.mark.parametrize(("given", "field", "want"), FITS, ids=str)
+@pytest.mark.parametrize(("given", "field", "want"), FITS)
 def test_fits(given: dict[str, Any], field: str, want: list[Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
@@ -86,7 +86,7 @@ def test_fits(given: dict[str, Any], field: str, want: list[Any]) -> None:
     assert np.array_equal(got, np.array(want, got.dtype)), got
 
 
-@pytest.mark.parametrize(("given", "message"), WRONG, ids=str)
+@pytest.mark.parametrize(("given", "message"), WRONG)
 def test_wrong(given: dict[str, Any], message: str) -> None:
     with warnings.catch_warnings(), pytest.raises(Error) as raised:
         warnings.simplefilter("error")

@@ -7,6 +7,7 @@ Inside, a pointer is indexed with a signed 64-bit integer, and nothing allocates
 from __future__ import annotations
 
 import ast
+import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
@@ -14,9 +15,17 @@ from pathlib import Path
 __all__ = ["kernels"]
 
 
-@cache
+_lock = threading.Lock()
+
+
 def kernels(name: str) -> Mapping[str, Callable[..., int]]:
     """The compiled functions of the kernel file `name`; compiled on the first use on this machine."""
+    with _lock:  # workers may ask at once, and `ast.parse` of CPython 3.11 fails when two threads are in it
+        return _loaded(name)
+
+
+@cache
+def _loaded(name: str) -> Mapping[str, Callable[..., int]]:
     from vlang.runtime.devices.objects import load_kernels
 
     text = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
