@@ -1,0 +1,193 @@
+"""The cache of object code: damaged and foreign entries, folders that cannot be used, processes side by side."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+COMPILES = """
+import sys
+import numpy as np
+from vlang.runtime.devices.objects import load_kernels
+out = np.zeros(1, np.int64)
+load_kernels("def put(p, n):\\n    p[0] = n\\n", {"put": "void(i64*, i64)"})["put"](out, 40)
+load_kernels("def add(p, n):\\n    p[0] += n\\n", {"add": "void(i64*, i64)"})["add"](out, 2)
+print(out[0], "numba" in sys.modules)
+"""
+RIGHT = "42"
+RUNS = """
+import sys
+from vlang import Graph, compile
+program = compile("program cached\\nvertex x: int = 1\\nrepeat 3 times:\\n    gather s = sum(u.x for u -> self)\\n    apply x += s\\n")
+result = program(Graph.from_edges([0, 1, 2], [1, 2, 2], n=3))
+print(sum(map(int, result.x)), "numba" in sys.modules)
+"""
+
+
+def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subprocess.Popen[str]:
+    """A process with this cache folder; None: where it is without being told."""
+    environment = {k: v for k, v in os.environ.items() if k not in ("VLANG_CACHE", "XDG_CACHE_HOME")}
+    environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"VLANG_CACHE": str(cache)})
+    environment |= more.pop("env", {})
+    return subprocess.Popen([sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                            text=True, env=environment, **more)  # fmt: skip
+
+
+def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
+    """What a process printed; it must have ended well and silently."""
+    out, err = process.communicate(timeout=120)
+    assert (process.returncode, err) == (0, ""), err
+    return out.strip().rsplit(" ", 1)[0], out.strip().rsplit(" ", 1)[1]
+
+
+def run(cache: Path | str | None, **more: Any) -> tuple[str, str]:
+    return finished(start(cache, **more))
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A cache that one process has filled."""
+    cache = tmp_path_factory.mktemp("cache")
+    assert run(cache) == (RIGHT, "True")
+    return cache
+
+
+@pytest.fixture
+def cache(filled: Path, tmp_path: Path) -> Path:
+    """A copy of the filled cache, to be damaged."""
+    return Path(shutil.copytree(filled, tmp_path / "copy"))
+
+
+def entries(cache: Path) -> list[Path]:
+    return sorted(cache.glob("*.kernels"))
+
+
+def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
+    assert run(filled) == (RIGHT, "False")
+    assert not list(filled.glob(".kernels-*"))
+
+
+def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
+    assert run(tmp_path, code=RUNS) == ("24", "True")
+    assert run(tmp_path, code=RUNS) == ("24", "False")
+
+
+def _truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def _flip(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[len(raw) * 2 // 3] ^= 4
+    path.write_bytes(bytes(raw))
+
+
+def _flip_head(path: Path) -> None:
+    raw = bytearray(path.read_bytes())
+    raw[3] ^= 1
+    path.write_bytes(bytes(raw))
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _folder(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
+def _other(path: Path) -> None:
+    """Every entry holds what belongs to another one."""
+    rest = [p for p in entries(path.parent) if p != path]
+    path.write_bytes(rest[0].read_bytes())
+
+
+def _unreadable(path: Path) -> None:
+    path.chmod(0)
+
+
+def _dangling(path: Path) -> None:
+    path.unlink()
+    path.symlink_to(path.parent / "nothing")
+
+
+@pytest.mark.parametrize("damage", [_truncate, _flip, _flip_head, _empty, _folder, _other, _unreadable, _dangling])
+def test_damaged_entries_are_built_again(cache: Path, damage: Callable[[Path], None]) -> None:
+    damaged = entries(cache)
+    assert len(damaged) > 1
+    for path in damaged:
+        damage(path)
+    assert run(cache)[0] == RIGHT
+    if damage is not _folder:  # nothing can be put in place of a folder, and nothing needs to
+        assert run(cache) == (RIGHT, "False")
+    assert not list(cache.glob(".kernels-*"))
+
+
+def test_another_compiler_version_is_another_entry(cache: Path) -> None:
+    """A process that believes in another version of numba finds nothing of use, and disturbs nothing."""
+    before = {p: p.read_bytes() for p in entries(cache)}
+    code = ("import importlib.metadata as m\nreal = m.version\n"
+            "m.version = lambda name: '0.1' if name == 'numba' else real(name)\n") + COMPILES  # fmt: skip
+    assert run(cache, code=code) == (RIGHT, "True")
+    assert len(entries(cache)) == 2 * len(before)
+    assert all(path.read_bytes() == raw for path, raw in before.items())
+    assert run(cache) == (RIGHT, "False")
+
+
+@pytest.mark.parametrize("count", [2, 8])
+def test_cold_processes_side_by_side(tmp_path: Path, count: int) -> None:
+    processes = [start(tmp_path / "shared") for _ in range(count)]
+    assert [finished(p)[0] for p in processes] == [RIGHT] * count
+    assert not list((tmp_path / "shared").glob(".kernels-*"))
+    assert run(tmp_path / "shared") == (RIGHT, "False")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("here")
+    assert run(tmp_path / "file") == (RIGHT, "True")
+    assert run(tmp_path / "file" / "below") == (RIGHT, "True")
+    assert run("/proc/nowhere") == (RIGHT, "True")
+
+
+def test_a_folder_that_others_could_write_to_is_not_used(cache: Path) -> None:
+    cache.chmod(0o777)
+    assert run(cache) == (RIGHT, "True")
+    cache.chmod(0o700)
+    assert run(cache) == (RIGHT, "False")
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
+def test_a_folder_of_someone_else_is_not_used(cache: Path) -> None:
+    os.chown(cache, 12345, 12345)
+    assert run(cache) == (RIGHT, "True")
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written(cache: Path) -> None:
+    for path in entries(cache):
+        path.unlink()
+    cache.chmod(0o500)
+    assert run(cache) == (RIGHT, "True")
+    cache.chmod(0o700)
+
+
+def test_where_the_cache_is(tmp_path: Path) -> None:
+    """Relative, in XDG_CACHE_HOME, or in the home folder; no home at all is no harm."""
+    assert run("relative", cwd=tmp_path)[0] == RIGHT
+    assert entries(tmp_path / "relative")
+    assert run(None, env={"XDG_CACHE_HOME": str(tmp_path / "xdg")})[0] == RIGHT
+    assert entries(tmp_path / "xdg" / "vlang")
+    assert stat.S_IMODE((tmp_path / "xdg" / "vlang").stat().st_mode) == 0o700
+    assert run(None, env={"HOME": str(tmp_path / "home")})[0] == RIGHT
+    assert entries(tmp_path / "home" / ".cache" / "vlang")
+    assert run("", env={"HOME": "/dev/null"})[0] == RIGHT
