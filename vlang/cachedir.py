@@ -15,12 +15,12 @@ def cache_dir() -> Path | None:
     could write to is not used: object code is loaded from it.
     """
     chosen = os.environ.get("VLANG_CACHE")
-    root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vlang"
     try:
+        root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vlang"
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
         mode = root.stat()
         if mode.st_uid != os.getuid() or mode.st_mode & 0o022 or not os.access(root, os.W_OK):
             return None
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return None
     return root

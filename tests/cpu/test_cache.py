@@ -191,3 +191,26 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
     assert run(None, env={"HOME": str(tmp_path / "home")})[0] == RIGHT
     assert entries(tmp_path / "home" / ".cache" / "vlang")
     assert run("", env={"HOME": "/dev/null"})[0] == RIGHT
+
+
+def test_a_user_without_a_home() -> None:
+    """As in containers that run under a number nobody has: no HOME, no entry in the table of users."""
+    code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
+            "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
+    assert run(None, code=code) == (RIGHT, "True")
+
+
+PARSES = """
+import sys
+from vlang import load
+print(load("bfs").name, "lark" in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("damage", [_truncate, _flip, _empty, _folder])
+def test_damaged_tables_of_the_parser(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+    assert run(tmp_path, code=PARSES)[0] == "bfs"
+    (tables,) = tmp_path.glob("*.lark")
+    damage(tables)
+    assert run(tmp_path, code=PARSES)[0] == "bfs"
+    assert run(tmp_path, code=PARSES)[0] == "bfs"
