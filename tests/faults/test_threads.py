@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlang import Graph, Program, compile, load
+from vlang import Graph, Program, compile, load, stdlib
 from vlang.runtime.graph import kernels as kernel_files
+from vlang.syntax.parser import raw_tree
 
 
 def together(count: int, work: Callable[[int], Any]) -> list[Any]:
@@ -64,6 +66,20 @@ def test_programs_compiled_at_once() -> None:
     results = together(6, lambda k: compile(texts[k])(graph))
     for k in range(3):
         assert np.array_equal(results[k].x, results[k + 3].x)
+
+
+def test_texts_parsed_at_once() -> None:
+    """The parser keeps nothing between tokens that another parse could disturb."""
+    texts = [stdlib.path(name).read_text(encoding="utf-8") for name in stdlib.names()]
+    want = [raw_tree(text) for text in texts]
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        found = together(8, lambda k: [raw_tree(texts[(5 * k + i) % len(texts)]) for i in range(10)])
+    finally:
+        sys.setswitchinterval(interval)
+    for k, trees in enumerate(found):
+        assert trees == [want[(5 * k + i) % len(texts)] for i in range(10)]
 
 
 def test_precisions_at_once() -> None:

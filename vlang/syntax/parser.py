@@ -27,7 +27,8 @@ class _Blocks(Indenter):
     tab_len = 8
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        return cast(Iterator[Token], cast(Any, super()).process(stream))
+        # A parse has its own depths: the parser is one for all threads.
+        return cast(Iterator[Token], Indenter.process(cast(Any, _Blocks()), cast(Any, stream)))
 
 
 @functools.cache
