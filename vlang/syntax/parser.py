@@ -28,7 +28,7 @@ class _Blocks(Indenter):
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
         # A parse has its own depths: the parser is one for all threads.
-        return cast(Iterator[Token], Indenter.process(cast(Any, _Blocks()), cast(Any, stream)))
+        return cast(Iterator[Token], cast(Any, Indenter).process(_Blocks(), stream))
 
 
 @functools.cache
