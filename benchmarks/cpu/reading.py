@@ -36,7 +36,7 @@ def measure_reading(text: Text, quick: bool, threads: int) -> Iterator[Figure]:
 
     ours()
     yield paired(f"text of {text.lines / 1e6:.1f} M edges to in-adjacency", "s", against, TARGET,
-                 list(alternate(ours, other, 3 if quick else 5)))  # fmt: skip
+                 alternate(ours, other, 3 if quick else 5))  # fmt: skip
 
 
 def _other() -> tuple[Callable[[NDArray[Any]], object], str]:

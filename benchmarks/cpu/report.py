@@ -19,16 +19,17 @@ from benchmarks.cpu.measure import Figure
 
 __all__ = ["HEADER", "conditions", "row", "save"]
 
-_WIDTHS = (44, 12, 10, 23, 6, 7, 4)
-HEADER = ("measure", "ours", "other", "against", "ratio", "target", "met")
+_WIDTHS = (41, 12, 7, 22, 5, 7, 4, 6)
+HEADER = ("measure", "ours", "other", "against", "ratio", "target", "met", "others")
 
 
 def row(figure: Figure) -> str:
     """A figure as a line of the table."""
     target = "" if figure.target is None else f"<= {figure.target:g}"
     met = {None: "", True: "yes", False: "NO"}[figure.met]
+    others = "" if figure.others is None else f"{figure.others:.1f}"
     ours = f"{figure.ours:.4g} {figure.unit}"
-    return line((figure.name, ours, f"{figure.other:.4g}", figure.against, f"{figure.ratio:.2f}", target, met))
+    return line((figure.name, ours, f"{figure.other:.4g}", figure.against, f"{figure.ratio:.2f}", target, met, others))
 
 
 def line(cells: Sequence[str]) -> str:

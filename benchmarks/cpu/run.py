@@ -1,7 +1,8 @@
 """Measure vlang on the CPU: python benchmarks/cpu/run.py [--quick] [sweeps] [read] [start] [memory]
 
 Prints one table, and writes it with machine, versions and every sample to benchmarks/results (not with --quick, which
-runs on small graphs in half a minute to see that everything works, and holds nothing against its targets).
+runs on small graphs in half a minute to see that everything works, and holds nothing against its targets). The last
+column says how many processors other processes had meanwhile: figures with more than 0.1 there are noise.
 """
 
 from __future__ import annotations

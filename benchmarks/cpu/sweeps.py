@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 
@@ -19,16 +20,22 @@ SWEEPS = 20
 EARLY = 3  # supersteps left out of the median: the first ones set things up
 
 
+@dataclass(frozen=True)
+class _Run:
+    """Milliseconds of a later sweep, and of the whole run divided by its sweeps."""
+
+    later: float
+    whole: float
+
+
 class _Contest:
-    """Both on one graph. Each run appends the milliseconds per sweep of the whole run to its list."""
+    """Both on one graph."""
 
     def __init__(self, library: Path, spec: str, threads: int) -> None:
         self._program = load("pagerank")
         self._graph = Graph.read(spec, threads=threads)
         self._loop = Loop(library, self._graph, threads)
         self._threads = threads
-        self.whole_ours: list[float] = []
-        self.whole_other: list[float] = []
 
     def warm_up(self) -> None:
         """Run both, and check that they compute the same ranks: else the comparison means nothing."""
@@ -36,17 +43,16 @@ class _Contest:
         self._loop.sweep(SWEEPS)
         np.testing.assert_allclose(result.rank, self._loop.rank, rtol=1e-2, err_msg="the ranks differ")
 
-    def ours(self) -> float:
-        """Milliseconds of a later superstep."""
+    def ours(self) -> _Run:
+        """A run of vlang."""
         result = self._run()
-        self.whole_ours.append(1e3 * result.seconds / result.rounds)
-        return 1e3 * median(row.seconds for row in result.history[EARLY:])
+        later = median(row.seconds for row in result.history[EARLY:])
+        return _Run(1e3 * later, 1e3 * result.seconds / result.rounds)
 
-    def other(self) -> float:
-        """Milliseconds of a later sweep of the C++ loop."""
+    def other(self) -> _Run:
+        """A run of the C++ loop."""
         seconds = self._loop.sweep(SWEEPS)
-        self.whole_other.append(1e3 * float(seconds.mean()))
-        return 1e3 * float(np.median(seconds[EARLY:]))
+        return _Run(1e3 * float(np.median(seconds[EARLY:])), 1e3 * float(seconds.mean()))
 
     def _run(self) -> Result:
         return self._program(self._graph, tol=0.0, max_rounds=SWEEPS, threads=self._threads)
@@ -60,9 +66,12 @@ def measure_sweeps(folder: Path, quick: bool, threads: int) -> Iterator[Figure]:
     """
     library = Loop.build(folder)
     for spec in ("kron:16", "uniform:16") if quick else ("kron:20", "uniform:20"):
-        contest = _Contest(library, spec, threads)
-        contest.warm_up()
-        pairs = list(alternate(contest.ours, contest.other, 3 if quick else 9))
-        yield paired(f"PageRank sweep, {spec}", "ms", "C++ loop", TARGET, pairs)
-        runs = list(zip(contest.whole_ours, contest.whole_other))
-        yield paired(f"PageRank run / sweeps, {spec}", "ms", "C++ loop", None, runs)
+        yield from _figures(spec, _Contest(library, spec, threads), 3 if quick else 9)
+
+
+def _figures(spec: str, contest: _Contest, rounds: int) -> Iterator[Figure]:
+    contest.warm_up()
+    later = alternate(lambda: contest.ours().later, lambda: contest.other().later, rounds)
+    yield paired(f"PageRank sweep, {spec}", "ms", "C++ loop", TARGET, later)
+    whole = alternate(lambda: contest.ours().whole, lambda: contest.other().whole, rounds)
+    yield paired(f"PageRank run / sweeps, {spec}", "ms", "C++ loop", None, whole)
