@@ -14,6 +14,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from vlang.runtime.contracts import check_contract
+from vlang.runtime.cycle import CycleWatch
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
@@ -134,6 +135,7 @@ class _Run:
         bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
         loop = Superstep(spec, self.passes, self._scalar, self.options.mode, self.options.blocking,
                          min(bounds, default=None), self.options.asynchronous and spec.asynchronous)
+        watch = CycleWatch(spec, self.state)
         rounds, reason, converged = 0, "", True
         while not reason:
             if limit is not None and rounds >= limit:
@@ -146,6 +148,11 @@ class _Run:
                 rounds += 1
                 self._record(loop, spec, number, rounds)
                 reason = self._ended(spec, loop.stats)
+                period = None if reason else watch.period(rounds, loop.stats)
+                if period is not None:
+                    converged = False
+                    reason = (f"stopped: the last {period} supersteps would repeat for ever, as rounding keeps the "
+                              "values from settling; ask for a larger tolerance, or precision 64")
         loop.close()
         outcome = self.outcome
         outcome.rounds += rounds
