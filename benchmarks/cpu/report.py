@@ -14,6 +14,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+import vlang
 from benchmarks.cpu.loop import FLAGS
 from benchmarks.cpu.measure import Figure
 
@@ -40,18 +41,18 @@ def line(cells: Sequence[str]) -> str:
 
 def conditions(threads: int) -> dict[str, Any]:
     """Machine and versions, and how busy the machine is."""
-    packages = ("vlang", "numpy", "numba", "llvmlite", "scipy")
+    packages = ("numpy", "numba", "llvmlite", "scipy")
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
         "processor": _processor(),
         "processors": len(os.sched_getaffinity(0)),
         "threads": threads,
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
-        "system": platform.platform(),
+        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
         "huge pages": _text("/sys/kernel/mm/transparent_hugepage/enabled"),
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
-        "versions": {name: _version(name) for name in packages},
+        "versions": {"vlang": vlang.__version__, **{name: _version(name) for name in packages}},
         "commit": _said("git", "rev-parse", "--short", "HEAD"),
         "g++": f"{_said('g++', '-dumpfullversion')} {' '.join(FLAGS)}",
     }
