@@ -162,11 +162,13 @@ def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[
     """Integers as stored; infinite floats become the type's `inf`."""
     dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
     result = np.empty(array.shape, dtype=dtype)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values are NaN")
     infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
     finite = array[~infinite]
     # Limits are compared as Python's integers: as a float, the largest i64 is one that does not fit.
-    if (finite != np.trunc(finite)).any() or len(finite) and (
-            int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest):
+    outside = len(finite) and (int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest)
+    if outside or (finite != np.trunc(finite)).any():
         raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
     if infinite.any() and type_.kind == "uint":
         raise BindError(f"`{decl.name}` is {type_}, which has no inf")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,9 @@ from vlang.runtime.graph.workers import available_threads
 
 __all__ = ["Cpu"]
 
+Waited = TypeVar("Waited")
+
+_NO_MORE = 1 << 62  # a counter of tasks that no launch reaches
 _SMALL = 1 << 15  # edges and vertices below which a second thread costs more than it brings
 
 
@@ -23,7 +27,6 @@ class Cpu:
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
         self._pool = ThreadPoolExecutor(self.threads - 1, "vlang") if self.threads > 1 else None
-        self._counter = np.zeros(1, dtype=np.int64)
 
     def __enter__(self) -> Cpu:
         return self
@@ -32,20 +35,46 @@ class Cpu:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if self._pool is not None:
-            self._pool.shutdown(wait=True)
+            _to_the_end(lambda pool: pool.shutdown(wait=True), self._pool)
 
     def launch(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int,
                after: tuple[Any, ...] = ()) -> None:
         """Run `kernel(*before, tasks, count, counter, *after)` until all tasks are done. cost: about how much work."""
         if count == 0:
             return
-        counter = self._counter
-        counter[0] = 0
+        counter = np.zeros(1, dtype=np.int64)  # of this launch: a helper that comes late finds nothing left
         args = (*before, tasks, count, counter, *after)
-        helpers = 0 if self._pool is None or cost < _SMALL else min(self.threads, count) - 1
-        futures = [self._pool.submit(kernel, *args) for _ in range(helpers)] if self._pool is not None else []
+        futures = self._helpers(0 if cost < _SMALL else min(self.threads, count) - 1, kernel, args)
         try:
             kernel(*args)
+        except BaseException:
+            counter[0] = _NO_MORE
+            raise
         finally:
-            for future in futures:
-                future.result()
+            _to_the_end(wait, futures)
+        for future in futures:
+            future.result()
+
+    def _helpers(self, count: int, kernel: Kernel, args: tuple[Any, ...]) -> list[Future[int]]:
+        """Let `count` other threads run the kernel, too, or as many as the system grants."""
+        futures: list[Future[int]] = []
+        if self._pool is not None:
+            try:
+                for _ in range(count):
+                    futures.append(self._pool.submit(kernel, *args))
+            except RuntimeError:  # no more threads are to be had, now and later
+                self.threads = len(futures) + 1
+        return futures
+
+
+def _to_the_end(waiting: Callable[[Waited], object], what: Waited) -> None:
+    """Wait, and put off interrupts until then: no array may go while a kernel still works on it."""
+    interrupt: KeyboardInterrupt | None = None
+    while True:
+        try:
+            waiting(what)
+            break
+        except KeyboardInterrupt as error:
+            interrupt = error
+    if interrupt is not None:
+        raise interrupt

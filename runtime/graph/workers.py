@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 __all__ = ["available_threads", "cut", "on_threads", "over"]
@@ -30,11 +30,40 @@ def cut(total: int, parts: int) -> list[tuple[int, int]]:
 
 
 def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`[function(i) for i in items]` on up to `threads` threads; the first exception is raised."""
-    if threads <= 1 or len(items) <= 1:
-        return [function(item) for item in items]
-    with ThreadPoolExecutor(min(threads, len(items))) as pool:
-        return list(pool.map(function, items))
+    """`[function(i) for i in items]` on up to `threads` threads, this one among them; the first exception is raised.
+
+    Fewer threads do the work where the system grants no more.
+    """
+    results: dict[int, Result] = {}
+    failed: list[BaseException] = []
+    todo = iter(range(len(items)))
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                number = None if failed else next(todo, None)
+            if number is None:
+                return
+            try:
+                results[number] = function(items[number])
+            except BaseException as error:
+                failed.append(error)
+
+    helpers = [threading.Thread(target=work, name="vlang", daemon=True) for _ in range(min(threads, len(items)) - 1)]
+    started: list[threading.Thread] = []
+    try:
+        for helper in helpers:
+            helper.start()
+            started.append(helper)
+    except RuntimeError:  # no more threads are to be had
+        pass
+    work()
+    for helper in started:
+        helper.join()
+    if failed:
+        raise failed[0]
+    return [results[number] for number in range(len(items))]
 
 
 def over(total: int, threads: int, function: Callable[[int, int], object]) -> None:

@@ -27,7 +27,9 @@ RIGHT = "42"
 RUNS = """
 import sys
 from vlang import Graph, compile
-program = compile("program cached\\nvertex x: int = 1\\nrepeat 3 times:\\n    gather s = sum(u.x for u -> self)\\n    apply x += s\\n")
+text = ["program cached", "vertex x: int = 1", "repeat 3 times:",
+        "    gather s = sum(u.x for u -> self)", "    apply x += s"]
+program = compile("\\n".join(text))
 result = program(Graph.from_edges([0, 1, 2], [1, 2, 2], n=3))
 print(sum(map(int, result.x)), "numba" in sys.modules)
 """

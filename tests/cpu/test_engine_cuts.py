@@ -1,4 +1,4 @@
-"""Vertices of more edges than a segment holds: the same bits for every thread, page size and mode, and as interpreted."""
+"""Vertices of more edges than a segment holds: the same bits for every cut, and as interpreted."""
 
 from __future__ import annotations
 
@@ -62,7 +62,8 @@ def hub_graph(hubs: dict[int, int], directed: bool) -> RefGraph:
     """Hubs with exactly so many in-edges, and a ring over the first 25 vertices so that news travels."""
     rng = np.random.default_rng(sum(hubs))
     ring = [(k, (k + 1) % 25) for k in range(25) if (k + 1) % 25 not in hubs]
-    src = np.concatenate([rng.integers(0, 30, count) for count in hubs.values()] + [[k for k, _ in ring]]).astype(np.int64)
+    sources = [rng.integers(0, 30, count) for count in hubs.values()]
+    src = np.concatenate([*sources, [k for k, _ in ring]]).astype(np.int64)
     dst = np.concatenate([np.full(count, hub) for hub, count in hubs.items()] + [[k for _, k in ring]]).astype(np.int64)
     weight = (rng.integers(1, 30, len(src)) / 7).astype(np.float32)
     if directed:

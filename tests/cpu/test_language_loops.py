@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pytest
 
-from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
 from tests.reference.cases import Case
-from tests.reference.graphs import family, to_graph
+from tests.reference.graphs import family
 from vlang import compile
 
 SHAPES = ("messy", "path", "rmat", "star_in", "no_edges", "empty")

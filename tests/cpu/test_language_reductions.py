@@ -39,7 +39,7 @@ def values(kind: str, n: int, seed: int = SEED) -> Array:
 
 
 class Body:
-    """Gathers, one after the other, each with an output of its own; each kind of `if` and `default` comes up in turn."""
+    """Gathers, one after the other, each with an output of its own; `if` and `default` come up in turn."""
 
     def __init__(self, *declarations: str) -> None:
         self.head = ["program all_reductions", *declarations]
@@ -69,7 +69,8 @@ def check(text: str, fields: dict[str, str], *families: str) -> None:
     for name in families:
         for directed in (True, False):
             graph = family(name, directed)
-            given: dict[str, Any] = {f: values(kind, graph.n, SEED + i) for i, (f, kind) in enumerate(fields.items())}
+            drawn = enumerate(fields.items())
+            given: dict[str, Any] = {f: values(kind, graph.n, SEED + i) for i, (f, kind) in drawn}
             case = Case(graph, {}, given)
             assert_as_interpreted(program, case, assert_cut_free(program, case), interpreted(program, case))
 
@@ -123,7 +124,7 @@ def test_tuples() -> None:
             cond = " if u.g" if k % 3 == 1 else ""
             target = "(" + ", ".join(f"{name}{way}" for name in group) + ")"
             lines += [f"gather p{way}{k} = {reduction}(({value}) for {DOMAINS[k % 3]}{cond}{default})",
-                      f"apply {target} = {reduction}({target}, p{way}{k})" if k % 2 else f"apply {target} = p{way}{k}"]  # fmt: skip
+                      f"apply {target} = {reduction}({target}, p{way}{k})"]  # fmt: skip
     check("\n".join(["program tuples", *fields, *outputs, *lines]) + "\n", kinds, "messy", "path")
 
 

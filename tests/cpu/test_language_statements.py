@@ -199,7 +199,8 @@ def corners(kind: str) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         limits = np.iinfo(("int" if kind[0] == "i" else "uint") + kind[1:])
         drawn = [0, 1, 2, 3, 7, 8, 15, 31, 63, 64, limits.max - 1, limits.max // 2]
         drawn += [-1, -2, -8, limits.min + 1] if kind[0] == "i" else [limits.max]
-        some = np.array(sorted({x for x in drawn if x <= limits.max and (kind[0] == "u" or x < limits.max)}), limits.dtype)
+        most = limits.max if kind[0] == "u" else limits.max - 1
+        some = np.array(sorted({x for x in drawn if x <= most}), limits.dtype)
     return np.repeat(some, len(some)), np.tile(some, len(some))
 
 

@@ -45,9 +45,10 @@ def check(degrees: list[int], size: int) -> Pages:
     cut = Pages.cut(adjacency(degrees), size)
     offsets, n = cut.adjacency.offsets.astype(np.int64), len(degrees)
     total = int(offsets[-1])
-    assert cut.starts[0] == 0 and cut.starts[-1] == total
+    assert cut.starts[0] == 0
+    assert cut.starts[-1] == total
     sizes = np.diff(cut.starts)
-    assert (sizes > 0).all() or total == 0 and cut.count == 1
+    assert (sizes > 0).all() or (total == 0 and cut.count == 1)
     assert (sizes <= max(size // 4, SEGMENT)).all()
     seen = np.zeros(total, dtype=np.int64)
     done = np.zeros(n, dtype=np.int64)
@@ -57,7 +58,8 @@ def check(degrees: list[int], size: int) -> Pages:
         return int(ctypes.c_uint32.from_address(int(table[page, word]) + 4 * local).value)
 
     for page, low, high in cut.tasks.tolist():
-        assert low < high and 0 <= page < cut.count
+        assert low < high
+        assert 0 <= page < cut.count
         for v in range(low, high):
             assert degrees[v] <= SEGMENT
             done[v] += 1
@@ -72,17 +74,23 @@ def check(degrees: list[int], size: int) -> Pages:
         assert low < high
         for s in range(low, high):
             v, begin, end = cut.segments[s].tolist()
-            assert cut.segment_pages[s] == page and 0 < end - begin <= SEGMENT
+            assert cut.segment_pages[s] == page
+            assert 0 < end - begin <= SEGMENT
             edges = [edge_of(page, k, PAGE_TARGETS) for k in range(begin, end)]
             assert edges == list(range(edges[0], edges[0] + len(edges)))
-            assert offsets[v] <= edges[0] and edges[-1] < offsets[v + 1] and (edges[0] - offsets[v]) % SEGMENT == 0
-            assert edges[-1] < cut.starts[page + 1] and edges[0] >= cut.starts[page]
+            assert offsets[v] <= edges[0]
+            assert edges[-1] < offsets[v + 1]
+            assert (edges[0] - offsets[v]) % SEGMENT == 0
+            assert edges[-1] < cut.starts[page + 1]
+            assert edges[0] >= cut.starts[page]
             seen[edges] += 1
     for v, first, end in cut.longs.tolist():
         assert degrees[v] > SEGMENT
         done[v] += 1
-        assert (cut.segments[first:end, 0] == v).all() and end - first == -(-degrees[v] // SEGMENT)
-    assert (seen == 1).all() and (done == 1).all()
+        assert (cut.segments[first:end, 0] == v).all()
+        assert end - first == -(-degrees[v] // SEGMENT)
+    assert (seen == 1).all()
+    assert (done == 1).all()
     return cut
 
 
@@ -98,7 +106,8 @@ def test_random_cuts() -> None:
     rng = np.random.default_rng(seed)
     for _ in range(60):
         n = int(rng.integers(0, 40))
-        degrees = np.where(rng.random(n) < 0.1, rng.integers(900, 3200, n), rng.integers(0, 9, n)) * (rng.random(n) < 0.7)
+        degrees = np.where(rng.random(n) < 0.1, rng.integers(900, 3200, n), rng.integers(0, 9, n))
+        degrees = degrees * (rng.random(n) < 0.7)
         check(degrees.tolist(), int(rng.choice(SIZES)))
 
 
@@ -110,7 +119,8 @@ def test_large_graphs_are_cut_into_even_tasks() -> None:
     assert cut.count == -(-int(offsets[-1]) // (1 << 18)) or cut.count == 1 + int(offsets[-1]) // (1 << 18)
     costs = [int(offsets[high] - offsets[low]) + high - low for _, low, high in cut.tasks.tolist()]
     assert max(costs) <= cut.cost + 41
-    assert cut.tasks[0, 1] == 0 and cut.tasks[-1, 2] == len(degrees)
+    assert cut.tasks[0, 1] == 0
+    assert cut.tasks[-1, 2] == len(degrees)
     assert (cut.tasks[1:, 1] == cut.tasks[:-1, 2]).all()
 
 
@@ -118,7 +128,8 @@ def test_a_page_never_holds_more_edges_than_its_offsets_can_count() -> None:
     """Only offsets are looked at here: 5e9 edges would not fit."""
     offsets = np.arange(5_000_001, dtype=np.uint64) * 1000
     cut = Pages.cut(made(offsets, np.zeros(0, np.uint32)), 1 << 60)
-    assert cut.count == 2 and (np.diff(cut.starts) < 1 << 32).all()
+    assert cut.count == 2
+    assert (np.diff(cut.starts) < 1 << 32).all()
     assert cut.offsets[cut.offset_starts[1] - 1] == cut.starts[1]
 
 

@@ -1,4 +1,4 @@
-"""What happens to a whole process: interrupts, forks, too little memory, full disks; and what the library leaves alone."""
+"""Whole processes: interrupts, forks, too little memory, full disks; and what the library leaves alone."""
 
 from __future__ import annotations
 
@@ -56,6 +56,52 @@ for delay in (0.05, 0.1, 0.13, 0.2):
 print("done")
 """
     assert said(code) == "done"
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.0005, 0.002])
+def test_interrupts_in_quick_succession(gap: float) -> None:
+    """A second and third one while the threads of the run come to their end: nothing is freed under them."""
+    code = LONG + """
+try:
+    try:
+        print("ready", flush=True)
+        long(graph, threads=3)
+    finally:
+        time.sleep(0.3)
+except KeyboardInterrupt:
+    pass
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+print(np.array_equal(long(graph, max_rounds=3, threads=2).x, alone))
+"""
+    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env={**os.environ, "PYTHONPATH": str(ROOT)})  # fmt: skip
+    assert process.stdout is not None
+    assert process.stdout.readline() == "ready\n"
+    time.sleep(0.1)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(gap)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out.strip(), err) == (0, "True", "")
+
+
+def test_a_system_that_grants_no_threads() -> None:
+    """Fewer threads do the same work."""
+    code = LONG + """
+start, allowed = threading.Thread.start, [2]
+def refuse(self):
+    if allowed[0] == 0:
+        raise RuntimeError("can't start new thread")
+    allowed[0] -= 1
+    start(self)
+threading.Thread.start = refuse
+print(np.array_equal(long(graph, max_rounds=3, threads=8).x, alone))
+allowed[0] = 0
+print(np.array_equal(long(graph, max_rounds=3, threads=8).x, alone))
+again = Graph.read("uniform:15", threads=8)
+print(np.array_equal(long(again, max_rounds=3, threads=8).x, alone))
+"""
+    assert said(code).split() == ["True"] * 3
 
 
 def test_forks() -> None:
@@ -126,7 +172,8 @@ def test_an_interrupted_command(tmp_path: Path) -> None:
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert err.splitlines()[-1] == "interrupted" and "Traceback" not in err
+    assert err.splitlines()[-1] == "interrupted"
+    assert "Traceback" not in err
     assert not (tmp_path / "r.csv").exists()
 
 
@@ -139,10 +186,12 @@ def test_too_little_memory() -> None:
         def limit(bytes_: int = megabytes << 20) -> None:
             resource.setrlimit(resource.RLIMIT_AS, (bytes_, bytes_))
 
-        process = command("run", "pagerank", "uniform:20", "--threads", "2", "--max-rounds", "2", "-q", preexec_fn=limit)
+        process = command("run", "pagerank", "uniform:20", "--threads", "2", "--max-rounds", "2", "-q",
+                          preexec_fn=limit)  # fmt: skip
         _, err = process.communicate(timeout=120)
         assert process.returncode == 1, err
-        assert "memory" in err and len(err.splitlines()) == 1
+        assert "memory" in err
+        assert len(err.splitlines()) == 1
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")

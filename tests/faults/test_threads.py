@@ -52,16 +52,19 @@ def random_graph(seed: int, n: int = 3000, m: int = 20_000) -> Graph:
 def test_one_program_from_many_threads() -> None:
     """One Program object, one graph not yet built, different parameters and options: each run by itself is right."""
     program, graph = load("sssp"), random_graph(1)
-    options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": ("auto", "pull", "notify-pull")[k % 3]} for k in range(8)]
+    modes = ("auto", "pull", "notify-pull")
+    options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": modes[k % 3]} for k in range(8)]
     results = together(8, lambda k: program(graph, source=100 * k, **options[k]))
     for k, result in enumerate(results):
         alone = load("sssp")(random_graph(1), source=100 * k, threads=1)
-        assert np.array_equal(result.dist, alone.dist) and result.rounds == alone.rounds
+        assert np.array_equal(result.dist, alone.dist)
+        assert result.rounds == alone.rounds
 
 
 def test_programs_compiled_at_once() -> None:
-    texts = [f"program p{k % 3}\nvertex x: int = {k % 3}\nrepeat 2 times:\n    gather s = sum(u.x + {k % 3} for u -> self)\n"
-             "    apply x = s % 1000\n" for k in range(6)]  # fmt: skip
+    texts = [f"program p{k % 3}\nvertex x: int = {k % 3}\nrepeat 2 times:\n"
+             f"    gather s = sum(u.x + {k % 3} for u -> self)\n    apply x = s % 1000\n"
+             for k in range(6)]  # fmt: skip
     graph = random_graph(2)
     results = together(6, lambda k: compile(texts[k])(graph))
     for k in range(3):
@@ -86,7 +89,8 @@ def test_precisions_at_once() -> None:
     program, graph = load("pagerank"), random_graph(3)
     results = together(4, lambda k: program(graph, precision=(32, 64)[k % 2], max_rounds=5))
     assert [r.rank.dtype.itemsize for r in results] == [4, 8, 4, 8]
-    assert np.array_equal(results[0].rank, results[2].rank) and np.array_equal(results[1].rank, results[3].rank)
+    assert np.array_equal(results[0].rank, results[2].rank)
+    assert np.array_equal(results[1].rank, results[3].rank)
 
 
 def test_a_run_inside_a_thread_and_its_callback() -> None:
@@ -95,8 +99,13 @@ def test_a_run_inside_a_thread_and_its_callback() -> None:
     def progress(row: Any) -> None:
         seen.append(threading.get_ident())
 
-    idents = together(1, lambda _: (threading.get_ident(), load("bfs")(random_graph(4), source=0, progress=progress))[0])
-    assert seen and set(seen) == set(idents)
+    def work(number: int) -> int:
+        load("bfs")(random_graph(4), source=0, progress=progress)
+        return threading.get_ident()
+
+    idents = together(1, work)
+    assert seen
+    assert set(seen) == set(idents)
 
 
 def long_running() -> Program:
@@ -122,7 +131,8 @@ def test_a_run_from_within_the_callback() -> None:
     graph, inner = random_graph(6), load("bfs")
     found: list[int] = []
     outer = load("pagerank")(graph, progress=lambda row: found.append(inner(graph, source=0).rounds), max_rounds=3)
-    assert outer.rounds == 3 and found == [inner(graph, source=0).rounds] * 3
+    assert outer.rounds == 3
+    assert found == [inner(graph, source=0).rounds] * 3
 
 
 def test_a_thousand_threads() -> None:
