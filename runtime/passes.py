@@ -91,16 +91,18 @@ class Passes:
             known = self.pages[kind] = pages_of(self.graph, kind, self.page_size)
         return known
 
-    def use_blocks(self, stage: StageSpec, asked: str, sweeps: int, expected: int | None) -> None:
+    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
         """Let the full passes of a stage run by cache blocks from now on, if it can and that pays."""
         if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
             return
         pages = self.pages_of(stage.domain)
+        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
         there = pages.adjacency.made("blocks")
-        if choose_blocks(asked, self.graph.n, int(pages.starts[-1]), there, sweeps, expected):
+        if choose_blocks(asked, self.graph.n, int(pages.starts[-1]), there, swept[0], coming):
             made = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             self.blocks[stage.name] = made
             self.state.allocate("blocked", f"kept:{stage.name}.")
+        swept[0] += 1
 
     def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
         """The page table with the columns of a stage."""

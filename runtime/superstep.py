@@ -71,7 +71,8 @@ class Superstep:
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
         if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
-            self._passes.use_blocks(stage, self._blocking, self._done, self._expected)
+            coming = None if self._expected is None else self._expected - self._done
+            self._passes.use_blocks(stage, self._blocking, coming)
         stats, edges = self._passes.full(stage)
         if not self._in_place:
             for name in stage.swaps:

@@ -59,7 +59,7 @@ class Blocks:
     def cut(pages: Pages, threads: int) -> Blocks:
         """Sort an adjacency into blocks, on several threads; the result does not depend on how many."""
         adjacency, n = pages.adjacency, pages.n
-        offsets = adjacency.offsets.astype(np.int64, copy=False)
+        offsets = adjacency.offsets.view(np.int64)
         edges = np.zeros(n + 1, dtype=np.int64)
         degrees = np.diff(offsets)
         np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=edges[1:])
@@ -101,14 +101,14 @@ class _Room:
 
     def sort(self, spans: list[tuple[int, int, int]]) -> list[tuple[NDArray[np.uint16], NDArray[np.uint32]]]:
         """The places and senders of each span (first vertex, end, edges)."""
-        senders, others = np.empty(self.largest, np.uint32), np.empty(self.largest, np.uint32)
-        places, other_places = np.empty(self.largest, np.uint16), np.empty(self.largest, np.uint16)
-        counts = np.empty(1 << 11, np.int64)
+        keys, others = np.empty(self.largest, np.uint64), np.empty(self.largest, np.uint64)
+        senders = np.empty(self.largest, np.uint32)
+        counts = np.empty(3 << 11, np.int64)  # neighbours have up to 32 bits, three digits of the sort
         function: Any = kernels("blocks")["sort_block"]
         result = []
         for low, high, size in spans:
             out = np.empty(size, np.uint16)
             found = function(self.adjacency.offsets, self.adjacency.targets, low, high, SEGMENT,
-                             max(1, (self.n - 1).bit_length()), senders, places, others, other_places, counts, out)
+                             max(1, (self.n - 1).bit_length()), keys, others, counts, senders, out)
             result.append((out, senders[:found].copy()))
         return result
