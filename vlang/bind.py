@@ -93,6 +93,10 @@ def _spoken(param: f.ParamDecl) -> str:
     return "vertex of the graph" if param.type == VERTEX else "number" if param.type != BOOL else "truth value"
 
 
+def _article(type_: Scalar) -> str:
+    return "a" if type_.kind == "uint" else "an"  # an i8, an f16
+
+
 def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
     """A value converted to a parameter's type, or BindError."""
     value = value.item() if isinstance(value, np.generic) else value
@@ -106,7 +110,7 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
         try:
             number = float(value)
         except OverflowError:
-            raise BindError(f"`{name}` is a {type_}; a number this large does not fit") from None
+            raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
         with np.errstate(over="ignore"):  # what is too large becomes infinite; f16 is stored as its 16 bits
             return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
@@ -115,7 +119,8 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
         raise BindError(f"`{name}` is a whole number ({type_}), not {value!r}")
     if not type_.lowest <= int(value) <= type_.highest:
         shown = int(value) if abs(value) < 1 << 80 else "a number this large"
-        raise BindError(f"`{name}` is a {type_}, from {type_.lowest} to {type_.highest}; {shown} does not fit")
+        limits = f"from {type_.lowest} to {type_.highest}"
+        raise BindError(f"`{name}` is {_article(type_)} {type_}, {limits}; {shown} does not fit")
     return int(value)
 
 

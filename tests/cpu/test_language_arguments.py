@@ -41,8 +41,8 @@ FITS: list[tuple[dict[str, Any], str, list[Any]]] = [
 ]
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"real": 10**400}, "`real` is a f32; a number this large does not fit"),
-    ({"half": 10**400}, "`half` is a f16; a number this large does not fit"),
+    ({"real": 10**400}, "`real` is an f32; a number this large does not fit"),
+    ({"half": 10**400}, "`half` is an f16; a number this large does not fit"),
     ({"small": 10**400}, "from -128 to 127; a number this large does not fit"),
     ({"real": "3"}, "`real` is a number"),
     ({"real": True}, "`real` is a number"),
