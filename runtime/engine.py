@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.contracts import check_contract
@@ -147,12 +148,10 @@ class _Run:
             else:
                 rounds += 1
                 self._record(loop, spec, number, rounds)
-                reason = self._ended(spec, loop.stats)
+                reason, converged = self._ended(spec, loop.stats)
                 period = None if reason else watch.period(rounds, loop.stats)
                 if period is not None:
-                    converged = False
-                    reason = (f"stopped: the last {period} supersteps would repeat for ever, as rounding keeps the "
-                              "values from settling; ask for a larger tolerance, or precision 64")
+                    reason, converged = _repeats(period), False
         loop.close()
         outcome = self.outcome
         outcome.rounds += rounds
@@ -168,19 +167,32 @@ class _Run:
         if self.options.progress is not None:
             self.options.progress(row)
 
-    def _ended(self, spec: LoopSpec, stats: Stats) -> str:
-        """Why the loop ends here, or nothing (language.md 4.6)."""
+    def _ended(self, spec: LoopSpec, stats: Stats) -> tuple[str, bool]:
+        """Why the loop ends here, or nothing, and whether it did what its text wants (language.md 4.6)."""
         if spec.until is not None:
             if self._scalar(spec.until):
-                return "`until` holds"
-            if stats.changed == 0 and not spec.reads_iteration:
-                return "nothing changes any more, and `until` does not hold"
+                return "`until` holds", True
+            if stats.changed == 0 and not spec.reads_iteration and not self._untold(spec):
+                return "nothing changes any more, and `until` does not hold", False
         elif not (spec.exact and spec.limit is not None):
             if stats.active == 0:
-                return "no vertex is active"
+                return "no vertex is active", True
         elif stats.changed == 0 and not spec.reads_iteration:
-            return "nothing changes any more"
-        return ""
+            return "nothing changes any more", True
+        return "", True
+
+    def _untold(self, spec: LoopSpec) -> bool:
+        """Whether some vertex has a change that it has not told its neighbours."""
+        arrays = self.state.arrays
+        pairs = [(arrays[f"field:{name}"], arrays[f"told:{name}"]) for name in spec.tolds]
+        return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
+
+
+def _repeats(period: int) -> str:
+    """Why a loop is stopped whose supersteps repeat each other."""
+    what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
+    return (f"stopped: {what} for ever, as rounding keeps the values from settling; ask for a larger tolerance, or "
+            "precision 64")
 
 
 def _stages(plan: Plan) -> list[StageSpec]:

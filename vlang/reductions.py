@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlang.types import BOOL, F64, I64, U64, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, F64, I64, U64, VERTEX, Scalar
 
 __all__ = ["REDUCTIONS", "ReductionRule", "identity", "accumulator"]
 
@@ -64,16 +64,11 @@ REDUCTIONS: dict[str, ReductionRule] = {
 }
 
 
-def identity(name: str, type_: Type) -> bool | int | float | tuple[object, ...] | None:
+def identity(name: str, type_: Scalar) -> bool | int | float | None:
     """The value of the reduction of nothing, for values of `type_`; None is the vertex `none`.
 
-    For vectors, the identity of one component. Raises KeyError where the reduction has none.
+    Tuples and vectors have the identity of each component. Raises KeyError where the reduction has none.
     """
-    if isinstance(type_, Vector):
-        return identity(name, type_.item)
-    if isinstance(type_, Tuple):
-        return tuple(identity(name, item) for item in type_.items)
-    assert isinstance(type_, Scalar)
     if name in ("min", "max"):
         if type_ == VERTEX:
             return None

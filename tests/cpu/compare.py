@@ -72,6 +72,8 @@ def assert_as_interpreted(
             np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
     for name, value in outcome.globals.items():
         np.testing.assert_allclose(result[name], value, rtol=1e-5, atol=1e-6, err_msg=f"{program.source}\n{name}")
+    if same_rounds:
+        assert result.converged == outcome.converged, (program.source, result.reason, outcome.reason)
     if same_rounds and result.rounds != sum(outcome.rounds):
         # A counted loop may end early after a superstep without change; the interpreter runs every one.
         assert "count" in {loop.reason for loop in outcome.loops}, (program.source, result.rounds, outcome.rounds)

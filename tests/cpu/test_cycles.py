@@ -39,3 +39,19 @@ def test_a_slow_loop_goes_on() -> None:
     result = compile(text)(ring(), precision=64, tol=1e-10)
     assert result.converged
     assert result.rounds > 1000
+
+
+UNTOLD = """program untold
+vertex a: int = 0
+repeat until sum(abs(change(v.a)) for v in vertices) == 0:
+    gather s = sum(u.a for u -> self)
+    apply  a = 1
+    activate when s > 0
+"""
+
+
+def test_until_waits_for_changes_that_are_not_told() -> None:
+    """Nothing changes in the second superstep, but it tells the change of the first: `until` holds after the third."""
+    for mode in ("pull", "notify-pull"):
+        result = compile(UNTOLD)(ring(), mode=mode)
+        assert (result.rounds, result.converged, result.reason) == (3, True, "`until` holds")

@@ -8,6 +8,7 @@ import pytest
 
 from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
 from tests.reference.cases import STDLIB, case
+from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families
 from vlang import Program, load
 
@@ -20,8 +21,8 @@ def program(name: str) -> Program:
 
 @pytest.mark.parametrize("name", STDLIB)
 @pytest.mark.parametrize(("family", "graph"), all_families(), ids=[name for name, _ in all_families()])
-def test_program_on_family(name: str, family: str, graph: object) -> None:
-    given = case(name, graph)  # type: ignore[arg-type]
+def test_program_on_family(name: str, family: str, graph: RefGraph) -> None:
+    given = case(name, graph)
     if given is None:
         pytest.skip("a program with a source needs a vertex")
     result = assert_cut_free(program(name), given)

@@ -20,7 +20,7 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
         name = f"require.{number}"
         contract = Contract(name, level, domain if level == "edge" else None, require.text, require.span.line)
         if level == "graph":
-            found.append(ContractStage(contract, None, require.cond))
+            found.append(ContractStage(contract, None, require.cond, require.span))
             continue
         gathers: tuple[f.Gather, ...] = ()
         value = require.cond
@@ -31,7 +31,7 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
             value = f.Accumulator(VERTEX, f"{name}.at")
         write = Write((name,), value, None, require.span, init=True)
         stage = Stage(f"r{number}", domain if level == "edge" else None, None, (), gathers, (write,))
-        found.append(ContractStage(contract, stage, None))
+        found.append(ContractStage(contract, stage, None, require.span))
     return tuple(found)
 
 

@@ -63,9 +63,6 @@ class LoopPlan:
                 found.setdefault(expr, len(found))
         return found
 
-    def scope_options(self) -> dict[str, object]:
-        """Where lets and `until` find old and told values."""
-        return {"previous": "next", "starts": self.starts, "told": self.told}
 
 
 def expressions_of(stage: Stage) -> Iterator[f.Expr]:

@@ -9,7 +9,7 @@ from vlang.ir import forms as f
 from vlang.runtime.kernelset import FIRST_SLOT, ArraySpec
 from vlang.types import BOOL, F16, Scalar, Type
 
-__all__ = ["Environment", "Frame", "Scope", "load", "store"]
+__all__ = ["Environment", "Frame", "Scope", "Times", "load", "store"]
 
 
 @dataclass
@@ -76,14 +76,26 @@ def store(type_: Type, name: str) -> str:
     return f"float_to_half({name})" if type_ == F16 else name
 
 
+@dataclass(frozen=True)
+class Times:
+    """Where past values of fields lie.
+
+    previous: the slot kind of `old(f)` ("field" before a pass, "next" after it); starts: fields with a copy from the
+    start of the superstep instead. told: fields with a told array.
+    """
+
+    previous: str = "field"
+    starts: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
+
+
 @dataclass
 class Scope:
     """Where the names of an expression live, for the function being written (a `Place`).
 
     here, there, edge: the index of self, of the neighbour, of the edge. locals: what is already computed here:
-    fields written, accumulators, masks, changes ("change f"). previous: the slot kind of `old(f)` ("field", "next" or
-    "start"). told: fields with a told array. columns: the edge columns at hand; other edge fields are scalars.
-    values: expressions with a value of their own (messages, reductions).
+    fields written, accumulators, masks, changes ("change f"). times: where past values lie. columns: the edge columns
+    at hand; other edge fields are scalars. values: expressions with a value of their own (messages, reductions).
     """
 
     env: Environment
@@ -91,9 +103,7 @@ class Scope:
     there: str = "u"
     edge_index: str = "k"
     locals: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    previous: str = "field"
-    starts: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
+    times: Times = Times()
     columns: tuple[str, ...] = ()
     values: dict[f.Expr, tuple[str, ...]] = field(default_factory=dict)
 
@@ -120,14 +130,14 @@ class Scope:
         return self.read(expr, self._old_slot(expr.name), self.here)
 
     def _old_slot(self, name: str) -> str:
-        return "start" if name in self.starts else self.previous
+        return "start" if name in self.times.starts else self.times.previous
 
     def _change(self, expr: f.Field) -> str:
         known = self.locals.get(f"change {expr.name}")
         if known is not None:
             return known[0]
         now = self.read(expr, "field", self.here)
-        kind = "told" if expr.name in self.told else self._old_slot(expr.name)
+        kind = "told" if expr.name in self.times.told else self._old_slot(expr.name)
         return f"{typename(expr.type)}({now} - {self.read(expr, kind, self.here)})"
 
     def read(self, expr: f.Field, kind: str, index: str) -> str:

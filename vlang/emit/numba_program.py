@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
 from vlang.emit.numba_expressions import Unwritable, stored_as
-from vlang.emit.numba_frame import Frame
+from vlang.emit.numba_frame import Frame, Times
 from vlang.emit.numba_scalars import ScalarWriter
 from vlang.emit.numba_stage import StageWriter, skeleton
 from vlang.ir import forms as f
@@ -15,11 +15,13 @@ from vlang.ir.facts import Facts
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Loop, ScalarStep, Schedule, Stage
 from vlang.runtime.kernelset import Contract, FieldSpec, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.syntax.tree import Span
 from vlang.types import I64, Type
 
 __all__ = ["emit_numba"]
 
 _PASS = "void(u64*, i64*, i64, i64*)"
+_NOW = Times()
 
 
 def emit_numba(schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...]) -> Plan:
@@ -27,9 +29,7 @@ def emit_numba(schedule: Schedule, facts: Facts, present: frozenset[str], contra
     try:
         return _Emitter(schedule, facts, present).plan(contracts)
     except Unwritable as error:
-        program = schedule.program
-        span = error.span or program.body[0].span
-        refuse(program, span, error.what)
+        refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
 
 @dataclass(frozen=True)
@@ -39,6 +39,7 @@ class ContractStage:
     contract: Contract
     stage: Stage | None
     scalar: f.Expr | None
+    span: Span
 
 
 @dataclass
@@ -100,10 +101,8 @@ class _Emitter:
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
         )
 
-    def _scalar(
-        self, name: str, kind: str, value: f.Expr, span: object, options: dict[str, object] | None = None
-    ) -> ScalarSpec:
-        return self.scalars.add(name, kind, value, span, options or {})  # type: ignore[arg-type]
+    def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
+        return self.scalars.add(name, kind, value, span, times)
 
     def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False) -> StageSpec:
         messages = {} if plan is None else plan.messages(stage)
@@ -122,7 +121,7 @@ class _Emitter:
     def _loop(self, loop: Loop) -> LoopSpec:
         plan = plan_loop(loop, self.facts)
         repeat = loop.repeat
-        options = plan.scope_options()
+        times = Times("next", plan.starts, plan.told)  # lets and `until` stand after a pass
         limit = None
         if repeat.limit is not None:
             limit = self._scalar(f"{loop.name}.limit", "limit", f.Op(I64, "cast", (repeat.limit,)), repeat.span)
@@ -131,13 +130,13 @@ class _Emitter:
             if isinstance(step, Stage):
                 steps.append(self._stage(step, plan, ends=plan.fused))
             else:
-                steps.append(self._scalar(step.name, step.kind, step.value, step.span, options))
+                steps.append(self._scalar(step.name, step.kind, step.value, step.span, times))
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())
             steps.append(self._stage(end, plan, ends=True))
         until = None
         if repeat.until is not None:
-            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, options)
+            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, times)
         for name in plan.starts:
             self.frame.slot(f"start:{name}")
         return LoopSpec(
@@ -150,7 +149,7 @@ class _Emitter:
 
     def _contract(self, item: ContractStage) -> list[StageSpec | ScalarSpec | Contract]:
         if item.scalar is not None:
-            return [self._scalar(item.contract.name, "contract", item.scalar, self.program.body[0].span), item.contract]
+            return [self._scalar(item.contract.name, "contract", item.scalar, item.span), item.contract]
         assert item.stage is not None
         (write,) = item.stage.writes
         self.types[item.contract.name] = write.value.type

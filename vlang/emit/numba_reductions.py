@@ -66,9 +66,9 @@ class Accumulation:
         if self.reduce.name == "mean":
             values: tuple[str, ...] = ("f64(0.0)", "i64(0)")
         elif isinstance(self.reduce.body.type, Tuple):
-            values = tuple(constant(identity(self.reduce.name, t), t) for t in self.types[: self._width])  # type: ignore[arg-type]
+            values = tuple(constant(identity(self.reduce.name, t), t) for t in self.types[: self._width])
         else:
-            values = (constant(identity(self.reduce.name, self.types[0]), self.types[0]),)  # type: ignore[arg-type]
+            values = (constant(identity(self.reduce.name, self.types[0]), self.types[0]),)
         return values if self.reduce.default is None else (*values, "False")
 
     @property
@@ -103,7 +103,7 @@ class Accumulation:
         counts = "True"
         if isinstance(body.type, Tuple):
             first = body.type.items[0]
-            counts = writer.name(f"{values[0]} != {constant(identity(self.reduce.name, first), first)}")  # type: ignore[arg-type]
+            counts = writer.name(f"{values[0]} != {constant(identity(self.reduce.name, first), first)}")
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vlang.emit.numba_expressions import Writer, located
-from vlang.emit.numba_frame import Environment, Frame, Scope, load, store
+from vlang.emit.numba_frame import Environment, Frame, Scope, Times, load, store
 from vlang.emit.numba_reductions import Accumulation
 from vlang.emit.numba_stage import called, function, parts_of, skeleton, tuple_text
 from vlang.ir import forms as f
@@ -24,8 +24,8 @@ class ScalarWriter:
     folds: list[str] = field(default_factory=list)
     count: int = 0
 
-    def add(self, name: str, kind: str, value: f.Expr, span: Span, scope_options: dict[str, object]) -> ScalarSpec:
-        """Write the value of scalar `name`. scope_options: where old and told values lie (see Scope)."""
+    def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times) -> ScalarSpec:
+        """Write the value of scalar `name`. times: where old and told values lie."""
         number = self.count
         self.count += 1
         env = Environment(self.frame)
@@ -36,9 +36,9 @@ class ScalarWriter:
         with located(span):
             accumulations = [Accumulation.of(reduce) for reduce in reduces]
             if reduces:
-                functions = self._fold(env, accumulations, number, scope_options)
+                functions = self._fold(env, accumulations, number, times)
                 lines = _merged(number)
-            writer = Writer(Scope(env, values=values, **scope_options))  # type: ignore[arg-type]
+            writer = Writer(Scope(env, values=values, times=times))
             at = 0
             for reduce, accumulation in zip(reduces, accumulations):
                 parts = tuple(f"acc[{i}]" for i in range(at, at + len(accumulation.types)))
@@ -58,13 +58,13 @@ class ScalarWriter:
         return ScalarSpec(name, kind, number, fold)
 
     def _fold(
-        self, env: Environment, accumulations: list[Accumulation], number: int, scope_options: dict[str, object]
+        self, env: Environment, accumulations: list[Accumulation], number: int, times: Times
     ) -> list[str]:
         """identity, gather, merge, put and get for the partial results of a fold."""
         identity = [text for a in accumulations for text in a.identity]
         types = [t for a in accumulations for t in a.types]
         stored = [s for a in accumulations for s in a.stored]
-        writer = Writer(Scope(env, **scope_options))  # type: ignore[arg-type]
+        writer = Writer(Scope(env, times=times))
         taken: list[str] = []
         for accumulation, parts in parts_of(accumulations, "acc"):
             taken.extend(accumulation.take(writer, parts))

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from vlang.emit.loops import LoopPlan
 from vlang.emit.numba_expressions import Writer, differs, located, stored_as, typename
-from vlang.emit.numba_frame import Environment, Frame, Scope, load, store
+from vlang.emit.numba_frame import Environment, Frame, Scope, Times, load, store
 from vlang.emit.numba_reductions import Accumulation
 from vlang.ir import forms as f
 from vlang.ir.stages import Mask, Stage, Write
@@ -109,11 +109,10 @@ class StageWriter:
         )
         return "\n\n".join([generated, *texts]), dict(spec.kernels), spec
 
-    def scope(self, **more: object) -> Scope:
+    def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
         """A scope for one of the functions."""
-        starts = self.plan.starts if self.plan else frozenset()
-        told = self.plan.told if self.plan else frozenset()
-        return Scope(self.env, starts=starts, told=told, columns=self.columns, **more)  # type: ignore[arg-type]
+        times = Times(starts=self.plan.starts, told=self.plan.told) if self.plan else Times()
+        return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
 
     # ------------------------------------------------------------------ functions
     def _ready(self) -> None:
@@ -153,8 +152,9 @@ class StageWriter:
         pointers = [f"pointer_{self.present[c]}(pages, row + PAGE_COLUMNS + {i})" for i, c in enumerate(self.columns)]
         self.functions.append(function("bind_columns(pages, row)", [], tuple_text(pointers)))
 
-        values = {expr: (load(expr.type, f"{self._message(number, expr)}[u]"),)
-                  for expr, number in self.messages.items()}
+        values: dict[f.Expr, tuple[str, ...]] = {
+            expr: (load(expr.type, f"{self._message(number, expr)}[u]"),) for expr, number in self.messages.items()
+        }
         writer = Writer(self.scope(values=values))
         after: list[str] = []
         for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(self.accumulations, "acc")):

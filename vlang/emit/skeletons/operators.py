@@ -46,7 +46,10 @@ def float_mod(a, b):
 
 @inner
 def int_power(a, b, one):
-    """a ** b by squaring, wrapping; 0 for a negative exponent. one: 1 in the type of a (a literal would make u64 a float)."""
+    """a ** b by squaring, wrapping; 0 for a negative exponent.
+
+    one: 1 in the type of a (a literal would make u64 a float).
+    """
     result = one
     if b < 0:
         return one - one
