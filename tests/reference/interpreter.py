@@ -80,9 +80,12 @@ class _Machine:
     def _parameter(self, param: t.Param, params: Mapping[str, Any]) -> Value:
         default = None
         if param.default is not None:
-            default = definite(self.evaluator.eval(param.default, GRAPH_LEVEL, self.env), self.precision)
-        type_ = declared(param.type, self.precision) if param.type else default.type if default else None
-        assert type_ is not None
+            default = self.evaluator.eval(param.default, GRAPH_LEVEL, self.env)
+        if param.type is not None:
+            type_ = declared(param.type, self.precision)
+        else:  # the checker wants a type or a default
+            assert default is not None
+            type_ = definite(default, self.precision).type
         if param.name not in params:
             if default is None:
                 raise BindError(f"parameter {param.name} has no value")
