@@ -140,7 +140,7 @@ class _Run:
         rounds, reason, converged = 0, "", True
         while not reason:
             if limit is not None and rounds >= limit:
-                converged = spec.exact or spec.until is None
+                converged = spec.exact
                 reason = f"ran {rounds} supersteps, as the program says" if converged else \
                     f"stopped after {rounds} supersteps, the most that the program allows"
             elif self.options.max_rounds is not None and rounds >= self.options.max_rounds:

@@ -93,7 +93,7 @@ class Machine:
 
     def _gathered(self, gather: f.Gather, v: int) -> Any:
         if self.rest(gather, v):
-            return identity(gather.reduce.name, gather.reduce.type)
+            return _identity(gather.reduce.name, gather.reduce.type)
         return self.value(gather.reduce, self.sight(v))
 
     # ---------------------------------------------------------------- expressions
@@ -136,7 +136,7 @@ class Machine:
                 found.append(self.value(reduce.body, inner))
         if not found and reduce.default is not None:
             return self.value(reduce.default, at)
-        start = identity(reduce.name, reduce.type)
+        start = _identity(reduce.name, reduce.type)
         if reduce.name in ("min", "max"):
             for value in found:
                 start = _better(reduce.name, reduce.type, start, value)
@@ -198,3 +198,8 @@ def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
 def shuffled(rng: random.Random, n: int) -> list[int]:
     """The vertices in random order."""
     return rng.sample(range(n), n)
+
+
+def _identity(name: str, type_: Type) -> Any:
+    """The value of the reduction of nothing; of tuples, by component."""
+    return tuple(identity(name, t) for t in type_.items) if isinstance(type_, Tuple) else identity(name, type_)
