@@ -57,18 +57,16 @@ class _Signature:
 class Kernel:
     """Machine code as a callable. Arrays stand for pointers (dtype and contiguity are checked), numbers for scalars.
 
-    A call releases the GIL. `address` is the entry point: `int32 (void *result, void *unused, args...)`.
+    A call releases the GIL. The machine code is `int32 (void *result, void *unused, args...)`.
     """
 
-    __slots__ = ("_checks", "_function", "_returns", "address", "name")
+    __slots__ = ("_checks", "_function", "name")
 
     def __init__(self, name: str, address: int, signature: _Signature) -> None:
         self.name = name
-        self.address = address
         types = [ctypes.c_void_p if a.endswith("*") else _CTYPES[a] for a in signature.args]
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
         self._function = prototype(address)
-        self._returns = signature.result == "i64"
         self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
 
     def __call__(self, *args: Any) -> int:

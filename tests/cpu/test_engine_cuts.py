@@ -11,19 +11,20 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang import Graph, compile
+from vlang.runtime.kernelset import SEGMENT
 
 HUBS: dict[str, dict[int, int]] = {  # vertex -> edges into it, of 30 vertices
-    "around a segment": {3: 1023, 7: 1024, 11: 1025, 15: 2048, 19: 2049},
-    "side by side": {10: 3000, 11: 1500, 12: 1025},
-    "first and last": {0: 5000, 29: 2500},
-    "alone": {29: 4097},
+    "around a segment": {3: SEGMENT - 1, 7: SEGMENT, 11: SEGMENT + 1, 19: 2 * SEGMENT + 1},
+    "side by side": {10: 2 * SEGMENT, 11: SEGMENT + 500, 12: SEGMENT + 1},
+    "first and last": {0: 2 * SEGMENT + 1000, 29: SEGMENT + 2},
+    "alone": {29: 4 * SEGMENT + 1},
 }
 CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "pull", "threads": 1},
     {"mode": "pull", "threads": 4, "page_size": 64},
     {"mode": "notify-pull", "threads": 2, "page_size": 64},
-    {"mode": "notify-pull", "threads": 3, "page_size": 4100},
-    {"mode": "auto", "threads": 4, "page_size": 5000},
+    {"mode": "notify-pull", "threads": 3, "page_size": 4 * SEGMENT + 4},
+    {"mode": "auto", "threads": 4, "page_size": 8 * SEGMENT},
     {"mode": "auto", "threads": 2, "page_size": 1 << 30},
     {"blocking": "always", "threads": 2},
     {"blocking": "never", "threads": 3},
@@ -85,7 +86,7 @@ def test_hubs(name: str, directed: bool) -> None:
     assert_as_interpreted(program, case, result, interpreted(program, case))
 
 
-@pytest.mark.parametrize("size", [1023, 1024, 1025, 5000])
+@pytest.mark.parametrize("size", [SEGMENT, SEGMENT + 1, 3 * SEGMENT])
 def test_stars(size: int) -> None:
     """Searches that leave through the hub and come back into it, one long list in each superstep."""
     program = compile("program search(source: vertex)\nvertex d: int = 0 if self == source else inf\n"

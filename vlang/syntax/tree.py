@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields
 __all__ = [
     "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
     "EdgeField", "Expr", "File", "ForRange", "ForVertices", "Function", "Gather", "GlobalValue",
-    "Index", "Item", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
+    "Index", "Let", "Limit", "Literal", "Logical", "Member", "Name", "Node", "Param",
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
     "TypeExpr", "Unary", "VectorExpr", "VertexField", "Where", "dump",
 ]
@@ -384,9 +384,6 @@ class ForRange(Statement):
     high: Expr
     until: Expr | None
     block: Block
-
-
-Item = Statement
 
 
 @dataclass(frozen=True, eq=False)
