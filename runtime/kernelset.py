@@ -30,8 +30,9 @@ __all__ = [
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
     "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
-    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "LoopSpec", "Plan", "ScalarSpec",
-    "StageSpec",
+    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "GpuStage", "LoopSpec", "Plan",
+    "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS",
+    "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "THREADS",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -42,6 +43,14 @@ PAGE_WORDS = 16
 BLOCK_PLACES, BLOCK_SENDERS, BLOCK_ENTRIES, BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(7)
 BLOCK_WORDS = 8
 PLACE_BITS = 15  # of a destination inside its block; the bit above says that the next sender begins
+
+# On a GPU a page is described by a row of ROW_WORDS words. Offsets are those of the whole adjacency, u64[n + 1];
+# targets, places and columns are addressed by the number of the edge in the whole adjacency, so their addresses lie
+# before the page's own memory. Edges of the page are [ROW_BEGIN, ROW_END).
+ROW_OFFSETS, ROW_TARGETS, ROW_BEGIN, ROW_END, ROW_BLOCKS, ROW_PLACES, ROW_SHARDS, ROW_REPLICAS = range(8)
+ROW_COLUMNS = 12
+ROW_WORDS = 32
+THREADS = 256  # in a block
 
 SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS = range(6)
 FIRST_SLOT = 8
@@ -69,6 +78,33 @@ class ArraySpec:
 
 
 @dataclass(frozen=True)
+class GpuStage:
+    """What the engine must know of a pass on a GPU beyond StageSpec. struct: the C++ type of the pass.
+
+    item, accumulator, cell: bytes of a contribution, of the accumulators of a vertex, and of its cells in shared
+    memory (0: no atomic operation joins them, cell_reason says why). native: every cell is joined by one instruction
+    rather than a compare-and-swap loop. exact: the bits of the result do not depend on the order of contributions.
+    reads_self: contributions depend on the receiver. push: "direct" (contributions are joined into the field itself),
+    "cells" (into an array beside it) or "" (push_reason says why not). early: "frontier" (rule X2: the first active
+    neighbour decides), "absorbing" (rule X1) or "". priority: "ascending" or "descending" if rule O lets the order of
+    the pushed field decide who goes first, else "".
+    """
+
+    struct: str
+    item: int = 0
+    accumulator: int = 0
+    cell: int = 0
+    cell_reason: str = ""
+    native: bool = False
+    exact: bool = True
+    reads_self: bool = False
+    push: str = ""
+    push_reason: str = ""
+    early: str = ""
+    priority: str = ""
+
+
+@dataclass(frozen=True)
 class StageSpec:
     """One pass.
 
@@ -77,7 +113,7 @@ class StageSpec:
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
     then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
-    fields.
+    fields. gpu: what a GPU needs to know; None in a plan for the CPU.
     """
 
     name: str
@@ -89,6 +125,7 @@ class StageSpec:
     loop_end: bool = False
     notify: str | None = None
     sole: bool = True
+    gpu: GpuStage | None = None
 
 
 @dataclass(frozen=True)
