@@ -7,21 +7,21 @@ import numpy as np
 from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import Contract
-from vlang.runtime.state import State
+from vlang.runtime.machine import Machine
 
 __all__ = ["check_contract"]
 
 _NONE = np.uint32(0xFFFFFFFF)
 
 
-def check_contract(contract: Contract, graph: Graph, state: State) -> None:
+def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
     """Raise GraphError where a `require` does not hold, naming the first edge or vertex."""
     head = f"line {contract.line}: `require {contract.text}` does not hold"
     if contract.kind == "graph":
-        if not state.scalar(contract.name):
+        if not machine.scalar(contract.name):
             raise GraphError(head)
         return
-    found = state.arrays[f"field:{contract.name}"]
+    found = machine.array(f"field:{contract.name}")
     bad = np.flatnonzero(found == 0) if contract.kind == "vertex" else np.flatnonzero(found != _NONE)
     if not len(bad):
         return

@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
-
 from vlang.runtime.kernelset import LoopSpec, StageSpec
-from vlang.runtime.passes import Stats
-from vlang.runtime.state import State
+from vlang.runtime.machine import Machine, Stats
 
 __all__ = ["CycleWatch"]
 
@@ -24,30 +18,23 @@ class CycleWatch:
     `iteration` are not watched. Costs a comparison a superstep, and that only where as many vertices changed as then.
     """
 
-    def __init__(self, spec: LoopSpec, state: State) -> None:
+    def __init__(self, spec: LoopSpec, machine: Machine) -> None:
         names = dict.fromkeys(n for step in spec.steps if isinstance(step, StageSpec) for n in step.written)
         slots = [f"field:{name}" for name in names] + [f"told:{name}" for name in spec.tolds]
         self._slots = [*slots, *(["work:active"] if spec.explicit else [])]
-        self._state = state
+        self._machine = machine
         self._watched = spec.limit is None and not spec.reads_iteration
-        self._kept: list[NDArray[Any]] = []
+        self._kept: object = None
         self._kept_at, self._kept_stats = 0, Stats()
 
     def period(self, rounds: int, stats: Stats) -> int | None:
         """How many supersteps ago the state was the same; None if it never was, as far as is known."""
         if not self._watched or rounds < _FROM:
             return None
-        if self._kept and stats == self._kept_stats and self._same():
+        if self._kept is not None and stats == self._kept_stats and \
+                self._machine.same(self._slots, self._kept):
             return rounds - self._kept_at
         if rounds & (rounds - 1) == 0:
-            self._kept = [self._state.arrays[slot].copy() for slot in self._slots]
+            self._kept = self._machine.keep(self._slots)
             self._kept_at, self._kept_stats = rounds, stats
         return None
-
-    def _same(self) -> bool:
-        return all(_same_bits(kept, self._state.arrays[slot]) for kept, slot in zip(self._kept, self._slots))
-
-
-def _same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
-    unsigned = f"uint{8 * a.itemsize}"
-    return np.array_equal(a.view(unsigned), b.view(unsigned))

@@ -200,3 +200,12 @@ class Plan:
     steps: tuple[StageSpec | ScalarSpec | LoopSpec | Contract, ...]
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> tuple[StageSpec, ...]:
+        """Every pass, in the order of the run."""
+        found: list[StageSpec] = []
+        for step in self.steps:
+            inner = step.steps if isinstance(step, LoopSpec) else (step,)
+            found.extend(s for s in inner if isinstance(s, StageSpec))
+        return tuple(found)

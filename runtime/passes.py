@@ -25,21 +25,14 @@ from vlang.runtime.kernelset import (
     Fold,
     StageSpec,
 )
+from vlang.runtime.machine import Stats
 from vlang.runtime.plan.blocking import choose_blocks
 from vlang.runtime.state import DTYPES, State, whole_words
 
-__all__ = ["Lists", "Passes", "Stats", "pages_of"]
+__all__ = ["Lists", "Passes", "pages_of"]
 
 
 _DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
-
-
-@dataclass(frozen=True)
-class Stats:
-    """What a pass counted: vertices changed, and vertices active."""
-
-    changed: int = 0
-    active: int = 0
 
 
 @dataclass

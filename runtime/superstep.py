@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
-from vlang.runtime.passes import Lists, Passes, Stats
+from vlang.runtime.machine import Done, Stats
+from vlang.runtime.passes import Lists, Passes
 from vlang.runtime.plan.mode import choose_mode
 from vlang.runtime.state import flags
 
@@ -32,6 +33,7 @@ class Superstep:
         self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
         self._in_place = in_place
         self._done = 0
+        self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
         self._skipping = {
             stage.name: _Skipping(stage, passes, explicit=spec.explicit and stage.loop_end, in_place=in_place)
@@ -40,8 +42,8 @@ class Superstep:
         if "work:active" in self._state.arrays:
             self._state.arrays["work:active"][:] = 1
 
-    def run(self) -> tuple[str, int]:
-        """Run a superstep; its mode ("notify-pull" if any pass ran over lists) and the edges traversed."""
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep. Its mode is "notify-pull" if any pass ran over lists."""
         for name in self._spec.starts:
             np.copyto(self._state.arrays[f"start:{name}"], self._state.arrays[f"field:{name}"])
         mode, edges = "pull", 0
@@ -62,7 +64,12 @@ class Superstep:
             if step.loop_end:
                 self.stats = stats
         self._done += 1
-        return mode, edges
+        self._last = Done(self.stats.active, mode, edges)
+        return (self._last,)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
 
     def close(self) -> None:
         """Give every field its second buffer back."""

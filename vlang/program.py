@@ -105,6 +105,7 @@ class Program:
         "notify-pull"), page_size (bytes), asynchronous, precision (32 or 64 bits for int and float), progress
         (True, or a function that takes a Round). Raises BindError, GraphError, OutOfMemory.
         """
+        from vlang.runtime.cpu_machine import CpuMachine
         from vlang.runtime.engine import run_plan
 
         options, precision, rest = bind_options(self, arguments)
@@ -112,7 +113,11 @@ class Program:
         scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
         arrays = bind_fields(stages.program, graph, rest, self.name)
         plan = self.plan(frozenset(graph.columns), frozenset(arrays), precision)
-        outcome = run_plan(plan, graph, scalars, arrays, options)
+        machine = CpuMachine(plan, graph, options)
+        try:
+            outcome = run_plan(plan, graph, machine, scalars, arrays, options)
+        finally:
+            machine.close()
         falling = {name for loop in stages.facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         return _result(plan, graph, outcome, falling)
@@ -198,14 +203,14 @@ def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Re
 
     from vlang.runtime.result import Result
 
-    state = outcome.state
     outputs = [spec for spec in plan.fields if spec.output]
     fields: dict[str, Any] = {}
     for spec in outputs:
-        array = state.arrays[f"field:{spec.name}"]
+        array = outcome.values.fields[spec.name]
         fields[spec.name] = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type, array.dtype))
     values: Mapping[str, Any] = {
-        name: bool(state.scalar(name)) if type_ == "bool" else state.scalar(name) for name, type_ in plan.globals
+        name: bool(value) if type_ == "bool" else value
+        for (name, type_), value in zip(plan.globals, outcome.values.globals.values())
     }
     return Result(
         program=plan.name, ids=graph.ids, fields=fields,

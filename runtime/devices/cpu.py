@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from types import TracebackType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -28,12 +27,8 @@ class Cpu:
         self.threads = threads or available_threads()
         self._pool = ThreadPoolExecutor(self.threads - 1, "vlang") if self.threads > 1 else None
 
-    def __enter__(self) -> Cpu:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def close(self) -> None:
+        """Let the other threads end."""
         if self._pool is not None:
             _to_the_end(lambda pool: pool.shutdown(wait=True), self._pool)
 

@@ -1,0 +1,103 @@
+"""Runs on the processors of the host: state in host memory, kernels in threads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.cpu import Cpu
+from vlang.runtime.devices.objects import load_kernels
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.machine import Options, Values
+from vlang.runtime.passes import Passes, pages_of
+from vlang.runtime.state import State
+from vlang.runtime.superstep import Superstep
+
+__all__ = ["CpuMachine"]
+
+_DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+
+
+class CpuMachine:
+    """A machine (see vlang.runtime.machine) of threads. Compiles, or loads from disk, what the plan needs."""
+
+    def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
+        self._plan, self._graph, self._options = plan, graph, options
+        self._kernels = load_kernels(plan.text, plan.exports)
+        if any(isinstance(step, LoopSpec) and step.skip for step in plan.steps):
+            frontier_kernels()
+        domains = {stage.domain for stage in plan.stages if stage.domain}
+        size = options.host_page_size
+        pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
+        self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
+        for kind, attribute in _DEGREES:
+            if f"degree:{kind}" in plan.slots:
+                self.state.put(f"degree:{kind}", getattr(graph, attribute))
+        self._cpu = Cpu(options.threads)
+        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)
+
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value."""
+        self.state.set_scalar(name, value)
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value."""
+        return self.state.scalar(name)
+
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """The values of a vertex field."""
+        self.state.arrays[f"field:{field}"][:] = array
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A vertex array."""
+        return self.state.arrays[slot]
+
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute a graph-level value."""
+        if spec.fold is not None:
+            self.passes.fold(spec.fold)
+        self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
+
+    def run_pass(self, stage: StageSpec) -> None:
+        """Run a pass over all vertices."""
+        self.passes.full(stage)
+        for name in stage.swaps:
+            self.state.swap(name)
+
+    def loop(self, spec: LoopSpec, bound: int | None) -> Superstep:
+        """Begin a loop."""
+        options = self._options
+        in_place = options.asynchronous and spec.asynchronous
+        return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
+
+    def keep(self, slots: Sequence[str]) -> object:
+        """A copy of vertex arrays."""
+        return [self.state.arrays[slot].copy() for slot in slots]
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays have the same bits as a copy."""
+        assert isinstance(kept, list)
+        return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
+
+    def settle(self) -> None:
+        """Passes return when they are done."""
+
+    def values(self) -> Values:
+        """The results."""
+        outputs = [spec.name for spec in self._plan.fields if spec.output]
+        return Values({name: self.state.arrays[f"field:{name}"] for name in outputs},
+                      {name: self.state.scalar(name) for name, _ in self._plan.globals})
+
+    def close(self) -> None:
+        """Let the threads go."""
+        self._cpu.close()
+
+
+def _same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
+    unsigned = f"uint{8 * a.itemsize}"
+    return np.array_equal(a.view(unsigned), b.view(unsigned))

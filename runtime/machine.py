@@ -1,0 +1,135 @@
+"""What the engine runs a plan on: the state of a run, and the kernels that change it, on one kind of processor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
+from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.trace import Round
+
+__all__ = ["Done", "Loop", "Machine", "Options", "Stats", "Values"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what.
+
+    mode: "auto", "pull", "notify-pull" or, on a GPU, "push". threads: None for all processors. page_size: bytes of
+    neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
+    cache blocks. max_rounds: supersteps at most in each loop. asynchronous: loops proved independent of order update
+    in place. progress: called after every superstep.
+    device: "cpu", "gpu", "gpu:K" or "auto". On a GPU: gpu_memory, bytes at most (None: what is free); streams, 0 for
+    as many as pay; kernel, a pull kernel by name or "auto"; replication, "auto", "none", "garaph" or 1 to 32;
+    deterministic, only kernels whose bits do not depend on timing; device_arrays, results stay on the device.
+    """
+
+    max_rounds: int | None = None
+    threads: int | None = None
+    mode: str = "auto"
+    page_size: int | None = None
+    asynchronous: bool = False
+    blocking: str = "auto"
+    progress: Callable[[Round], None] | None = None
+    device: str = "cpu"
+    gpu_memory: int | None = None
+    streams: int = 0
+    kernel: str = "auto"
+    replication: str | int = "auto"
+    deterministic: bool = False
+    device_arrays: bool = False
+
+    @property
+    def host_page_size(self) -> int:
+        """Bytes of neighbours in a page in host memory."""
+        return DEFAULT_PAGE_SIZE if self.page_size is None else self.page_size
+
+
+@dataclass(frozen=True)
+class Stats:
+    """What a pass counted: vertices changed, and vertices active."""
+
+    changed: int = 0
+    active: int = 0
+
+
+@dataclass(frozen=True)
+class Done:
+    """One superstep that ran: vertices active after it, its mode, and the edges traversed."""
+
+    active: int
+    mode: str
+    edges: int
+
+
+@dataclass
+class Values:
+    """What a run left: the arrays of the output fields as stored, and the globals."""
+
+    fields: dict[str, Any] = field(default_factory=dict)
+    globals: dict[str, Any] = field(default_factory=dict)
+
+
+class Loop(Protocol):
+    """A loop under way."""
+
+    @property
+    def stats(self) -> Stats:
+        """What the last superstep counted."""
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run at least one superstep, and no more than `room`.
+
+        More than one only where nothing but the number of active vertices decides whether the next one runs, and all
+        but the last left some active. Nothing is returned for a single superstep that may still be running.
+        """
+
+    def last(self) -> Done:
+        """The last superstep, which has ended."""
+
+    def close(self) -> None:
+        """The loop has ended."""
+
+
+class Machine(Protocol):
+    """The state of one run on one kind of processor. Everything raises OutOfMemory or DeviceError as it must."""
+
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value."""
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value as a Python number."""
+
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """The values of a vertex field."""
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A vertex array as it is now, in host memory; to be read only."""
+
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute a graph-level value into its slot."""
+
+    def run_pass(self, stage: StageSpec) -> None:
+        """Run a pass over all vertices."""
+
+    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
+        """Begin a loop. bound: supersteps at most, as far as is known."""
+
+    def keep(self, slots: Sequence[str]) -> object:
+        """A copy of vertex arrays."""
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays have the same bits as a copy."""
+
+    def settle(self) -> None:
+        """Wait until everything asked for has been done."""
+
+    def values(self) -> Values:
+        """The results."""
+
+    def close(self) -> None:
+        """Give back what the run needed."""
