@@ -1,0 +1,108 @@
+"""The unified operations on a GPU: how one reduction is joined at each place (language.md, section 13).
+
+Where one thread owns an accumulator it is a plain update; lanes of a warp meet by shuffles; in shared memory a function
+`shared_OP(T* place, T value)` of atomics.cuh joins; in global memory, where contributions are pushed, a function
+`improve_OP(T* place, T value) -> bool` joins and tells whether it changed the place. Both are overloaded by T, the type
+of the *cell*: integers narrower than 32 bits lie in cells of 32, pairs of two such values in one word of 64 whose order
+is theirs (`order_key`, `pack`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.types import BOOL, F32, F64, I32, U32, U64, VERTEX, Scalar, Tuple, Type
+
+__all__ = ["Place", "Places", "cell_type", "packed", "places"]
+
+_ADDED = {"sum": "add", "count": "add", "mean": "add", "prod": "mul"}
+_IDEMPOTENT = frozenset({"min", "max", "any", "all", "bitor", "bitand"})
+_BITS = {"bitor": "or", "bitand": "and", "bitxor": "xor"}
+
+
+@dataclass(frozen=True)
+class Place:
+    """How a reduction is joined somewhere. function: "" if it is not. native: one instruction, no compare-and-swap
+    loop. reason: why so, or why not."""
+
+    function: str
+    native: bool
+    reason: str
+
+
+@dataclass(frozen=True)
+class Places:
+    """The four places of one component: where a thread owns it, inside a warp, in shared and in global memory."""
+
+    cell: Scalar | None
+    thread: Place
+    warp: Place
+    shared: Place
+    pushed: Place
+
+
+def cell_type(type_: Type) -> Scalar | None:
+    """The type of the cell in which values of a component of an accumulator are joined; None if they fit in none."""
+    if isinstance(type_, Tuple):
+        return U64 if packed(type_) else None
+    assert isinstance(type_, Scalar)
+    if type_ == VERTEX:
+        return U32
+    if type_.kind in ("int", "uint") and type_.bits < 32:
+        return I32 if type_.kind == "int" else U32
+    return F32 if type_.kind == "float" and type_.bits < 32 else type_
+
+
+def packed(type_: Tuple) -> bool:
+    """Whether tuples fit one word of 64 bits whose order is theirs: two components of at most 32 bits, the second no
+    float (two zeros, and NaN, have no place of their own in an order of bits)."""
+    return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
+        not type_.items[1].floating
+
+
+def places(name: str, type_: Type) -> Places:
+    """The operations of a reduction over components of a type: one of an accumulator, or a whole tuple."""
+    cell = cell_type(type_)
+    thread = Place(f"{name}", True, "one thread owns the accumulator: a plain update")
+    warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")
+    if cell is None:
+        reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it"
+        return Places(None, thread, warp, Place("", False, reason), Place("", False, reason))
+    return Places(cell, thread, warp, _shared(name, type_, cell), _pushed(name, type_, cell))
+
+
+def _shuffles(type_: Type) -> int:
+    parts = type_.items if isinstance(type_, Tuple) else (type_,)
+    return sum(2 if isinstance(t, Scalar) and t.bits == 64 else 1 for t in parts)
+
+
+def _operation(name: str) -> str:
+    return _ADDED.get(name) or _BITS.get(name) or name
+
+
+def _shared(name: str, type_: Type, cell: Scalar) -> Place:
+    function = f"shared_{_operation(name)}"
+    if name in ("any", "all"):
+        return Place(function, True, "a plain store of the absorbing value")
+    if name == "prod":
+        return Place(function, False, "no instruction multiplies in memory: a compare-and-swap loop")
+    if cell.bits == 64:
+        how = "pairs packed into one word of 64 bits" if isinstance(type_, Tuple) else "64 bits"
+        return Place(function, False, f"{how}: a compare-and-swap loop in shared memory")
+    if cell.floating and name not in ("min", "max"):
+        return Place(function, False, "floats are added by a compare-and-swap loop in shared memory")
+    how = ", as integers told apart by the sign bit" if cell.floating else ""
+    return Place(function, True, f"an instruction of shared memory{how}")
+
+
+def _pushed(name: str, type_: Type, cell: Scalar) -> Place:
+    if name not in _IDEMPOTENT:
+        return Place("", False, "not idempotent: what is pushed twice would count twice")
+    function = f"improve_{_operation(name)}"
+    if name in ("any", "all"):
+        return Place(function, True, "a plain store of the absorbing value")
+    if cell == F64:
+        return Place(function, True, "an instruction of global memory, as integers told apart by the sign bit")
+    how = ", on pairs packed into one word" if isinstance(type_, Tuple) else \
+        ", as integers told apart by the sign bit" if cell.floating else ""
+    return Place(function, True, f"an instruction of global memory{how}")
