@@ -1,0 +1,106 @@
+"""Entry points: which parameters each kernel template takes, what its `extern "C"` function says, what it needs.
+
+The text of a plan holds templates over the struct of a pass and no entry points, so that only kernels that are
+launched are compiled. `entry` gives the function to stand behind the text, `shared_bytes` the dynamic shared memory
+that a launch must ask for. The figures mirror those of vlang/emit/cuda/*.cuh, where they are named alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vlang.runtime.kernelset import THREADS, GpuStage
+
+__all__ = [
+    "LONGEST_STAGED", "PREPARATIONS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count", "shared_bytes",
+]
+
+_FRAME = "u64* frame"
+_PAGE = (_FRAME, "const u64* row", "u64 low", "u64 high")
+
+SIGNATURES: Mapping[str, tuple[str, ...]] = {
+    # passes over vertices [low, high) and their lists
+    "compute": (_FRAME, "u64 low", "u64 high"),
+    "messages": (_FRAME, "u64 low", "u64 high"),
+    "messages_list": (_FRAME, "const u32* list", "const u64* count"),
+    "fold": (_FRAME, "u64 n"),
+    "scalar": (_FRAME, "u64 blocks"),
+    # passes over edges: vertices [low, high) of a page; pull_stream row blocks, pull_shards shards, segments segments
+    "pull_thread": _PAGE,
+    "pull_lanes": _PAGE,
+    "pull_segmented": _PAGE,
+    "pull_stream": _PAGE,
+    "pull_shards": _PAGE,
+    "segments": _PAGE,
+    "finish": (_FRAME, "u64 low", "u64 high"),
+    "finish_list": (_FRAME, "const u32* list", "const u64* count"),
+}
+"""Parameters of the templates over a struct, by name. All are 64-bit words."""
+
+PREPARATIONS: Mapping[str, tuple[str, ...]] = {
+    "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
+    "places": ("const u64* offsets", "const u32* shards", "u16* places", "u64 low", "u64 high"),
+    "offsets": ("const u32* relative", "u64* offsets", "u64 first", "u64 begin", "u64 count"),
+}
+"""Parameters of the kernels that prepare topology; they are no templates."""
+
+WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
+LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole
+SHORTEST_SHARED = 33  # edges: from here on a warp reduces a row
+FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
+
+
+def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
+    """Name and text of an entry point.
+
+    template: a key of SIGNATURES, or of PREPARATIONS without `struct`. constants: further template arguments, such as
+    the lanes of pull_lanes. Raises KeyError for other names.
+    """
+    parameters = SIGNATURES[template] if struct else PREPARATIONS[template]
+    name = "_".join([template, struct or "kernel", *map(str, constants)])
+    arguments = ", ".join(p.split()[-1] for p in parameters)
+    called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
+    head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}({", ".join(parameters)})'
+    return name, f"{head} {{ {called}({arguments}); }}\n"
+
+
+def row_block_count(edges: int, vertices: int) -> int:
+    """Row blocks of pull_stream for a page of so many edges and vertices: each begins WINDOW edges and rows."""
+    return -(-(edges + vertices) // WINDOW)
+
+
+def cell_count(vertices: int, replicas: int) -> int:
+    """Cells in shared memory for a shard of so many vertices with R replicas: whole groups of 16, so that each
+    component of the cells is aligned."""
+    return -(-vertices * replicas // 16) * 16
+
+
+def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
+    """Bytes of dynamic shared memory that a launch of a template needs.
+
+    gpu: of the pass (not for kernels over vertices). threads: of a block. cells: for pull_shards, the largest
+    `cell_count` of the shards to come. Raises KeyError for a template that is not in SIGNATURES.
+    """
+    if template not in SIGNATURES:
+        raise KeyError(template)
+    warps = threads // 32
+    note = 8 * warps  # counts of changed and active vertices
+    if template in ("fold", "scalar"):
+        return FOLD_BYTES * warps
+    if gpu is None or template in ("messages", "messages_list"):
+        return note
+    if template == "pull_stream":
+        return _stream_bytes(gpu, warps)
+    if template == "pull_shards":
+        return note + 16 + cells * gpu.cell
+    if template == "segments":
+        return max(note, gpu.accumulator * warps)
+    return note
+
+
+def _stream_bytes(gpu: GpuStage, warps: int) -> int:
+    """Items of the staged edges, offsets of the rows, the list of rows for warps and their results."""
+    staged = WINDOW + LONGEST_STAGED
+    listed = staged // SHORTEST_SHARED
+    parts = (16, 4 * (WINDOW + 1), 4 * listed, gpu.accumulator * max(listed, warps), gpu.item * staged)
+    return sum(-(-part // 16) * 16 for part in parts)
