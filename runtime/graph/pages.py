@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, SEGMENT
 
-__all__ = ["DEFAULT_PAGE_SIZE", "Pages", "vertex_tasks"]
+__all__ = ["DEFAULT_PAGE_SIZE", "Pages", "cut_segments", "first_vertices", "page_starts", "vertex_tasks"]
 
 DEFAULT_PAGE_SIZE = 32 << 20
 _TASKS = 256  # pieces that a pass over all edges is cut into, about
@@ -77,24 +77,16 @@ class Pages:
         offsets = adjacency.offsets.view(np.int64)
         n = len(offsets) - 1
         degrees = np.diff(offsets)
-        long_vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
-        per_long = -(-degrees[long_vertices] // SEGMENT)
-        long_ends = np.cumsum(per_long)
-        longs = np.stack([long_vertices, long_ends - per_long, long_ends], axis=1)
-        total = int(per_long.sum())
-        owner = np.repeat(np.arange(len(long_vertices)), per_long)
-        begin = offsets[long_vertices[owner]] + (np.arange(total) - longs[owner, 1]) * SEGMENT
-        end = np.minimum(begin + SEGMENT, offsets[long_vertices[owner] + 1])
-
-        starts = _page_starts(offsets, end, min(max(1, page_size // 4), _MOST_EDGES))
-        firsts = _first_vertices(offsets, starts[:-1])
-        page = np.searchsorted(starts[:-1], begin, side="right") - 1 if total else np.zeros(0, np.int64)
-        segments = np.stack([long_vertices[owner], begin - starts[page], end - starts[page]], axis=1)
+        longs, segments = cut_segments(offsets, degrees)
+        starts = page_starts(offsets, segments[:, 2], min(max(1, page_size // 4), _MOST_EDGES))
+        firsts = first_vertices(offsets, starts[:-1])
+        page = np.searchsorted(starts[:-1], segments[:, 1], side="right") - 1
+        segments[:, 1:] -= starts[page, None]
         local, local_starts = _local_offsets(offsets, starts, firsts)
         cost = max(_LEAST_COST, (int(offsets[-1]) + n) // _TASKS)
         return Pages(
-            adjacency, n, starts, firsts, local, local_starts, longs, np.ascontiguousarray(segments), page, cost,
-            _short_tasks(offsets, degrees, long_vertices, firsts, cost),
+            adjacency, n, starts, firsts, local, local_starts, longs, segments, page, cost,
+            _short_tasks(offsets, degrees, longs[:, 0], firsts, cost),
             _segment_tasks(page, max(1, cost // SEGMENT)),
         )
 
@@ -103,7 +95,20 @@ def _addresses(array: NDArray[Any], starts: Int64s) -> NDArray[np.uint64]:
     return np.uint64(array.ctypes.data) + starts.astype(np.uint64) * np.uint64(array.itemsize)
 
 
-def _page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
+def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
+    """The long vertices, int64[L, 3]: vertex, first and end segment; and their segments, int64[S, 3]: vertex, first
+    and end edge in the adjacency."""
+    vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
+    per_long = -(-degrees[vertices] // SEGMENT)
+    ends = np.cumsum(per_long)
+    longs = np.stack([vertices, ends - per_long, ends], axis=1)
+    owner = np.repeat(np.arange(len(vertices)), per_long)
+    begin = offsets[vertices[owner]] + (np.arange(len(owner)) - longs[owner, 1]) * SEGMENT
+    end = np.minimum(begin + SEGMENT, offsets[vertices[owner] + 1])
+    return longs, np.ascontiguousarray(np.stack([vertices[owner], begin, end], axis=1))
+
+
+def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
     """The first edge of every page and the end, filling each page greedily with whole vertices and segments."""
     total = int(offsets[-1])
     starts = [0]
@@ -122,7 +127,7 @@ def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
     return max(first, last)
 
 
-def _first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
+def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
     """The vertex that owns the first edge of each page; vertices without edges before it go to the page before."""
     firsts = np.searchsorted(offsets, starts, side="right") - 1
     if len(firsts):
