@@ -1,0 +1,120 @@
+"""The graphs of the measurements, built on the machine that measures: the same everywhere, never stored.
+
+Names and parameters are those of the peers' measurements: rmat22 and rmat24 (R-MAT a .57 b .19 c .19 d .05, 16 edges a
+vertex, directed, ids scrambled), urand22 (uniformly random, same size as rmat22), grid2000 (2000 x 2000, both ways),
+rmat22s (rmat22 in both directions). Weights are whole numbers 1..64, drawn by a hash of an edge's ends. The source is
+the vertex of largest out-degree; in a grid it is a corner.
+
+    python benchmarks/gpu/inputs.py [NAME ...]     builds them and says how long it took
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
+from vlang import Graph
+from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.generators import GENERATORS, Spec
+from vlang.runtime.graph.workers import available_threads, over
+
+__all__ = ["INPUTS", "QUICK", "Input", "build", "generated"]
+
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A generator's arguments. symmetrize: both directions of every edge. corner: the source is vertex 0."""
+
+    generator: str
+    argument: str
+    directed: bool
+    symmetrize: bool = False
+    corner: bool = False
+
+
+@dataclass(frozen=True)
+class Input:
+    """A graph to measure on. seconds: what building it took, edge list and both orientations with weights."""
+
+    name: str
+    graph: Graph
+    source: int
+    seconds: float
+
+
+INPUTS = {
+    "rmat22": Kind("rmat", "22", directed=True),
+    "rmat24": Kind("rmat", "24", directed=True),
+    "urand22": Kind("uniform", "22", directed=True),
+    "grid2000": Kind("grid", "2000x2000", directed=False, corner=True),
+    "rmat22s": Kind("rmat", "22", directed=True, symmetrize=True),
+}
+
+QUICK = {
+    "rmat22": Kind("rmat", "13", directed=True),
+    "rmat24": Kind("rmat", "14", directed=True),
+    "urand22": Kind("uniform", "13", directed=True),
+    "grid2000": Kind("grid", "60x60", directed=False, corner=True),
+    "rmat22s": Kind("rmat", "13", directed=True, symmetrize=True),
+}
+
+
+def build(name: str, quick: bool = False) -> Input:
+    """The graph of that name; small with `quick`. KeyError for another name."""
+    begin = time.perf_counter()
+    graph = generated(name, (QUICK if quick else INPUTS)[name])
+    source = 0 if INPUTS[name].corner else int(np.argmax(graph.out_degree))
+    return Input(name, graph, source, time.perf_counter() - begin)
+
+
+def generated(name: str, kind: Kind) -> Graph:
+    """A graph of a kind, with both orientations and the column `weight`, f32 in both."""
+    threads = available_threads()
+    text = f"{kind.generator}:{kind.argument}"
+    drawn = GENERATORS[kind.generator].edges(Spec(text, (kind.argument,), 1, kind.directed, threads))
+    columns = {"weight": weights(drawn.src, drawn.dst, threads)}
+    edges = EdgeList(drawn.src, drawn.dst, drawn.ids, columns, drawn.directed)
+    del drawn
+    graph = Graph(edges, name=name, symmetrize=kind.symmetrize, threads=threads)
+    del edges  # so that the list goes when the first orientation is there
+    for orientation in ("in", "out"):
+        graph.adjacency(orientation).column("weight", np.float32)
+    return graph
+
+
+def weights(src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int) -> NDArray[np.uint8]:
+    """1..64 for each edge, shape [E]; the same for both directions of an edge."""
+    out = np.empty(len(src), dtype=np.uint8)
+
+    def work(first: int, last: int) -> None:
+        for at in range(first, last, CHUNK):
+            part = slice(at, min(at + CHUNK, last))
+            low, high = np.minimum(src[part], dst[part]), np.maximum(src[part], dst[part])
+            mixed = low * np.uint32(0x9E3779B1) ^ high * np.uint32(0x85EBCA77)
+            mixed ^= mixed >> np.uint32(15)
+            mixed *= np.uint32(0x2C1B3C6D)
+            out[part] = (mixed >> np.uint32(26)) + np.uint32(1)
+
+    over(len(src), threads, work)
+    return out
+
+
+def main() -> None:
+    """Build the graphs named, or all."""
+    for name in sys.argv[1:] or INPUTS:
+        found = build(name)
+        print(f"{found.seconds:6.1f} s  {found.graph!r}, source {found.source}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""The table and the record of a run on a GPU."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from benchmarks.cpu.report import conditions as conditions_of_host
+from vlang.runtime.graph.workers import available_threads
+
+__all__ = ["HEADER", "Row", "conditions", "save", "table_line"]
+
+RESULTS = Path(__file__).resolve().parents[1] / "results"
+_WIDTHS = (17, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9)
+HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "rounds", "M edges", "call ms")
+
+
+@dataclass(frozen=True)
+class Row:
+    """One measured work; all times in milliseconds. limit: what measured limits allow. problem: why there is no time,
+    or what is wrong with it."""
+
+    work: str
+    graph: str
+    ms: float | None = None
+    must: float | None = None
+    aim: float | None = None
+    peer: tuple[str, float] | None = None
+    limit: float | None = None
+    rounds: float = 0
+    edges: float = 0
+    call: float = 0
+    samples: list[float] = field(default_factory=list)
+    problem: str = ""
+
+    @property
+    def met(self) -> str:
+        """ "aim", "yes" (what must be reached), "NO", or nothing where there is no target."""
+        if self.ms is None or self.must is None:
+            return ""
+        return "aim" if self.aim is not None and self.ms <= self.aim else "yes" if self.ms <= self.must else "NO"
+
+    def __str__(self) -> str:
+        peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
+        cells = (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
+                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.call))  # fmt: skip
+        return table_line(cells) + (f"  {self.problem}" if self.problem else "")
+
+
+def table_line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> str:
+    """Cells in columns: the first two to the left, the others to the right."""
+    return "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
+
+
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}" if value < 100 else f"{value:.0f}"
+
+
+def conditions(device: str) -> dict[str, Any]:
+    """Machine and versions, and the GPU unless the device is the CPU."""
+    found = conditions_of_host(available_threads())
+    if device == "cpu":
+        return found
+    import cupy
+
+    properties = cupy.cuda.runtime.getDeviceProperties(cupy.cuda.Device().id)
+    found["gpu"] = properties["name"].decode()
+    found["gpu memory"] = f"{properties['totalGlobalMem'] / 2**30:.1f} GiB"
+    found["versions"]["cupy"] = cupy.__version__
+    found["versions"]["cuda driver"] = cupy.cuda.runtime.driverGetVersion()
+    found["versions"]["cuda runtime"] = cupy.cuda.runtime.runtimeGetVersion()
+    return found
+
+
+def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequence[Any]) -> Path:
+    """Write a run to benchmarks/results; the file is named after what was measured and its date."""
+    RESULTS.mkdir(exist_ok=True)
+    path = RESULTS / f"{what}-{before['date'][:19].replace(':', '')}.json"
+    text = json.dumps({**before, **record, "rows": [asdict(row) for row in rows]}, indent=1, default=str)
+    path.write_text(text + "\n", encoding="utf-8")
+    return path

@@ -1,0 +1,136 @@
+"""Runs of a work: how it is called, timed, given a budget, and checked."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache
+from statistics import median
+from typing import Any
+
+from benchmarks.gpu import checks
+from benchmarks.gpu.inputs import Input
+from benchmarks.gpu.works import Work
+from vlang import Program, Result, load
+from vlang.runtime.errors import OutOfMemory
+
+__all__ = ["Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
+
+REPEATS = 5
+FEW, MANY = 3, 19  # sweeps of the two runs whose difference gives the time of one
+
+UNITS = {"": 1, "B": 1, "bytes": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
+         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Milliseconds of the supersteps (of one sweep where sweeps are measured): median and samples. call: milliseconds
+    of the whole call, the median. rounds, edges: supersteps and edges traversed of a run (or sweep)."""
+
+    ms: float
+    samples: list[float]
+    call: float
+    rounds: float
+    edges: float
+
+
+@dataclass(frozen=True)
+class Call:
+    """A program, a graph, and arguments to run it with."""
+
+    program: Program
+    given: Input
+    arguments: dict[str, Any]
+
+    def __call__(self, **more: Any) -> Result:
+        return self.program(self.given.graph, **self.arguments, **more)
+
+    def timed(self, **more: Any) -> tuple[Result, float]:
+        """A run, and the seconds of the whole call."""
+        begin = time.perf_counter()
+        result = self(**more)
+        return result, time.perf_counter() - begin
+
+
+@cache
+def program(name: str) -> Program:
+    """A program of the standard library."""
+    return load(name)
+
+
+def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
+    """How a work is called. options: device and the like; the budget follows from what may stay resident."""
+    arguments = dict(options)
+    if work.kind in ("bfs", "sssp"):
+        arguments["source"] = given.source
+    if work.kind == "pagerank":
+        arguments["tol"] = 0.0
+    call = Call(program(work.kind), given, arguments)
+    if work.streamed:
+        budget = least_budget(call) + int(work.resident * bytes_of_edges(work, given))
+        call = replace(call, arguments={**arguments, "gpu_memory": budget})
+    return call
+
+
+def bytes_of_edges(work: Work, given: Input) -> int:
+    """What one pass over all edges reads of the topology: neighbours, and weights where they are used."""
+    return given.graph.m * (8 if work.kind == "sssp" else 4)
+
+
+def least_budget(call: Call) -> int:
+    """The least device memory, in bytes, that the engine takes for a run, as its refusals name it."""
+    budget = 1 << 20
+    for _ in range(12):
+        try:
+            call(gpu_memory=budget, max_rounds=1)
+        except OutOfMemory as refusal:
+            budget = max(named_bytes(str(refusal)), budget + budget // 8)
+        else:
+            return budget
+    raise OutOfMemory(f"{budget:,} bytes of device memory are refused, too")
+
+
+def named_bytes(message: str) -> int:
+    """The largest amount of memory in a message, bytes; rounded up where it was rounded to be shown."""
+    units = "|".join(re.escape(unit) for unit in UNITS if unit)
+    found = [
+        float(number.replace(",", "")) * UNITS[unit] * (1 if unit in ("B", "bytes") else 1.01)
+        for number, unit in re.findall(rf"(\d[\d,]*(?:\.\d+)?)\s*({units})\b", message)
+    ]
+    return int(max(found, default=0))
+
+
+def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
+    """Time a work, data resident as far as the budget goes, after a run that is checked."""
+    if work.kind == "pagerank":
+        return _sweeps(call, repeats, check)
+    result = call()
+    if check:
+        CHECKS[work.kind](call.given, result)
+    runs = [call.timed() for _ in range(repeats)]
+    samples = [result.seconds * 1e3 for result, _ in runs]
+    return Timing(median(samples), samples, median(seconds for _, seconds in runs) * 1e3, result.rounds, result.edges)
+
+
+def _sweeps(call: Call, repeats: int, check: bool) -> Timing:
+    few, many = call(max_rounds=FEW), call(max_rounds=MANY)
+    more = many.rounds - few.rounds  # fewer than MANY - FEW on a small graph, whose ranks come to rest
+    assert more > 0, f"{many.rounds} supersteps: {many.reason}"
+    if check:
+        checks.check_sweep(call.given, few, call(max_rounds=FEW + 1))
+    samples, calls = [], []
+    for _ in range(repeats):
+        short, long = call.timed(max_rounds=FEW), call.timed(max_rounds=MANY)
+        samples.append((long[0].seconds - short[0].seconds) * 1e3 / more)
+        calls.append(long[1] * 1e3)
+    return Timing(median(samples), samples, median(calls), 1, (many.edges - few.edges) / more)
+
+
+CHECKS: dict[str, Callable[[Input, Result], None]] = {
+    "bfs": checks.check_levels,
+    "sssp": checks.check_paths,
+    "components": checks.check_components,
+}

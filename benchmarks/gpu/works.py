@@ -1,0 +1,58 @@
+"""What is measured: programs on graphs, with the times to reach and those of the best peers on the same GPU."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["SWEEP_WORKS", "WORKS", "Work", "chosen"]
+
+
+@dataclass(frozen=True)
+class Work:
+    """One row. kind: "pagerank" (a sweep), "bfs", "sssp" or "components". must, aim: milliseconds; of streamed sweeps
+    shares of the link. resident: share of the edges that may stay on the device. peer: best published system measured
+    on the same GPU and its milliseconds."""
+
+    kind: str
+    graph: str
+    must: float
+    aim: float
+    peer: tuple[str, float] | None = None
+    resident: float = 1.0
+
+    @property
+    def streamed(self) -> bool:
+        """Whether edges come over the link."""
+        return self.resident < 1
+
+    @property
+    def name(self) -> str:
+        """As it is printed and asked for."""
+        return f"streamed-{self.kind}" if self.streamed else self.kind
+
+
+WORKS = (
+    Work("pagerank", "rmat22", 0.75, 0.50, ("cuSPARSE", 0.49)),
+    Work("pagerank", "rmat24", 6.0, 4.2, ("Gunrock", 6.58)),
+    Work("bfs", "rmat22", 3.3, 1.0, ("CuSha", 3.33)),
+    Work("bfs", "rmat24", 15, 4, ("Gunrock", 15.2)),
+    Work("bfs", "urand22", 2.8, 1.5, ("EMOGI", 2.83)),
+    Work("bfs", "grid2000", 100, 12, ("WS-VR", 368)),
+    Work("sssp", "rmat22", 6.0, 4, ("CuSha", 5.99)),
+    Work("sssp", "rmat24", 28, 18, ("Gunrock", 28.2)),
+    Work("sssp", "urand22", 10, 7, ("EMOGI", 10.3)),
+    Work("sssp", "grid2000", 150, 30, ("WS-VR", 488)),
+    Work("components", "rmat22s", 7.5, 3, ("CuSha", 7.57)),
+    Work("pagerank", "rmat22", 0.80, 0.95, ("EMOGI, 0 %", 8.41), resident=0.25),
+    Work("pagerank", "rmat24", 0.80, 0.95, resident=0.25),
+    Work("bfs", "rmat24", 50, 25, ("EMOGI", 50.9), resident=0.0),
+)
+
+SWEEP_WORKS = ("pagerank",)
+
+
+def chosen(only: list[str], graphs: list[str]) -> list[Work]:
+    """The works of these names (all if none are given) on these graphs, graph by graph so that each is built once."""
+    order = list(dict.fromkeys(work.graph for work in WORKS))
+    found = [w for w in WORKS if (not only or w.name in only) and (not graphs or w.graph in graphs)]
+    return sorted(found, key=lambda work: order.index(work.graph))
