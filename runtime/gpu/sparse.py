@@ -1,0 +1,77 @@
+"""Sparse supersteps on a GPU: what they ask of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vlang.runtime.devices.device import Device
+from vlang.runtime.kernelset import StageSpec
+from vlang.runtime.machine import Stats
+
+__all__ = ["SparseMachine", "SparseTopology"]
+
+
+@dataclass(frozen=True)
+class SparseTopology:
+    """One orientation of the graph as kernels over frontiers see it. All addresses are those of the device.
+
+    rows: `pages` rows of ROW_WORDS words in the order of their edges, with the columns of the stage; a row may point
+    into registered host memory. offsets: u64[n + 1]. segments, longs: the tables of long vertices (see
+    vlang.runtime.kernelset), `segment_count` and `long_count` rows. resident: all pages lie on the device.
+    """
+
+    rows: int
+    pages: int
+    offsets: int
+    edges: int
+    segments: int
+    segment_count: int
+    longs: int
+    long_count: int
+    resident: bool = True
+
+
+class SparseMachine(Protocol):
+    """What sparse supersteps need of the machine. Everything runs on the default stream.
+
+    n: vertices. page columns of a topology are those of the stage, in the order of that orientation.
+    """
+
+    device: Device
+    n: int
+
+    @property
+    def frame(self) -> int:
+        """The address of the frame, up to date."""
+
+    def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
+        """An orientation ("in", "out", "both") with the columns of a stage, or without columns."""
+
+    def launch(
+        self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
+        shared: int = 0, threads: int = 256, cooperative: bool = False,
+    ) -> None:
+        """Queue a kernel of the plan's text (`entries.entry(template, struct, *constants)`), or one that is no template
+        if `struct` is empty."""
+
+    def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
+        """Blocks of a kernel that run at the same time on the device."""
+
+    def pointer(self, slot: str) -> int:
+        """The address of a vertex array ("field:x", "work:heard.s1")."""
+
+    def itemsize(self, slot: str) -> int:
+        """Bytes of an entry of a vertex array."""
+
+    def in_place(self, stage: StageSpec, on: bool) -> None:
+        """Let the pass write its fields where it reads them ("next:F" stands for the array of "field:F"), or give the
+        second buffers back."""
+
+    def run_full(self, stage: StageSpec) -> None:
+        """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
+        place. Counts begin at zero."""
+
+    def counted(self) -> Stats:
+        """What the last pass counted; waits for it."""
