@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import BindError
+from vlang.runtime.gpu.entries import shared_bytes
 from vlang.runtime.kernelset import SEGMENT, THREADS, GpuStage
 
 __all__ = ["H200", "LANES", "NAMES", "Choice", "Costs", "Rows", "choose_kernel", "grid", "template_of"]
@@ -42,6 +43,7 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 NAMES = ("auto", *_TEMPLATES)
 
 _SAMPLE = 2048  # warps of 32 vertices that are looked at to know the rows of a page
+_BUSY = 3  # blocks on a multiprocessor that keep its memory busy
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
 
@@ -130,21 +132,22 @@ def template_of(name: str) -> tuple[str, tuple[int, ...]]:
 
 def choose_kernel(
     stage: GpuStage, vertices: int, edges: int, asked: str = "auto", deterministic: bool = False,
-    table: Costs = H200, rows: Rows | None = None,
+    table: Costs = H200, rows: Rows | None = None, shared: int = 48 << 10,
 ) -> Choice:
     """The kernel for a page of a stage.
 
-    asked: a name of NAMES. rows: what the page's rows are like (default: all alike). A kernel asked for by name that
+    asked: a name of NAMES. rows: what the page's rows are like (default: all alike). shared: bytes of shared
+    memory that the device grants a block. A kernel asked for by name that
     cannot run the stage gives way to the one that "auto" takes, and the reason says so. Raises BindError for a name
     that is none, and for a kernel whose result would depend on timing although `deterministic` rules that out.
     """
     rows = rows or Rows.even(vertices, edges)
     if asked == "auto":
-        return _fastest(stage, rows, deterministic, table, "")
+        return _fastest(stage, rows, deterministic, table, shared, "")
     template, constants = template_of(asked)
-    refused = _refused(asked, stage)
+    refused = _refused(asked, stage, shared)
     if refused:
-        return _fastest(stage, rows, deterministic, table, f"{asked} cannot run this pass: {refused}; ")
+        return _fastest(stage, rows, deterministic, table, shared, f"{asked} cannot run this pass: {refused}; ")
     if deterministic and not _timeless(asked, stage):
         raise BindError("kernel 'edge' joins sums of floats by atomic operations, whose order depends on timing: with "
                         "deterministic=True take another kernel (warp-segmentation keeps the order of the edges)")
@@ -162,8 +165,12 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
 
 
-def _refused(name: str, stage: GpuStage) -> str:
+def _refused(name: str, stage: GpuStage, shared: int) -> str:
     """Why a kernel cannot run a stage; nothing if it can."""
+    if name == "stream":
+        need = shared_bytes("pull_stream", stage)
+        if need > shared:
+            return f"its contributions need {need:,} bytes of shared memory, and the device grants {shared:,}"
     if name == "edge" and not stage.cell:
         return stage.cell_reason or "no atomic operation joins its contributions"
     return ""
@@ -174,10 +181,10 @@ def _timeless(name: str, stage: GpuStage) -> bool:
     return name != "edge" or stage.exact
 
 
-def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, before: str) -> Choice:
+def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, shared: int, before: str) -> Choice:
     able = [name for name in _TEMPLATES
-            if not _refused(name, stage) and (not deterministic or _timeless(name, stage))]
-    times = {name: _seconds(name, stage, rows, table) for name in able}
+            if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
+    times = {name: _seconds(name, stage, rows, table, shared) for name in able}
     best, second = sorted(able, key=lambda name: times[name])[:2]
     template, constants = _TEMPLATES[best]
     density = rows.edges / max(1, rows.vertices)
@@ -186,7 +193,7 @@ def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, bef
     return Choice(best, template, constants, reason)
 
 
-def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs) -> float:
+def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) -> float:
     """The time that a kernel is expected to take on a page, launch excluded."""
     lanes = (_TEMPLATES[name][1] or (1,))[0]
     kind = "virtual-warp" if lanes > 1 else name
@@ -198,6 +205,8 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs) -> float:
         edge += table.word * (words - 1)
     elif name in ("stream", "edge"):
         edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
+    if name == "stream":  # too few blocks a multiprocessor leave the memory idle
+        edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
     slots = rows.edges * (rows.waste[_WIDTHS.index(lanes)] if by_row else 1.0)
     vertex = table.vertex[kind]
     if kind == "virtual-warp":

@@ -21,10 +21,13 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import BindError
 from vlang.runtime.kernelset import GpuStage
 
-__all__ = ["DEFAULTS", "MOST", "Constants", "check_replication", "class_of", "replicas", "room_of", "shard_vertices"]
+__all__ = [
+    "DEFAULTS", "MOST", "Constants", "check_replication", "class_of", "replicas_of", "room_of", "shard_vertices",
+]
 
 MOST = 32  # copies: as many as lanes in a warp
 _ROOM = 32 << 10  # bytes of shared memory of a shard under "auto": the size at which the constants were measured
+_BESIDE = 128  # bytes that the kernel needs beside its cells, whose number is rounded up to 16
 _PLACES = 1 << 16  # vertices of a shard that 16 bits can tell apart
 
 
@@ -61,9 +64,11 @@ def check_replication(asked: str | int) -> str | int:
 _POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
 
 
-def room_of(asked: str | int, shared: int) -> int:
-    """Bytes of shared memory that the cells of a shard may take, of `shared` that the device grants a block."""
-    return min(shared, _ROOM) if asked == "auto" else shared
+def room_of(asked: str | int, shared: int, cell: int) -> int:
+    """Bytes of shared memory that the cells of a shard may take, of `shared` that the device grants a block; `cell` of
+    them a vertex."""
+    most = shared - _BESIDE - 16 * cell
+    return min(most, _ROOM) if asked == "auto" else most
 
 
 def shard_vertices(
@@ -74,11 +79,11 @@ def shard_vertices(
     vertices = np.full(1, 1 << 20, dtype=np.int64)
     edges = np.full(1, int(density * (1 << 20)), dtype=np.int64)
     copies = 1 << int(_exponents(vertices, edges, check_replication(asked), constants)[0])
-    fit = min(_PLACES, room_of(asked, shared) // max(1, cell * copies))
+    fit = min(_PLACES, room_of(asked, shared, cell) // max(1, cell * copies))
     return max(1, fit - fit % 32 if fit > 32 else fit)
 
 
-def replicas(
+def replicas_of(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, cell: int, shared: int,
     constants: Constants = DEFAULTS["native"],
 ) -> NDArray[np.uint8]:
@@ -89,7 +94,7 @@ def replicas(
     edges or vertices has R = 1.
     """
     exponents = _exponents(vertices, edges, check_replication(asked), constants)
-    fit = np.maximum(room_of(asked, shared) // np.maximum(1, vertices * max(1, cell)), 1)
+    fit = np.maximum(room_of(asked, shared, cell) // np.maximum(1, vertices * max(1, cell)), 1)
     exponents = np.minimum(exponents, np.frexp(fit.astype(np.float64))[1] - 1)
     copies: NDArray[np.uint8] = np.where(edges > 0, 1 << np.maximum(exponents, 0), 1).astype(np.uint8)
     return copies
