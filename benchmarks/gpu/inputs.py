@@ -33,10 +33,10 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Kind:
-    """A generator's arguments. symmetrize: both directions of every edge. corner: the source is vertex 0."""
+    """A generator, its arguments by comma. symmetrize: both directions of every edge. corner: the source is vertex 0."""
 
     generator: str
-    argument: str
+    arguments: str
     directed: bool
     symmetrize: bool = False
     corner: bool = False
@@ -80,8 +80,8 @@ def build(name: str, quick: bool = False) -> Input:
 def generated(name: str, kind: Kind) -> Graph:
     """A graph of a kind, with both orientations and the column `weight`, f32 in both."""
     threads = available_threads()
-    text = f"{kind.generator}:{kind.argument}"
-    drawn = GENERATORS[kind.generator].edges(Spec(text, (kind.argument,), 1, kind.directed, threads))
+    text = f"{kind.generator}:{kind.arguments}"
+    drawn = GENERATORS[kind.generator].edges(Spec(text, tuple(kind.arguments.split(",")), 1, kind.directed, threads))
     columns = {"weight": weights(drawn.src, drawn.dst, threads)}
     edges = EdgeList(drawn.src, drawn.dst, drawn.ids, columns, drawn.directed)
     del drawn

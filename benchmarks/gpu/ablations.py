@@ -1,0 +1,148 @@
+"""What each choice is worth: python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]
+
+replication: a sweep of a skewed graph by the edge-parallel kernel, for a sum of floats, a minimum of floats and a sum
+of integers, with no replicas, 1 to 32 of them, Garaph's formula, and what measured costs say.
+kernels: a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
+streams: a streamed PageRank sweep, no edges resident, by the number of streams.
+cache: a streamed PageRank sweep by the share of the edges that stay on the device.
+
+Milliseconds a sweep, medians of three. Everything goes into benchmarks/results, too (not with --quick).
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+
+from benchmarks.gpu import inputs, report
+from benchmarks.gpu.inputs import Kind
+from benchmarks.gpu.runs import bytes_of_edges, least_budget, prepared, program
+from benchmarks.gpu.works import Work
+from vlang import Graph, Program, compile
+
+PARTS = ("replication", "kernels", "streams", "cache")
+FEW, MANY = 2, 8  # sweeps of the two runs whose difference gives the time of one
+REPEATS = 3
+
+# Sweeps whose values change every time, so that none is left out.
+SWEEPS = {
+    "float sum": "gather all = sum(u.x for u -> self)\n    apply x = all * 0.001 + 1",
+    "float min": "gather all = min(u.x for u -> self)\n    apply x = all + 1",
+    "int sum": "gather all = sum(u.x for u -> self)\n    apply x = all % 1021 + 1",
+}
+SWEEP = "program sweep\n\nvertex x: {type} = 1\n\nrepeat 100 times:\n    {body}\n"
+REPLICATIONS = ("none", 1, 2, 4, 8, 16, 32, "garaph", "auto")
+KERNELS = ("thread", *(f"virtual-warp-{lanes}" for lanes in (2, 4, 8, 16, 32)), "warp-segmentation", "stream", "edge",
+           "auto")  # fmt: skip
+STREAMS = (1, 2, 4, 8, 16, 32, 0)
+SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Milliseconds of a sweep of `row` with the choice `column`, or why there are none."""
+
+    table: str
+    row: str
+    column: str
+    ms: float | None
+    problem: str = ""
+
+
+def cell(table: str, row: str, column: object, which: Program, graph: Graph, **options: Any) -> Cell:
+    """A measured cell; what goes wrong is kept in it."""
+    try:
+        return Cell(table, row, str(column), sweep_ms(which, graph, **options))
+    except Exception as error:  # one choice must not take the others with it
+        return Cell(table, row, str(column), None, f"{type(error).__name__}: {error}"[:200])
+
+
+def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
+    """Milliseconds of a full sweep."""
+    which(graph, max_rounds=FEW, **options)
+    samples = []
+    for _ in range(REPEATS):
+        short, long = (which(graph, max_rounds=rounds, **options) for rounds in (FEW, MANY))
+        samples.append((long.seconds - short.seconds) * 1e3 / (long.rounds - short.rounds))
+    return median(samples)
+
+
+def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
+    """By replicas, a row a reduction."""
+    graph = inputs.build("rmat22", quick).graph
+    more = {**options, "mode": "pull", "kernel": "edge"}
+    for name, body in SWEEPS.items():
+        which = compile(SWEEP.format(type=name.split()[0], body=body))
+        yield [cell("replication", name, r, which, graph, **more, replication=r) for r in REPLICATIONS]
+
+
+def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
+    """By kernels, a row a density; graphs of about 33 M edges each."""
+    more = {**options, "tol": 0.0, "mode": "pull"}
+    for power in (1, 3, 5, 7):
+        scale = (15 if quick else 25) - power
+        graph = inputs.generated(f"uniform{scale}", Kind("uniform", f"{scale},{2**power}", directed=True))
+        row = f"{2**power} edges a vertex"
+        yield [cell("kernels", row, name, program("pagerank"), graph, **more, kernel=name) for name in KERNELS]
+
+
+def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
+    """By streams, 0 being the engine's own choice."""
+    given = inputs.build("rmat22", quick)
+    call = prepared(Work("pagerank", "rmat22", 0, 0, resident=0.0), given, options)
+    yield [cell("streams", "no edges resident", count, call.program, given.graph, **call.arguments, streams=count)
+           for count in STREAMS]  # fmt: skip
+
+
+def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
+    """By the share of the edges that fits the budget beside the vertices and two pages."""
+    given, whole = inputs.build("rmat22", quick), Work("pagerank", "rmat22", 0, 0)
+    call = prepared(whole, given, options)
+    least, edges = least_budget(call), bytes_of_edges(whole, given)
+    yield [cell("cache", "share resident", f"{share:.0%}", call.program, given.graph, **call.arguments,
+                gpu_memory=least + int(share * edges)) for share in SHARES]  # fmt: skip
+
+
+def show(cells: list[Cell]) -> None:
+    """A row of a table, and below it what went wrong."""
+    print(report.table_line([cells[0].row, "", *("-" if c.ms is None else f"{c.ms:.3f}" for c in cells)],
+                            (20, 0, *_widths(cells))), flush=True)  # fmt: skip
+    for problem in dict.fromkeys(c.problem for c in cells if c.problem):
+        where = ", ".join(c.column for c in cells if c.problem == problem)
+        print(f"    {where}: {problem}", flush=True)
+
+
+def _widths(cells: list[Cell]) -> list[int]:
+    return [max(7, len(c.column)) for c in cells]
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure; default: everything")
+    parser.add_argument("--quick", action="store_true", help="small graphs; nothing is written")
+    parser.add_argument("--device", default="gpu", help="gpu or gpu:K")
+    options = parser.parse_args()
+    tables = {"replication": replication, "kernels": kernels, "streams": streams, "cache": cache}
+    before, found = report.conditions(options.device), []
+    for part in options.parts or PARTS:
+        print(f"# {part}, ms a sweep")
+        for number, cells in enumerate(tables[part](options.quick, {"device": options.device})):
+            if number == 0:
+                print(report.table_line(["", "", *(c.column for c in cells)], (20, 0, *_widths(cells))))
+            show(cells)
+            found.extend(cells)
+    if not options.quick:
+        print(f"# written to {os.path.relpath(report.save(before, 'gpu-ablations', {}, found))}")
+
+
+if __name__ == "__main__":
+    main()
