@@ -8,10 +8,7 @@ ignored and built again; entries appear whole or not at all, so that two process
 from __future__ import annotations
 
 import ctypes
-import hashlib
 import json
-import os
-import tempfile
 import threading
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +20,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from vlang.cachedir import cache_dir
+from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.errors import InternalError
 
 __all__ = ["Kernel", "Kernels", "load_kernels"]
@@ -148,8 +145,7 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
 
 
 def _key(text: str, exports: Mapping[str, str]) -> str:
-    parts = [text, json.dumps(dict(exports), sort_keys=True), *_environment()]
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
+    return key_of(text, json.dumps(dict(exports), sort_keys=True), *_environment())
 
 
 @cache
@@ -170,43 +166,18 @@ def cpu() -> tuple[str, str]:
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
 
 
-def _path(key: str) -> Path | None:
-    folder = cache_dir()
-    return None if folder is None else folder / f"{key[:32]}.kernels"
-
-
 def _read(key: str) -> tuple[bytes, dict[str, str]] | None:
     """The cached object code and symbols; None if there is no sound entry."""
-    path = _path(key)
-    if path is None:
+    entry = read_entry(key, "kernels", _MAGIC)
+    if entry is None:
         return None
-    try:
-        raw = path.read_bytes()
-    except OSError:
-        return None
-    head, magic, rest = raw[:64], raw[64 : 64 + len(_MAGIC)], raw[64 + len(_MAGIC) :]
-    if magic != _MAGIC or hashlib.sha256(raw[64:] + key.encode()).hexdigest().encode() != head:
-        return None
-    line, _, data = rest.partition(b"\n")
+    line, _, data = entry.partition(b"\n")
     return data, dict(json.loads(line))
 
 
 def _write(key: str, data: bytes, symbols: Mapping[str, str]) -> None:
-    """Keep an entry; a full disk or a read-only folder only costs the next process a compilation."""
-    path = _path(key)
-    if path is None:
-        return
-    body = _MAGIC + json.dumps(dict(symbols)).encode() + b"\n" + data
-    digest = hashlib.sha256(body + key.encode()).hexdigest().encode()
-    temporary = None
-    try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".kernels-")
-        with os.fdopen(handle, "wb") as file:
-            file.write(digest + body)
-        os.replace(temporary, path)
-    except OSError:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
+    """Keep object code and symbols."""
+    write_entry(key, "kernels", _MAGIC, json.dumps(dict(symbols)).encode() + b"\n" + data)
 
 
 @cache
