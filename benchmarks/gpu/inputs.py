@@ -33,7 +33,7 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Kind:
-    """A generator, its arguments by comma. symmetrize: both directions of every edge. corner: the source is vertex 0."""
+    """A generator, arguments by comma. symmetrize: both directions of every edge. corner: the source is vertex 0."""
 
     generator: str
     arguments: str

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -20,9 +19,6 @@ __all__ = ["Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
 REPEATS = 5
 FEW, MANY = 3, 19  # sweeps of the two runs whose difference gives the time of one
-
-UNITS = {"": 1, "B": 1, "bytes": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9,
-         "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -81,26 +77,19 @@ def bytes_of_edges(work: Work, given: Input) -> int:
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine takes for a run, as its refusals name it."""
-    budget = 1 << 20
-    for _ in range(12):
+    """The least device memory, in bytes, that the engine takes for a run, up to a hundredth of the edges' bytes."""
+    graph = call.given.graph
+    grain = max(1 << 16, graph.m * 4 // 100)
+    refused, taken = 0, graph.n * 64 + (512 << 20)
+    while taken - refused > grain:
+        budget = (taken + refused) // 2
         try:
             call(gpu_memory=budget, max_rounds=1)
-        except OutOfMemory as refusal:
-            budget = max(named_bytes(str(refusal)), budget + budget // 8)
+        except OutOfMemory:
+            refused = budget
         else:
-            return budget
-    raise OutOfMemory(f"{budget:,} bytes of device memory are refused, too")
-
-
-def named_bytes(message: str) -> int:
-    """The largest amount of memory in a message, bytes; rounded up where it was rounded to be shown."""
-    units = "|".join(re.escape(unit) for unit in UNITS if unit)
-    found = [
-        float(number.replace(",", "")) * UNITS[unit] * (1 if unit in ("B", "bytes") else 1.01)
-        for number, unit in re.findall(rf"(\d[\d,]*(?:\.\d+)?)\s*({units})\b", message)
-    ]
-    return int(max(found, default=0))
+            taken = budget
+    return taken
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
