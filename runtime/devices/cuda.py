@@ -25,6 +25,7 @@ RESERVE = 300 << 20  # bytes that stay free of the device's memory: kernels' loc
 _STATIC = 48 << 10  # bytes of shared memory that a kernel may have without asking for more
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE = 1, 2, 3
 _NON_BLOCKING = 1  # flag of a stream
+_NO_TIMING = 2  # flag of an event
 _NO_MORE = 2  # status of cudaMalloc
 
 
@@ -42,8 +43,8 @@ class CudaEvent:
 
     __slots__ = ("_destroy", "handle")
 
-    def __init__(self, runtime: Any) -> None:
-        self.handle: int = runtime.eventCreateWithFlags(0)
+    def __init__(self, runtime: Any, flags: int = 0) -> None:
+        self.handle: int = runtime.eventCreateWithFlags(flags)
         self._destroy = runtime.eventDestroy
 
     def __del__(self) -> None:
@@ -184,7 +185,7 @@ class CudaDevice:
 
     def mark(self) -> list[CudaEvent]:
         """The arena's source: the point that every stream has reached."""
-        return [self._recorded(stream) for stream in self._streams]
+        return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
         """The arena's source: whether that point is behind."""
@@ -271,8 +272,8 @@ class CudaDevice:
         assert isinstance(stream, CudaStream)
         return stream.handle
 
-    def _recorded(self, stream: Stream) -> CudaEvent:
-        event = CudaEvent(self._runtime)
+    def _recorded(self, stream: Stream, flags: int = 0) -> CudaEvent:
+        event = CudaEvent(self._runtime, flags)
         self._runtime.eventRecord(event.handle, self._handle(stream))
         return event
 
@@ -347,3 +348,8 @@ class _Owner:
     def __del__(self) -> None:
         with suppress(Exception):  # the device may be lost, the process may be ending
             self._release(self.pointer)
+
+
+def _contiguous(array: NDArray[Any]) -> None:
+    if not array.flags.c_contiguous:
+        raise TypeError("the array is not contiguous")
