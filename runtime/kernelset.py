@@ -169,6 +169,11 @@ class LoopSpec:
     tolds: tuple[str, ...] = ()
     line: int = 0
 
+    @property
+    def stages(self) -> tuple[StageSpec, ...]:
+        """The passes of a superstep."""
+        return tuple(step for step in self.steps if isinstance(step, StageSpec))
+
 
 @dataclass(frozen=True)
 class Contract:
@@ -206,6 +211,8 @@ class Plan:
         """Every pass, in the order of the run."""
         found: list[StageSpec] = []
         for step in self.steps:
-            inner = step.steps if isinstance(step, LoopSpec) else (step,)
-            found.extend(s for s in inner if isinstance(s, StageSpec))
+            if isinstance(step, LoopSpec):
+                found.extend(step.stages)
+            elif isinstance(step, StageSpec):
+                found.append(step)
         return tuple(found)

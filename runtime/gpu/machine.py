@@ -1,0 +1,256 @@
+"""Runs on a GPU: state in device memory, kernels from the CUDA C text of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
+from vlang.runtime.gpu.entries import entry, shared_bytes
+from vlang.runtime.gpu.kernels import grid
+from vlang.runtime.gpu.sparse import SparseTopology
+from vlang.runtime.gpu.state import GpuState
+from vlang.runtime.gpu.superstep import GpuLoop
+from vlang.runtime.gpu.sweep import Sweep
+from vlang.runtime.gpu.topology import Topology
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.machine import Options, Stats, Values
+
+__all__ = ["GpuMachine"]
+
+_DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+_COMPARING = 1024  # blocks that compare arrays
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies of vertex arrays on the device."""
+
+    buffers: tuple[Buffer, ...]
+
+
+class GpuMachine:
+    """A machine (see vlang.runtime.machine) of one GPU.
+
+    Brings the state and the topology that every run of the plan needs to the device; kernels are compiled, or loaded
+    from disk, ahead of the run where it is known that they will be launched. Work runs on the default stream.
+    """
+
+    def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
+        self.device, self.plan, self.graph, self.options = device, plan, graph, options
+        self.n = graph.n
+        self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
+        self._kept: _Copy | None = None
+        self._in_place: dict[str, tuple[str, ...]] = {}
+        self.load([("set_words", "", ()), *_wanted(plan)])
+        self.state = GpuState(device, plan, graph.n, {}, self._set_words)
+        for kind, attribute in _DEGREES:
+            if f"degree:{kind}" in plan.slots:
+                self._degrees(f"degree:{kind}", getattr(graph, attribute))
+        self.sweep = Sweep(self)
+
+    # ------------------------------------------------------------------------ kernels
+    def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
+        """Compile kernels (template, struct, constants) in one go, or load what has been compiled before."""
+        new = {key: entry(key[0], key[1], *key[2]) for key in wanted if key not in self._kernels}
+        if new:
+            loaded = self.device.load(self.plan.text, dict(new.values()))
+            self._kernels.update({key: loaded[name] for key, (name, _) in new.items()})
+
+    def kernel(self, template: str, struct: str, constants: Sequence[int] = ()) -> Kernel:
+        """A kernel of the plan's text."""
+        key = (template, struct, tuple(constants))
+        if key not in self._kernels:
+            self.load([key])
+        return self._kernels[key]
+
+    def launch(
+        self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
+        shared: int = 0, threads: int = THREADS, cooperative: bool = False, stream: Stream | None = None,
+    ) -> None:
+        """Queue a kernel of the plan's text, or one that is no template if `struct` is empty."""
+        if blocks:
+            kernel = self.kernel(template, struct, constants)
+            self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
+
+    def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
+        """Blocks of a kernel that run at the same time on the device."""
+        return self.device.resident(self.kernel(template, struct, constants), threads, shared)
+
+    def _set_words(self, *args: int) -> None:
+        self.launch("set_words", "", (), 1, args, threads=32)
+
+    # -------------------------------------------------------------------------- state
+    @property
+    def frame(self) -> int:
+        """The address of the frame, up to date."""
+        return self.state.frame
+
+    def pointer(self, slot: str) -> int:
+        """The address of a vertex array."""
+        return self.state.buffers[slot].pointer
+
+    def itemsize(self, slot: str) -> int:
+        """Bytes of an entry of a vertex array."""
+        return self.state.dtypes[slot].itemsize
+
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value."""
+        self.state.set_scalar(name, value)
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value."""
+        return self.state.scalar(name)
+
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """The values of a vertex field."""
+        self.device.upload(self.pointer(f"field:{field}"), np.ascontiguousarray(array))
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A copy of a vertex array in host memory."""
+        return self.state.array(slot)
+
+    def _degrees(self, slot: str, degrees: NDArray[Any]) -> None:
+        self.state.add(slot, "u32", self.n)
+        self.device.upload(self.pointer(slot), np.ascontiguousarray(degrees, dtype=np.uint32))
+
+    # ------------------------------------------------------------------------- passes
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute a graph-level value."""
+        blocks = -(-self.n // BLOCK)
+        struct = f"v{spec.index}"
+        if spec.fold is not None:
+            self.launch("fold", struct, (), blocks, (self.frame, self.n), shared=shared_bytes("fold"))
+        threads = THREADS if spec.fold is not None else 32
+        self.launch("scalar", struct, (), 1, (self.frame, blocks), shared=shared_bytes("scalar"), threads=threads)
+
+    def run_pass(self, stage: StageSpec) -> None:
+        """Run a pass over all vertices."""
+        self.run_full(stage)
+
+    def run_full(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
+        place. The edges traversed."""
+        if stage.loop_end:
+            self.state.clear_stats()
+        edges = 0
+        if stage.domain is None:
+            self.over_vertices("compute", stage)
+        else:
+            if "messages" in stage.kernels:
+                self.over_vertices("messages", stage)
+            edges = self.sweep.run(stage)
+        if stage.name not in self._in_place:
+            for name in stage.swaps:
+                self.state.swap(name)
+        return edges
+
+    def over_vertices(self, template: str, stage: StageSpec) -> None:
+        """A kernel over all vertices."""
+        assert stage.gpu is not None
+        blocks = grid(template, (), self.n) if self.n else 0
+        self.launch(template, stage.gpu.struct, (), blocks, (self.frame, 0, self.n),
+                    shared=shared_bytes(template, stage.gpu))
+
+    def in_place(self, stage: StageSpec, on: bool) -> None:
+        """Let the pass write its fields where it reads them, or give the second buffers back."""
+        if on == (stage.name in self._in_place):
+            return
+        for name in stage.swaps:
+            self.state.point(f"next:{name}", f"field:{name}" if on else f"next:{name}")
+        if on:
+            self._in_place[stage.name] = stage.swaps
+        else:
+            del self._in_place[stage.name]
+
+    def counted(self) -> Stats:
+        """What the last pass counted; waits for it."""
+        return self.state.counted()
+
+    def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
+        """An orientation with the columns of a stage, or without columns."""
+        return self.sweep.sparse(kind, stage)
+
+    def loop(self, spec: LoopSpec, bound: int | None) -> GpuLoop:
+        """Begin a loop."""
+        return GpuLoop(self, spec, bound)
+
+    # ------------------------------------------------------------------------- copies
+    def keep(self, slots: Sequence[str]) -> object:
+        """A copy of vertex arrays, which replaces the one before."""
+        self._drop()
+        buffers = []
+        for slot in slots:
+            source = self.state.buffers[slot]
+            copy = self.device.allocate(source.nbytes, "a copy of the state, to notice supersteps that repeat")
+            self.device.copy(copy.pointer, source.pointer, source.nbytes)
+            buffers.append(copy)
+        self._kept = _Copy(tuple(buffers))
+        return self._kept
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays have the same bits as a copy."""
+        assert isinstance(kept, _Copy)
+        self.state.clear_stats()
+        self.state.flush()
+        for slot, copy in zip(slots, kept.buffers):
+            words = copy.nbytes // 8
+            args = (self.pointer(slot), copy.pointer, words, self.state.stats)
+            self.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
+        _ = self.frame  # what was counted lies beside it
+        return self.counted().changed == 0
+
+    def _drop(self) -> None:
+        if self._kept is not None:
+            for buffer in self._kept.buffers:
+                self.device.free(buffer)
+            self._kept = None
+
+    # ---------------------------------------------------------------------------- end
+    def settle(self) -> None:
+        """Wait until everything asked for has been done."""
+        self.device.synchronize()
+
+    def values(self) -> Values:
+        """The results, in host memory."""
+        outputs = [spec.name for spec in self.plan.fields if spec.output]
+        return Values({name: self.array(f"field:{name}") for name in outputs},
+                      {name: self.state.scalar(name) for name, _ in self.plan.globals})
+
+    def close(self) -> None:
+        """Free what the run needed; topology stays for the next run on this graph."""
+        self._drop()
+        self.state.close()
+        self.sweep.close()
+
+
+def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Kernels that every run of a plan launches."""
+    wanted: list[tuple[str, str, tuple[int, ...]]] = []
+    for stage in plan.stages:
+        assert stage.gpu is not None
+        if stage.domain is None:
+            wanted.append(("compute", stage.gpu.struct, ()))
+        elif "messages" in stage.kernels:
+            wanted.append(("messages", stage.gpu.struct, ()))
+    for spec in _scalars(plan):
+        wanted.append(("scalar", f"v{spec.index}", ()))
+        if spec.fold is not None:
+            wanted.append(("fold", f"v{spec.index}", ()))
+    return wanted
+
+
+def _scalars(plan: Plan) -> list[ScalarSpec]:
+    found = list(plan.defaults.values())
+    for step in plan.steps:
+        if isinstance(step, ScalarSpec):
+            found.append(step)
+        elif isinstance(step, LoopSpec):
+            found += [s for s in step.steps if isinstance(s, ScalarSpec)]
+            found += [s for s in (step.limit, step.until) if s is not None]
+    return found

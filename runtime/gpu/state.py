@@ -1,0 +1,155 @@
+"""Vertex state of a run in device memory, and the frame that shows kernels where it lies.
+
+The frame lies on the device; the host keeps a mirror. What the host sets is collected and written before the next
+kernel; what kernels store (scalars, counts) is fetched when the host asks, all of it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.device import Buffer, Device
+from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan
+from vlang.runtime.machine import Stats
+from vlang.runtime.state import DTYPES
+
+__all__ = ["GpuState"]
+
+_PAIRS = 6  # words that one launch of set_words sets
+_STATS = 4  # words behind the frame: changed, active, and two spare ones
+
+
+class GpuState:
+    """The arrays of a run by slot name. segments: for each orientation in use, the segments of its long vertices.
+
+    set_words: launches the kernel of that name with a pointer, a count and pairs. Raises OutOfMemory.
+    """
+
+    def __init__(
+        self, device: Device, plan: Plan, n: int, segments: Mapping[str, int], set_words: Callable[..., None]
+    ) -> None:
+        self.device, self.plan, self.n = device, plan, n
+        self.buffers: dict[str, Buffer] = {}
+        self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.lengths: dict[str, int] = {}
+        self._set_words = set_words
+        self._halves = {name for name, type_ in plan.globals if type_ == "f16"}
+        words = FIRST_SLOT + len(plan.slots)
+        self._stats_at = words
+        self._mirror = np.zeros(words + _STATS, dtype=np.uint64)
+        self._frame = device.allocate(self._mirror.nbytes, "the frame")
+        self._mirror[SLOT_STATS] = self.stats
+        device.upload(self._frame.pointer, self._mirror)
+        self._dirty: dict[int, int] = {}
+        self._stale = False
+        self._allocate({"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()})
+
+    @property
+    def frame(self) -> int:
+        """The address of the frame, up to date."""
+        self.flush()
+        self._stale = True
+        return self._frame.pointer
+
+    @property
+    def stats(self) -> int:
+        """The address of the counts of a pass."""
+        return self._frame.pointer + 8 * self._stats_at
+
+    def _allocate(self, lengths: Mapping[str, int]) -> None:
+        dtypes = {field.name: field.dtype for field in self.plan.fields}
+        specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
+        for slot in self.plan.slots:
+            kind, _, name = slot.partition(":")
+            if kind in ("field", "next", "start", "told"):
+                self.add(slot, dtypes[name], self.n)
+            elif slot in specs:
+                self.add(slot, specs[slot].dtype, lengths[specs[slot].length])
+
+    def add(self, slot: str, dtype: str, length: int) -> None:
+        """A zeroed array in a slot; a whole number of 16-byte words."""
+        self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length
+        size = max(16, -(-length * DTYPES[dtype].itemsize // 16) * 16)
+        self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {self.n:,} vertices")
+        self.device.fill(self.buffers[slot].pointer, size, 0)
+        self._put(slot, self.buffers[slot].pointer)
+
+    def _put(self, slot: str, value: int) -> None:
+        self.set_word(self.plan.slots[slot], value)
+
+    def set_word(self, number: int, value: int) -> None:
+        """A slot by number."""
+        self._mirror[number] = value
+        self._dirty[number] = value
+
+    def clear_stats(self) -> None:
+        """Count from zero."""
+        for k in range(2):
+            self.set_word(self._stats_at + k, 0)
+
+    def swap(self, field: str) -> None:
+        """Exchange the two buffers of a field."""
+        now, new = f"field:{field}", f"next:{field}"
+        self.buffers[now], self.buffers[new] = self.buffers[new], self.buffers[now]
+        self._put(now, self.buffers[now].pointer)
+        self._put(new, self.buffers[new].pointer)
+
+    def point(self, slot: str, other: str) -> None:
+        """Let a slot stand for the array of another one."""
+        self._put(slot, self.buffers[other].pointer)
+
+    def flush(self) -> None:
+        """Write what the host has set."""
+        pairs = list(self._dirty.items())
+        self._dirty.clear()
+        for at in range(0, len(pairs), _PAIRS):
+            some = pairs[at : at + _PAIRS]
+            flat = [word for pair in some for word in pair]
+            self._set_words(self._frame.pointer, len(some), *flat, *[0] * (2 * _PAIRS - len(flat)))
+
+    def refresh(self) -> None:
+        """Fetch what kernels have stored; waits for them."""
+        if self._stale:
+            self.flush()
+            self.device.download(self._mirror, self._frame.pointer)
+            self._stale = False
+
+    def counted(self) -> Stats:
+        """The counts of the last pass; waits for it."""
+        self.refresh()
+        changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
+        return Stats(changed, active)
+
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value in its slot, converted to its type."""
+        word = np.zeros(1, dtype=np.uint64)
+        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+            word.view(DTYPES[self.plan.scalars[name]])[0] = value
+        self._put(f"scalar:{name}", int(word[0]))
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value as a Python number; waits for it."""
+        self.refresh()
+        slot = self.plan.slots[f"scalar:{name}"]
+        dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
+        return self._mirror[slot : slot + 1].view(dtype)[0].item()
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A copy of an array in host memory; waits for it."""
+        result = np.empty(self.lengths[slot], dtype=self.dtypes[slot])
+        if len(result):
+            self.flush()
+            self.device.download(result, self.buffers[slot].pointer)
+        return result
+
+    def close(self, but: frozenset[str] = frozenset()) -> None:
+        """Free the arrays, except those of the slots `but`, which the caller has taken over."""
+        for slot, buffer in self.buffers.items():
+            if slot not in but:
+                self.device.free(buffer)
+        self.device.free(self._frame)
+        self.buffers.clear()

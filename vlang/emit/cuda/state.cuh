@@ -1,0 +1,26 @@
+// What the engine does to the state of a run besides passes. One block or a plain grid each; nothing here is a template.
+
+// words[index] = value for up to six pairs: slots of the frame that the host sets between passes.
+__device__ __forceinline__ void set_words(
+    u64* words, u64 count, u64 i0, u64 v0, u64 i1, u64 v1, u64 i2, u64 v2, u64 i3, u64 v3, u64 i4, u64 v4, u64 i5,
+    u64 v5) {
+  const u64 index[6] = {i0, i1, i2, i3, i4, i5};
+  const u64 value[6] = {v0, v1, v2, v3, v4, v5};
+  if (blockIdx.x == 0 && threadIdx.x == 0) {
+    for (u64 k = 0; k < count; k++) {
+      words[index[k]] = value[k];
+    }
+  }
+}
+
+// Counts the words that differ between two arrays into *differing.
+__device__ __forceinline__ void count_differing(const u64* a, const u64* b, u64 count, u64* differing) {
+  u32 found = 0;
+  const u64 stride = u64(gridDim.x) * blockDim.x;
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    found += a[i] != b[i];
+  }
+  if (found) {
+    atomicAdd(differing, u64(found));
+  }
+}
