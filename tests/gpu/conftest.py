@@ -1,0 +1,28 @@
+"""Tests that need a GPU; where there is none, they are skipped with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from vlang.runtime.devices.cuda import CudaDevice
+from vlang.runtime.devices.gpus import Gpu, gpus
+from vlang.runtime.errors import DeviceError
+
+
+@pytest.fixture(scope="session")
+def gpu() -> Gpu:
+    """The first GPU."""
+    try:
+        return gpus()[0]
+    except DeviceError as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture
+def device(gpu: Gpu) -> Iterator[CudaDevice]:
+    """The first GPU, opened; all that a test leaves is given back."""
+    opened = CudaDevice(gpu.index)
+    yield opened
+    opened.close()
