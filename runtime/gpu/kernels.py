@@ -53,15 +53,15 @@ class Costs:
 
     edge: one lane slot. vertex: one vertex beside its edges; for virtual warps, one lane of it. word: an edge's share
     of moving another 4 bytes of the contribution between lanes. search: finding the receiver of an edge where the
-    contribution needs it. step: latency of a load that the next one waits for. early: the share of the edges that is
-    read until most vertices are decided, where they can be.
+    contribution needs it. strided: for lanes that take a row on their own, what an edge costs more for each step
+    before it (8 at most: the ids of a sector of the cache). step: latency of a load that the next one waits for.
+    early: the share of the edges that is read until most vertices are decided, where they can be.
     """
 
     edge: Mapping[str, float] = field(
         # Segmentation and atomics as measured with shards in shared memory (language.md, section 13: 290 and 390 G
-        # edges a second, 90 for loops that collide); the other kernels move the same bytes with fewer operations, and
-        # a single thread fetches its row in pieces that its neighbours do not share.
-        default_factory=lambda: {"thread": 5.5, "virtual-warp": 3.2, "warp-segmentation": 3.4, "stream": 2.7,
+        # edges a second, 90 for loops that collide); the other kernels move the same bytes with fewer operations.
+        default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
                                  "edge": 4.0, "edge loop": 6.0})
     vertex: Mapping[str, float] = field(
         default_factory=lambda: {"thread": 3.0, "virtual-warp": 3.0, "warp-segmentation": 4.0, "stream": 6.0,
@@ -69,6 +69,7 @@ class Costs:
     word: float = 0.4
     search: float = 0.8
     step: float = 0.3e-6
+    strided: float = 0.35
     early: float = 0.3
 
 
@@ -132,7 +133,7 @@ def template_of(name: str) -> tuple[str, tuple[int, ...]]:
 
 def choose_kernel(
     stage: GpuStage, vertices: int, edges: int, asked: str = "auto", deterministic: bool = False,
-    table: Costs = H200, rows: Rows | None = None, shared: int = 48 << 10,
+    table: Costs = H200, rows: Rows | None = None, shared: int = 227 << 10,
 ) -> Choice:
     """The kernel for a page of a stage.
 
@@ -207,6 +208,9 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
         edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
     if name == "stream":  # too few blocks a multiprocessor leave the memory idle
         edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
+    if by_row:
+        steps = rows.edges / max(1, rows.vertices) / lanes
+        edge += table.strided * min(max(0.0, steps - 1), 8 / lanes)
     slots = rows.edges * (rows.waste[_WIDTHS.index(lanes)] if by_row else 1.0)
     vertex = table.vertex[kind]
     if kind == "virtual-warp":
