@@ -40,7 +40,7 @@ class Session:
         self.gpu: bool = options.device != "cpu"
         self.traces: bool = options.traces
         self.arguments: dict[str, Any] = {"device": options.device} if self.gpu else {}
-        self.arguments |= dict(_option(text) for text in options.option)
+        self.arguments |= dict(option(text) for text in options.option)
         self.deadline = time.monotonic() + options.seconds
         self.limits: Limits | None = measure_limits() if self.gpu else None
 
@@ -82,7 +82,7 @@ class Session:
         return 1e3 * (gathers + (0 if work.kind == "pagerank" else timing.rounds * self.limits.barrier))
 
 
-def _option(text: str) -> tuple[str, Any]:
+def option(text: str) -> tuple[str, Any]:
     """`name=value` of a run option; numbers become numbers."""
     name, _, value = text.partition("=")
     return name, int(value) if value.lstrip("-").isdigit() else {"true": True, "false": False}.get(value, value)
@@ -115,7 +115,7 @@ def main() -> None:
     for row in session.rows(works):
         print(row, flush=True)
         rows.append(row)
-    if not options.quick:
+    if not options.quick and session.gpu:
         limits = None if session.limits is None else vars(session.limits)
         path = report.save(before, "gpu", {"limits": limits, "options": vars(options)}, rows)
         print(f"# written to {os.path.relpath(path)}")
