@@ -1,0 +1,297 @@
+// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied in one go. Longer ones, *long*, are
+// left out here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these in order and applies.
+//
+// Every kernel joins the contributions of a vertex in a pattern that its own edges fix (pull_segmented: the numbering
+// of the vertices), never the cut into pages, row blocks or launches, so results do not depend on these.
+
+constexpr u32 AT_ONCE = 4;         // contributions that a thread has on their way
+constexpr u32 STAGED_AT_ONCE = 8;  // the same where a block stages its rows
+
+template <class S> __device__ __forceinline__ bool gathers(const typename S::Env& env, u32 v,
+                                                           const typename S::Masks& masks) {
+  return S::wanted(masks) && !S::settled(env, v);
+}
+
+// -- where contributions come from ------------------------------------------------------------------------------------
+
+// Edges `begin` and on of vertex v, straight from memory.
+template <class S> struct Edges {
+  const typename S::Env& env;
+  const typename S::Columns& columns;
+  const u32* targets;  // of edge `begin`
+  u64 begin;
+  u32 v;
+
+  __device__ __forceinline__ Edges(const typename S::Env& env_, const typename S::Columns& columns_,
+                                   const u32* all_targets, u64 begin_, u32 v_)
+      : env(env_), columns(columns_), targets(all_targets + begin_), begin(begin_), v(v_) {}
+  __device__ __forceinline__ u32 target(u32 i) const { return __ldg(targets + i); }
+  __device__ __forceinline__ typename S::Item item(u32 i, u32 u) const {
+    return S::contribute(env, columns, v, u, i64(begin + i));
+  }
+};
+
+// Contributions that lie in shared memory.
+template <class S> struct Staged {
+  const typename S::Item* items;
+
+  __device__ __forceinline__ u32 target(u32) const { return 0; }
+  __device__ __forceinline__ typename S::Item item(u32 i, u32) const { return items[i]; }
+};
+
+// Contributions first, first + stride, ... of a row, joined in this order. Loads past the end repeat the last edge and
+// are thrown away, so that N are on their way in short rows, too. Stops when nothing can change the result (rule X1).
+template <class S, u32 N, class Source>
+__device__ __forceinline__ typename S::Acc strided(const Source& source, u32 degree, u32 first, u32 stride) {
+  typename S::Acc acc = S::identity();
+  for (u32 i = first; i < degree; i += N * stride) {
+    u32 targets[N];
+    typename S::Item items[N];
+    UNROLL
+    for (u32 j = 0; j < N; j++) {
+      targets[j] = source.target(i + j * stride < degree ? i + j * stride : degree - 1);
+    }
+    UNROLL
+    for (u32 j = 0; j < N; j++) {
+      items[j] = source.item(i + j * stride < degree ? i + j * stride : degree - 1, targets[j]);
+    }
+    UNROLL
+    for (u32 j = 0; j < N; j++) {
+      if (i + j * stride < degree) {
+        acc = S::merge(acc, S::lift(items[j]));
+      }
+    }
+    if constexpr (S::EARLY) {
+      if (S::decided(acc)) {
+        break;
+      }
+    }
+  }
+  return acc;
+}
+
+// -- a row for one thread, or for some lanes --------------------------------------------------------------------------
+
+template <class S> __device__ __forceinline__ void pull_thread(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
+  const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+  u32 changed = 0, active = 0;
+  for (u64 at = low + thread_number(); at < high; at += thread_count()) {
+    const u32 v = u32(at);
+    const u64 begin = offsets[at], degree = offsets[at + 1] - begin;
+    if (degree <= SEGMENT) {
+      const typename S::Masks masks = S::ready(env, v);
+      typename S::Acc acc = S::identity();
+      if (gathers<S>(env, v, masks)) {
+        acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), 0, 1);
+      }
+      const u32 flags = S::apply(env, v, masks, acc);
+      changed += flags & 1;
+      active += flags >> 1;
+    }
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// L lanes a row, 2 to 32: lane l takes edges l, l + L, ..., then a tree.
+template <class S, int L> __device__ __forceinline__ void pull_lanes(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
+  const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+  u32 changed = 0, active = 0;
+  for (u64 base = low + thread_number() / 32 * (32 / L); base < high; base += thread_count() / L) {
+    const u64 at = base + lane_number() / L;
+    const u32 v = u32(at);
+    const u64 begin = at < high ? offsets[at] : 0, degree = at < high ? offsets[at + 1] - begin : 0;
+    const bool mine = at < high && degree <= SEGMENT;
+    typename S::Acc acc = S::identity();
+    if (mine && gathers<S>(env, v, S::ready(env, v))) {
+      acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
+    }
+    acc = lanes_merge<S>(acc, L);
+    if (mine && lane_number() % L == 0) {
+      const u32 flags = S::apply(env, v, S::ready(env, v), acc);
+      changed += flags & 1;
+      active += flags >> 1;
+    }
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// -- long vertices ----------------------------------------------------------------------------------------------------
+
+// Segments [low, high) of the table of segments, one block each.
+template <class S> __device__ __forceinline__ void segments(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+  const i64* table = pointer<const i64>(frame, SLOT_SEGMENTS);
+  for (u64 s = low + blockIdx.x; s < high; s += gridDim.x) {
+    const u32 v = u32(table[3 * s]);
+    const u64 begin = u64(table[3 * s + 1]);
+    const u32 count = u32(u64(table[3 * s + 2]) - begin);
+    typename S::Acc acc = S::identity();
+    if (gathers<S>(env, v, S::ready(env, v))) {
+      acc = strided<S, STAGED_AT_ONCE>(Edges<S>(env, columns, targets, begin, v), count, threadIdx.x, blockDim.x);
+    }
+    acc = block_merge<S>(acc, shared_memory<typename S::Acc>(0));
+    if (threadIdx.x == 0) {
+      S::put(env, i64(s), acc);
+    }
+  }
+}
+
+// One long vertex: a warp merges its segments, lane l those with numbers l, l + 32, ..., then a tree.
+template <class S>
+__device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64* longs, u64 number) {
+  const u32 v = u32(longs[3 * number]);
+  typename S::Acc acc = S::identity();
+  for (i64 s = longs[3 * number + 1] + lane_number(); s < longs[3 * number + 2]; s += 32) {
+    acc = S::merge(acc, S::get(env, s));
+  }
+  acc = lanes_merge<S>(acc, 32);
+  return lane_number() == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
+}
+
+// Long vertices [low, high) by their numbers, a warp each.
+template <class S> __device__ __forceinline__ void finish(u64* frame, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
+  u32 changed = 0, active = 0;
+  for (u64 number = low + thread_number() / 32; number < high; number += thread_count() / 32) {
+    const u32 flags = finish_one<S>(env, longs, number);
+    changed += flags & 1;
+    active += flags >> 1;
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+template <class S> __device__ __forceinline__ void finish_list(u64* frame, const u32* list, const u64* count) {
+  const typename S::Env env = S::bind(frame);
+  const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
+  const u64 listed = *count;
+  u32 changed = 0, active = 0;
+  for (u64 i = thread_number() / 32; i < listed; i += thread_count() / 32) {
+    const u32 flags = finish_one<S>(env, longs, list[i]);
+    changed += flags & 1;
+    active += flags >> 1;
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// -- warp segmentation ------------------------------------------------------------------------------------------------
+
+// The edges of 32 vertices, as a warp sees them: laid end to end, long vertices taken out. Lane l holds vertex l.
+struct Strip {
+  u32 first, end;  // where the edges of this lane's vertex lie in the strip
+  u64 shift;       // number of an edge of this lane's vertex minus its place in the strip
+};
+
+// The lane whose vertex has the edge at place i of the strip; 31 for places behind the end.
+__device__ __forceinline__ u32 owner_of(u32 i, u32 end) {
+  u32 owner = 0;
+  UNROLL
+  for (u32 step = 16; step; step >>= 1) {
+    const u32 before = lane_value(WARP, end, owner + step - 1);
+    owner += before <= i ? step : 0;
+  }
+  return owner;
+}
+
+// Contributions of neighbouring lanes with the same owner merged by a tree into the first of them.
+template <class S> __device__ __forceinline__ typename S::Acc merge_owned(typename S::Acc acc, u32 owner) {
+  UNROLL
+  for (u32 offset = 1; offset < 32; offset <<= 1) {
+    const u32 from = (lane_number() + offset) & 31;
+    const typename S::Acc other = S::from_lane(WARP, acc, from);
+    const u32 its_owner = lane_value(WARP, owner, from);
+    if (lane_number() + offset < 32 && its_owner == owner) {
+      acc = S::merge(acc, other);
+    }
+  }
+  return acc;
+}
+
+// Places [first, end) of the strip for vertices `live`: the accumulators of the lane's own vertex. Chunks of 32 begin
+// at multiples of 32 of the place, so the pattern of a vertex does not depend on which of its neighbours are live.
+template <class S>
+__device__ __forceinline__ typename S::Acc reduce_strip(
+    const typename S::Env& env, const typename S::Columns& columns, const u32* targets, u32 base, const Strip& strip,
+    u32 live, u32 first, u32 end) {
+  typename S::Acc total = S::identity();
+  for (u32 chunk = first & ~31u; chunk < end; chunk += 32 * AT_ONCE) {
+    u32 owners[AT_ONCE], senders[AT_ONCE];
+    u64 edges[AT_ONCE];
+    bool taken[AT_ONCE];
+    typename S::Item items[AT_ONCE];
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      const u32 place = chunk + 32 * j + lane_number();
+      owners[j] = owner_of(place, strip.end);
+      edges[j] = lane_value(WARP, strip.shift, owners[j]) + place;
+      taken[j] = place < end && (live >> owners[j] & 1);
+    }
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      senders[j] = taken[j] ? __ldg(targets + edges[j]) : 0;
+    }
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      items[j] = S::nothing();
+      if (taken[j]) {
+        items[j] = S::contribute(env, columns, base + owners[j], senders[j], i64(edges[j]));
+      }
+    }
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      const u32 here = chunk + 32 * j;
+      const typename S::Acc merged = merge_owned<S>(S::lift(items[j]), owners[j]);
+      const bool some = strip.first < here + 32 && strip.end > here && strip.first < strip.end;
+      const u32 head = strip.first > here ? strip.first - here : 0;
+      const typename S::Acc mine = S::from_lane(WARP, merged, some ? head : lane_number());
+      if (some) {
+        total = S::merge(total, mine);
+      }
+    }
+  }
+  return total;
+}
+
+// Warp segmentation (Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15): a warp takes
+// the edges of vertices 32 w to 32 w + 31, 32 edges at a time; a binary search finds the owner of each, and a segmented
+// reduction by shuffles the sum of each owner. Where the edges of a vertex fall in the chunks depends on the degrees of
+// those before it in its warp, whether or not they lie in [low, high): on the numbering of the vertices alone.
+template <class S> __device__ __forceinline__ void pull_segmented(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
+  const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+  u32 changed = 0, active = 0;
+  for (u64 warp = low / 32 + thread_number() / 32; 32 * warp < high; warp += thread_count() / 32) {
+    const u64 at = 32 * warp + lane_number();
+    const u32 v = u32(at);
+    const u64 begin = at < high ? offsets[at] : 0, degree = at < high ? offsets[at + 1] - begin : 0;
+    const bool mine = low <= at && at < high && degree <= SEGMENT;
+    const u32 length = degree <= SEGMENT ? u32(degree) : 0;
+    Strip strip;
+    strip.end = warp_inclusive(length);
+    strip.first = strip.end - length;
+    strip.shift = begin - strip.first;
+    const u32 live = __ballot_sync(WARP, mine && length && gathers<S>(env, v, S::ready(env, v)));
+    typename S::Acc acc = S::identity();
+    if (live) {
+      const u32 first = lane_value(WARP, strip.first, __ffs(i32(live)) - 1);
+      const u32 end = lane_value(WARP, strip.end, 31 - __clz(i32(live)));
+      acc = reduce_strip<S>(env, columns, targets, u32(32 * warp), strip, live, first, end);
+    }
+    if (mine) {
+      const u32 flags = S::apply(env, v, S::ready(env, v), acc);
+      changed += flags & 1;
+      active += flags >> 1;
+    }
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}

@@ -1,0 +1,67 @@
+// Passes over vertices, messages, and reductions over vertices.
+
+template <class S> __device__ __forceinline__ void compute(u64* frame, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  u32 changed = 0, active = 0;
+  for (u64 v = low + thread_number(); v < high; v += thread_count()) {
+    const u32 flags = S::apply(env, u32(v), S::ready(env, u32(v)), typename S::Acc{});
+    changed += flags & 1;
+    active += flags >> 1;
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// Messages: the part of a contribution that only the sender knows, once per sender.
+template <class S> __device__ __forceinline__ void messages(u64* frame, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  for (u64 v = low + thread_number(); v < high; v += thread_count()) {
+    S::send(env, u32(v));
+  }
+}
+
+template <class S> __device__ __forceinline__ void messages_list(u64* frame, const u32* list, const u64* count) {
+  const typename S::Env env = S::bind(frame);
+  const u64 listed = *count;
+  for (u64 i = thread_number(); i < listed; i += thread_count()) {
+    S::send(env, list[i]);
+  }
+}
+
+constexpr u32 FOLD_BYTES = 1024;  // room for the accumulators of one reduction over vertices (entries.py)
+
+// Reductions over n vertices: one partial result a block of BLOCK vertices, each reduced by one block of threads in a
+// fixed order: thread t takes vertices t, t + threads, ..., then trees.
+template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
+  static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
+  const typename V::Env env = V::bind(frame);
+  for (u64 block = blockIdx.x; block * BLOCK < n; block += gridDim.x) {
+    const u64 end = block * BLOCK + BLOCK < n ? block * BLOCK + BLOCK : n;
+    typename V::Acc acc = V::identity();
+    UNROLL_4
+    for (u64 v = block * BLOCK + threadIdx.x; v < end; v += blockDim.x) {
+      acc = V::gather(env, acc, u32(v));
+    }
+    acc = block_merge<V>(acc, shared_memory<typename V::Acc>(0));
+    if (threadIdx.x == 0) {
+      V::put(env, i64(block), acc);
+    }
+  }
+}
+
+// A graph-level value: one block merges the partial results in a fixed order and stores the value.
+template <class V> __device__ __forceinline__ void scalar(u64* frame, u64 blocks) {
+  const typename V::Env env = V::bind(frame);
+  if constexpr (V::FOLDS) {
+    static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
+    typename V::Acc acc = V::identity();
+    for (u64 block = threadIdx.x; block < blocks; block += blockDim.x) {
+      acc = V::merge(acc, V::get(env, i64(block)));
+    }
+    acc = block_merge<V>(acc, shared_memory<typename V::Acc>(0));
+    if (blockIdx.x == 0 && threadIdx.x == 0) {
+      V::store(frame, env, acc);
+    }
+  } else if (blockIdx.x == 0 && threadIdx.x == 0) {
+    V::store(frame, env);
+  }
+}
