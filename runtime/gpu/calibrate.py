@@ -61,7 +61,7 @@ def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Consta
     kernels = device.load(text + "\n" + Path(__file__).with_name("calibrate.cuh").read_text(), entries)
     sink = device.allocate(_SINK, "measuring the device")
     try:
-        copy = _time(device, kernels["time_copies"], (sink.pointer, _WORDS, MOST, rounds // 4), 4 * _WORDS,
+        copy = _time(device, kernels["time_copies_kernel"], (sink.pointer, _WORDS, MOST, rounds // 4), 4 * _WORDS,
                      _WORDS * (rounds // 4))
         return {
             name: fit([_time(device, kernels[f"time_join_{operation}"], (sink.pointer, degree, rounds), 8 * THREADS,
@@ -98,7 +98,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def _entry(template: str, operation: str, names: Sequence[str]) -> tuple[str, str]:
-    name = f"{template}_{operation}" if operation else template
+    name = f"{template}_{operation or 'kernel'}"
     parameters = ", ".join(["u64* sink", *(f"u64 {n}" for n in names)])
     called = f"{template}<{operation}>" if operation else template
     return name, (f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}({parameters}) '

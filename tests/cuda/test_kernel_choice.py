@@ -209,7 +209,7 @@ class _Clock:
         return 8
 
     def launch(self, kernel: str, blocks: int, threads: int, args: Any, shared: int = 0) -> None:
-        if kernel == "time_copies":
+        if kernel == "time_copies_kernel":
             self.now += blocks * args[1] * args[3] / 200e9
         else:
             rates = {"native_min": (4423, 1737, 255), "loop32_add": (2207, 652, 86), "loop64_add": (1222, 400, 59)}
