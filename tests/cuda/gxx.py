@@ -1,0 +1,122 @@
+"""Kernel texts compiled by g++ and run on the CPU: emulation.h in front, emulation.cpp behind."""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from vlang.runtime.errors import DeviceError, InternalError
+
+__all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_object"]
+
+ORDERS = ("ascending", "descending", "random")
+"""In which order lanes that are ready run."""
+
+_HERE = Path(__file__).parent
+_FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off", "-fPIC")
+_MESSAGE = 4096  # bytes
+_WORD = 0xFFFFFFFFFFFFFFFF
+
+needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+"""Kernels run on the CPU only where g++ is."""
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel in a library. words: how many 64-bit arguments it takes."""
+
+    name: str
+    words: int
+
+
+class Library:
+    """Compiled kernels. One launch at a time, as the scheduler has one state."""
+
+    def __init__(self, path: Path, names: Sequence[str]) -> None:
+        self.path = path
+        self._code = ctypes.CDLL(str(path))
+        self.programs = {name: Program(name, getattr(self._code, f"words_{name}")()) for name in names}
+
+    def run(
+        self, name: str, blocks: int, threads: int, args: Sequence[int], shared: int = 0, cooperative: bool = False,
+        order: str = "ascending", seed: int = 0, garbage: int = 0xAB,
+    ) -> None:
+        """Run a kernel to its end.
+
+        args: addresses and integers. shared: bytes of shared memory a block, filled with the byte `garbage`.
+        cooperative: all blocks run at the same time, else one after the other (a few at a time in random order).
+        Raises DeviceError, saying which lanes wait where, if they wait for what cannot happen, and for addresses that
+        are not mapped.
+        """
+        program = self.programs[name]
+        if len(args) != program.words:
+            raise TypeError(f"{name} takes {program.words} arguments, not {len(args)}")
+        words = (ctypes.c_uint64 * max(1, len(args)))(*(int(a) & _WORD for a in args))
+        about = (blocks, threads, shared, int(cooperative), ORDERS.index(order), seed & _WORD, garbage)
+        launch = (ctypes.c_uint64 * len(about))(*about)
+        message = ctypes.create_string_buffer(_MESSAGE)
+        if getattr(self._code, f"run_{name}")(launch, words, message, ctypes.c_uint64(_MESSAGE)):
+            raise DeviceError(message.value.decode())
+
+
+@cache
+def place_of_cache() -> Path:
+    """Where compiled libraries are kept between runs of the tests."""
+    place = Path(tempfile.gettempdir()) / f"vlang-emulation-{os.getuid()}"
+    place.mkdir(mode=0o700, exist_ok=True)
+    return place
+
+
+def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
+    """What g++ makes of sources (name -> text) with the arguments, kept by the content of both."""
+    key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
+    result = place_of_cache() / f"{key}{suffix}"
+    if result.exists():
+        return result
+    folder = Path(tempfile.mkdtemp(dir=place_of_cache()))
+    for name, text in sources.items():
+        (folder / name).write_text(text)
+    done = subprocess.run(["g++", *arguments, "-o", f"made{suffix}"], cwd=folder, capture_output=True, text=True)
+    if done.returncode:
+        raise InternalError(f"g++ rejects the text of {folder}:\n{done.stderr[:6000]}")
+    (folder / f"made{suffix}").rename(result)
+    shutil.rmtree(folder)
+    return result
+
+
+@cache
+def runtime_object() -> Path:
+    """The scheduler, compiled once; it works under every sanitizer."""
+    sources = {"emulation.cpp": (_HERE / "emulation.cpp").read_text()}
+    return _build(sources, ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c", "emulation.cpp"), ".o")
+
+
+def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
+    """The files of a library: lines are numbered as in the text."""
+    assert all(re.fullmatch(r"\w+", name) for name in entries)
+    tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
+    body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))
+    return {"emulation.h": (_HERE / "emulation.h").read_text(), "kernels.cpp": body}
+
+
+def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = ()) -> Library:
+    """The kernels of a CUDA C text.
+
+    entries: name -> the text of the `extern "C" __global__` function of that name. flags: more options of g++, such
+    as "-fsanitize=thread". Raises InternalError with g++'s messages, and the folder where the sources lie, if it
+    finds the least fault.
+    """
+    runtime = runtime_object()
+    arguments = (*_FLAGS, "-shared", "kernels.cpp", str(runtime), *flags)
+    return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))
