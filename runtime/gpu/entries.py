@@ -40,7 +40,9 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
 PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
     "places": ("const u64* offsets", "const u32* shards", "u16* places", "u64 low", "u64 high"),
-    "offsets": ("const u32* relative", "u64* offsets", "u64 first", "u64 begin", "u64 count"),
+    "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
+                   "u64* marks"),
 }
 """Parameters of the kernels that prepare topology; they are no templates."""
 
@@ -90,17 +92,17 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
     if gpu is None or template in ("messages", "messages_list"):
         return note
     if template == "pull_stream":
-        return _stream_bytes(gpu, warps)
+        return max(note, _stream_bytes(gpu))
     if template == "pull_shards":
-        return note + 16 + cells * gpu.cell
+        return max(note, 16 + cells * gpu.cell)
     if template == "segments":
         return max(note, gpu.accumulator * warps)
     return note
 
 
-def _stream_bytes(gpu: GpuStage, warps: int) -> int:
-    """Items of the staged edges, offsets of the rows, the list of rows for warps and their results."""
+def _stream_bytes(gpu: GpuStage) -> int:
+    """What was found, the list of rows for warps and their results, the staged items, and where the rows begin."""
     staged = WINDOW + LONGEST_STAGED
     listed = staged // SHORTEST_SHARED
-    parts = (16, 4 * (WINDOW + 1), 4 * listed, gpu.accumulator * max(listed, warps), gpu.item * staged)
-    return sum(-(-part // 16) * 16 for part in parts)
+    starts = 2 * WINDOW if gpu.reads_self else 0
+    return 16 + sum(-(-part // 16) * 16 for part in (4 * listed, gpu.accumulator * listed, gpu.item * staged, starts))

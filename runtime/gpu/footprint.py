@@ -1,0 +1,162 @@
+"""What the topology takes of device memory: everything if it fits, else tables and slots for pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.arena import GRAIN, in_bytes
+from vlang.runtime.errors import OutOfMemory
+from vlang.runtime.gpu.cut import Cut, Sharding, Shards, long_rows
+from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.kernelset import ROW_WORDS, SEGMENT
+from vlang.runtime.state import DTYPES
+
+__all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "stored_arrays"]
+
+TARGETS = "targets"
+LAYOUT_WORDS = 3 * ROW_WORDS  # of a row: bytes an edge, place in the slot, address in host memory
+
+_ALIGNED = 256  # bytes: arrays begin at whole lines
+_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a page: smaller ones waste the link, larger ones delay the first kernel
+_SLOTS = 8  # that a budget is cut into, where pages of the least size allow it
+_FEW = 4  # slots that are enough: one in use, the others on their way
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a pass reads of a page. columns: (name, dtype) in the order of the row. sharding: how pages are cut into
+    shards, for passes by pull_shards."""
+
+    columns: tuple[tuple[str, str], ...] = ()
+    sharding: Sharding | None = None
+
+    def keys(self, name: str) -> tuple[str, ...]:
+        """The arrays that the pass called `name` reads."""
+        places = (f"places:{name}",) if self.sharding else ()
+        return (TARGETS, *(column_key(*column) for column in self.columns), *places)
+
+
+@dataclass(frozen=True)
+class Stored:
+    """An array over edges. source: its values in host memory; None if kernels make it. itemsize: bytes an edge."""
+
+    key: str
+    itemsize: int
+    source: NDArray[Any] | None
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """How memory is laid out.
+
+    tables: name -> offset in one block of `table_bytes`: what stays, whatever pages come and go. places: key ->
+    offset of the array in a slot of `slot_bytes`. slots: how many; 0 if the whole adjacency lies in one of that size.
+    """
+
+    cut: Cut
+    shards: Mapping[str, Shards]
+    tables: Mapping[str, int]
+    table_bytes: int
+    places: Mapping[str, int]
+    slot_bytes: int
+    slots: int = 0
+
+    @property
+    def resident(self) -> bool:
+        """Whether everything stays on the device."""
+        return self.slots == 0
+
+    @property
+    def least(self) -> int:
+        """Bytes without which it does not run with these pages."""
+        return self.table_bytes + (1 if self.resident else min(2, self.cut.pages)) * self.slot_bytes
+
+
+def column_key(name: str, dtype: str) -> str:
+    """What a column is called among the arrays of a page."""
+    return f"{name}:{dtype}"
+
+
+def stored_arrays(adjacency: Adjacency, uses: Mapping[str, Use]) -> list[Stored]:
+    """The arrays over edges that all uses need, each once. Raises GraphError for a column that does not fit."""
+    columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
+    found = [Stored(TARGETS, 4, adjacency.targets)]
+    for name, dtype in columns:
+        values = adjacency.column(name, DTYPES[dtype])
+        found.append(Stored(column_key(name, dtype), values.itemsize, values))
+    found.extend(Stored(f"places:{name}", 2, None) for name, use in uses.items() if use.sharding)
+    return found
+
+
+def footprint(
+    adjacency: Adjacency, uses: Mapping[str, Use], arrays: list[Stored], free: int, page_size: int | None, help: str
+) -> Footprint:
+    """The layout that makes the best of `free` bytes.
+
+    page_size: bytes of neighbours in a page; None for one page if everything fits, else as many as pay. help: what
+    else takes memory and what would help, for the message. Raises OutOfMemory if not even two pages fit.
+    """
+    edges = None if page_size is None else max(1, page_size // 4)
+    everything = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, edges), whole=True)
+    if everything.least <= free:
+        return everything
+    found = everything
+    for size in _sizes(arrays, free - everything.table_bytes) if edges is None else (edges,):
+        found = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, size), whole=False)
+        slots = (free - found.table_bytes) // found.slot_bytes
+        if slots >= min(_FEW, found.cut.pages) or (slots >= 2 and (edges is not None or size <= SEGMENT)):
+            return _with_slots(found, min(slots, found.cut.pages))
+    if found.least <= free:
+        return _with_slots(found, min(2, found.cut.pages))
+    pages = "the only page" if found.cut.pages == 1 else "two pages"
+    raise OutOfMemory(
+        f"the {adjacency.kind}-neighbours of {len(adjacency.offsets) - 1:,} vertices need at least "
+        f"{in_bytes(found.least)} of GPU memory: {in_bytes(found.table_bytes)} for their tables and "
+        f"{in_bytes(found.least - found.table_bytes)} for {pages} ({in_bytes(everything.least)} to stay there whole); "
+        f"{in_bytes(max(0, free))} are free{help}")
+
+
+def _sizes(arrays: Iterable[Stored], free: int) -> Iterator[int]:
+    """Edges of a page, from the size that pays best down to the smallest."""
+    each = sum(array.itemsize for array in arrays)
+    size = min(max(free // _SLOTS, _LEAST), _MOST) // each
+    while size > SEGMENT:
+        yield size
+        size //= 2
+    yield SEGMENT
+
+
+def _with_slots(found: Footprint, slots: int) -> Footprint:
+    return Footprint(found.cut, found.shards, found.tables, found.table_bytes, found.places, found.slot_bytes, slots)
+
+
+def _laid_out(
+    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, whole: bool
+) -> Footprint:
+    """The layout with these pages; as many slots as none is said to have."""
+    shards = {name: Shards.of(adjacency, cut, use.sharding) for name, use in uses.items() if use.sharding}
+    rows = long_rows(adjacency)
+    sizes = {
+        "offsets": adjacency.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
+        "starts": cut.starts.nbytes, "marks": 16 * cut.pages, "blocks": 4 * int((cut.row_blocks + 1).sum()),
+    }
+    for name in uses:
+        sizes |= {f"rows:{name}": 8 * ROW_WORDS * cut.pages, f"layout:{name}": 8 * LAYOUT_WORDS}
+    for name, found in shards.items():
+        sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
+    tables, table_bytes = _packed(sizes)
+    edges = len(adjacency) if whole else cut.largest
+    places, slot_bytes = _packed({array.key: array.itemsize * edges for array in arrays})
+    return Footprint(cut, shards, tables, table_bytes, places, slot_bytes)
+
+
+def _packed(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
+    """Offsets of arrays one behind the other, and the bytes of all."""
+    ends = np.cumsum([-(-size // _ALIGNED) * _ALIGNED for size in sizes.values()]).tolist()
+    total = max(1, -(-ends[-1] // GRAIN)) * GRAIN
+    return dict(zip(sizes, [0, *ends[:-1]])), total

@@ -1,0 +1,392 @@
+"""An adjacency on a GPU: whole where it fits, else page by page over streams while kernels run.
+
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay there too if there is room;
+if not, device memory is cut into slots, each with room for one page. Pages come into slots from page-locked host
+memory and stay until the room is needed; kernels over few vertices may read the others where they lie.
+
+Ordering. Work that the caller has queued on its stream before a sweep, a fetch or `rows` comes before it, work queued
+afterwards after it. Inside, a slot is overwritten only after the last work on it, and the row of a page is changed only
+when the page moves, in the stream of the kernel that reads it next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.devices.device import Device, Event, Stream
+from vlang.runtime.gpu.cut import Part, long_rows
+from vlang.runtime.gpu.footprint import TARGETS, Stored, Use, column_key, footprint, stored_arrays
+from vlang.runtime.gpu.slots import Slot, Slots
+from vlang.runtime.gpu.transfers import Link, Marks, Traffic, Transfer, choose_transfer
+from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.kernelset import (
+    ROW_BEGIN,
+    ROW_BLOCKS,
+    ROW_COLUMNS,
+    ROW_END,
+    ROW_OFFSETS,
+    ROW_PLACES,
+    ROW_REPLICAS,
+    ROW_SHARDS,
+    ROW_TARGETS,
+    ROW_WORDS,
+    THREADS,
+)
+
+__all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Table", "Topology"]
+
+AUTO_STREAMS = 3
+
+Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
+"""Queues a kernel of topology.cuh, pull.cuh or shards.cuh that is no template: name, blocks, arguments, stream."""
+
+Launch = Callable[[int, Part, Stream | None], None]
+"""Queues the kernels of a pass for one page: the address of its row, the page, the stream."""
+
+
+@dataclass(eq=False)
+class Table:
+    """The rows of all pages for one use.
+
+    keys: the arrays that it reads. address: device u64[P, ROW_WORDS]. shards: int64[P], the shards of each page (0
+    without sharding). most_cells: int64[P], the largest vertices x replicas of a shard of each page. layout: device
+    u64[3, ROW_WORDS]: bytes an edge, place in a slot and address in host memory of what a word points to. words: the
+    rows as first written. at: the slot that the row of each page points to, 0 for host memory.
+    """
+
+    keys: tuple[str, ...]
+    address: int
+    shards: NDArray[np.int64]
+    most_cells: NDArray[np.int64]
+    layout: int
+    words: NDArray[np.uint64]
+    at: list[int]
+
+    def row(self, page: int) -> int:
+        """The address of the row of a page."""
+        return self.address + 8 * ROW_WORDS * page
+
+
+class Topology:
+    """One adjacency on a device.
+
+    uses: by name, what passes read of a page. memory: bytes that it may take (None: what the budget has left).
+    page_size: bytes of neighbours in a page (None: one page if everything fits, else 4 to 64 MiB). streams: that copies
+    and kernels are spread over (0: as many as pay). help: what else takes memory and what would help, for messages.
+
+    offsets: device u64[n + 1]. segments, longs: device int64[segment_count, 3] and int64[long_count, 3]. parts: the
+    pages. resident: all edges are on the device. readable: kernels can read every page through its row at all times.
+    traffic: what passes have moved so far.
+
+    Raises OutOfMemory if two pages do not fit beside the tables, GraphError for a column that does not fit its type.
+    """
+
+    def __init__(
+        self, device: Device, prepare: Prepare, adjacency: Adjacency, uses: Mapping[str, Use],
+        memory: int | None = None, page_size: int | None = None, streams: int = 0, help: str = "", link: Link | None = None,
+    ) -> None:
+        self.device, self.adjacency, self._prepare, self._link = device, adjacency, prepare, link or Link()
+        self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
+        self.traffic = Traffic()
+        self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
+        free = device.budget() - device.allocated()
+        free = free if memory is None else min(free, memory)
+        self._print = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, help)
+        self.parts = self._print.cut.parts()
+        self.resident = self._print.resident
+        what = f"the {self.kind}-neighbours of {self.n:,} vertices"
+        self._buffers = [device.allocate(self._print.table_bytes, f"tables of {what}")]
+        self._addresses: dict[str, int] = {}
+        self._streams: list[Stream] = []
+        try:
+            size = self._print.slot_bytes * max(1, self._print.slots)
+            self._buffers.append(device.allocate(size, what))
+            self._upload_tables()
+            self._open_streams(streams or AUTO_STREAMS)
+            self._tables = {name: self._table(name, use) for name, use in uses.items()}
+            self._prepare_blocks()
+            if self.resident:
+                self._fill()
+        except BaseException:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------------------- what there is
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        return len(self.parts)
+
+    @property
+    def slots(self) -> int:
+        """Pages that the device has room for, if not for all."""
+        return len(self._slots)
+
+    @property
+    def offsets(self) -> int:
+        """The address of the offsets."""
+        return self._at("offsets")
+
+    @property
+    def segments(self) -> int:
+        """The address of the segments of long vertices."""
+        return self._at("segments")
+
+    @property
+    def longs(self) -> int:
+        """The address of the long vertices."""
+        return self._at("longs")
+
+    @property
+    def readable(self) -> bool:
+        """Whether kernels can read every page through its row, wherever it lies."""
+        return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
+                                    if a.source is not None and a.source.nbytes)
+
+    def table(self, name: str) -> Table:
+        """The table of a use."""
+        return self._tables[name]
+
+    def _at(self, name: str) -> int:
+        return self._buffers[0].pointer + self._print.tables[name]
+
+    # ------------------------------------------------------------------------------ bring up
+    def _upload_tables(self) -> None:
+        rows = long_rows(self.adjacency)
+        self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
+        tables: dict[str, NDArray[Any]] = {"offsets": self.adjacency.offsets, "segments": rows.segments,
+                                           "longs": rows.longs, "starts": self._print.cut.starts}
+        for name, shards in self._print.shards.items():
+            tables |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
+        for name, values in tables.items():
+            if len(values):
+                self.device.upload(self._at(name), values)
+
+    def _open_streams(self, streams: int) -> None:
+        """Slots and streams. Cached pages have a stream of their own, so that their kernels wait for no copy."""
+        memory = self._buffers[1].pointer
+        self._slots = Slots([memory + k * self._print.slot_bytes for k in range(self._print.slots)])
+        if not self.resident:
+            count = max(1, min(streams, len(self._slots)))
+            self._streams = [self.device.stream() for _ in range(count)]
+            self._cached = self.device.stream() if count > 1 else self._streams[0]
+        self._turn = 0
+        for key, array in self._arrays.items():
+            if array.source is not None and array.source.nbytes:
+                self._addresses[key] = self.device.register(array.source)
+
+    def _table(self, name: str, use: Use) -> Table:
+        """The rows of a use, all edges in host memory to begin with, or where they will be if they stay."""
+        keys = use.keys(name)
+        words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
+        shards = self._print.shards.get(name)
+        if shards:
+            words[ROW_PLACES] = f"places:{name}"
+        layout = np.zeros((3, ROW_WORDS), dtype=np.uint64)
+        for word, key in words.items():
+            layout[:, word] = self._arrays[key].itemsize, self._print.places[key], self._addresses.get(key, 0)
+        mirror = np.zeros((self.pages, ROW_WORDS), dtype=np.uint64)
+        cut = self._print.cut
+        mirror[:, ROW_OFFSETS] = self.offsets
+        mirror[:, ROW_BEGIN], mirror[:, ROW_END] = cut.starts[:-1], cut.starts[1:]
+        sizes = cut.row_blocks + 1
+        mirror[:, ROW_BLOCKS] = self._at("blocks") + 4 * (np.cumsum(sizes) - sizes)
+        none = np.zeros(self.pages, dtype=np.int64)
+        counts, cells = none, none
+        if shards:
+            counts, cells = shards.counts, shards.most_cells()
+            mirror[:, ROW_SHARDS] = self._at(f"bounds:{name}") + 4 * shards.starts
+            mirror[:, ROW_REPLICAS] = self._at(f"replicas:{name}") + shards.starts
+        base = self._buffers[1].pointer
+        for word in words:
+            mirror[:, word] = base + layout[1, word] if self.resident else layout[2, word]
+        table = Table(keys, self._at(f"rows:{name}"), counts, cells, self._at(f"layout:{name}"), mirror,
+                      [0] * self.pages)
+        self.device.upload(table.layout, layout)
+        self.device.upload(table.address, mirror)
+        return table
+
+    def _prepare_blocks(self) -> None:
+        """The row blocks of every page."""
+        at = self._at("blocks")
+        for part in self.parts:
+            count = part.row_blocks
+            self._prepare("row_blocks", 1 + (count + 1) // THREADS, (self.offsets, at, part.low, part.high, count),
+                          None)
+            at += 4 * (count + 1)
+
+    def _fill(self) -> None:
+        """Bring everything, for good."""
+        memory = self._buffers[1].pointer
+        for key, array in self._arrays.items():
+            if array.source is not None and array.source.nbytes:
+                self.device.upload(memory + self._print.places[key], array.source)
+        for name, table in self._tables.items():
+            if table.keys[-1] == f"places:{name}":
+                for part in self.parts:
+                    self._make_places(table, part, memory + self._print.places[table.keys[-1]], None)
+        self.device.synchronize()
+        self._unregister()
+
+    def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
+        """The destinations of the edges of a page inside its shards; `places` is where that of edge 0 would lie."""
+        count = int(table.shards[part.page])
+        if count:
+            bounds = int(table.words[part.page, ROW_SHARDS])
+            self._prepare("places", count, (self.offsets, bounds, places % (1 << 64), 0, count), stream)
+
+    # ---------------------------------------------------------------------------------- passes
+    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
+        """Let `launch` queue the kernels of a pass for every page, or for those of a transfer.
+
+        Pages come in any order. Each gets the stream in which its edges have arrived; after the sweep the caller's
+        stream waits for all of them. Where everything is resident, all pages run on the caller's stream.
+        """
+        table = self._tables[name]
+        if self.resident:
+            for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
+                launch(table.row(part.page), part, stream)
+            return
+        transfer = transfer or Transfer(tuple(range(self.pages)))
+        direct = [page for page in transfer.direct if not self._slots.find(page)]
+        whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
+        if direct:
+            self._refresh(table, stream)
+        begin = self.device.record(stream)
+        ends: dict[int, tuple[Stream, Event]] = {}
+        for page in direct:
+            self._run(launch, table, page, self._cached, begin, ends)
+        awaited = {page for page in whole if self._slots.find(page)}
+        for page in self._slots.order(whole, len(self._streams)):
+            awaited.discard(page)
+            slot, work = self._bring(table, self.parts[page], awaited, begin)
+            slot.used = self._run(launch, table, page, work, begin, ends)
+        self.traffic.skipped += self.pages - len(whole) - len(direct)
+        for _, event in ends.values():
+            self.device.wait(event, stream)
+
+    def _run(
+        self, launch: Launch, table: Table, page: int, work: Stream, begin: Event,
+        ends: dict[int, tuple[Stream, Event]],
+    ) -> Event:
+        self.device.wait(begin, work)
+        launch(table.row(page), self.parts[page], work)
+        event = self.device.record(work)
+        ends[id(work)] = work, event
+        return event
+
+    def _bring(self, table: Table, part: Part, awaited: set[int], begin: Event) -> tuple[Slot, Stream]:
+        """The slot of a page with everything that the table reads, and the stream in which it is complete."""
+        slot = self._slots.find(part.page)
+        work = self._cached
+        missing = [key for key in table.keys if slot is None or key not in slot.held]
+        if slot is None or any(self._arrays[key].source is not None for key in missing):
+            work = self._streams[self._turn % len(self._streams)]
+            self._turn += 1
+        self.device.wait(begin, work)
+        if slot is None:
+            slot = self._slots.take(part.page, awaited)
+            self.traffic.copies += 1
+        else:
+            self.traffic.hits += 1
+        self._slots.touch(slot)
+        if slot.used is not None:
+            self.device.wait(slot.used, work)
+        for key in missing:
+            self._load(table, self._arrays[key], part, slot, work)
+        if table.at[part.page] != slot.address:
+            self._aim(table, part.page, slot.address, work)
+        return slot, work
+
+    def _load(self, table: Table, array: Stored, part: Part, slot: Slot, work: Stream) -> None:
+        place = slot.address + self._print.places[array.key]
+        slot.held.add(array.key)
+        if array.source is None:
+            self._make_places(table, part, place - array.itemsize * part.begin, work)
+        elif part.edges:
+            piece = array.source[part.begin : part.end]
+            self.device.upload(place, piece, work)
+            self.traffic.copied += piece.nbytes
+
+    def _aim(self, table: Table, page: int, slot: int, work: Stream | None) -> None:
+        """Let the row of a page point into a slot, or to host memory for slot 0."""
+        table.at[page] = slot
+        self._prepare("aim_row", 1, (table.row(page), slot, table.layout), work)
+
+    # ---------------------------------------------------------------------- few vertices at work
+    def rows(self, name: str, stream: Stream | None = None) -> int:
+        """The address of the rows, up to date after the stream's work: cached pages point into device memory, the
+        others to the host's. Holds until the next sweep or fetch. Use it only if `readable`."""
+        table = self._tables[name]
+        self._refresh(table, stream)
+        return table.address
+
+    def _refresh(self, table: Table, stream: Stream | None) -> None:
+        for page, at in enumerate(table.at):
+            slot = self._slots.find(page)
+            complete = slot is not None and slot.held.issuperset(table.keys)
+            now = slot.address if slot is not None and complete else 0
+            if not self.resident and at != now:
+                self._aim(table, page, now, stream)
+
+    def mark(self, vertices: int, count: int, stream: Stream | None = None) -> Marks:
+        """Which pages hold edges of listed vertices: device u32[count], *count; waits for the answer."""
+        at, pages = self._at("marks"), self.pages
+        self.device.fill(at, 16 * pages, 0, stream)
+        self._prepare("mark_pages", 4 * self.device.info.multiprocessors,
+                      (self.offsets, self._at("starts"), pages, vertices, count, at), stream)
+        marks = np.empty((pages, 2), dtype=np.int64)
+        self.device.download(marks, at, stream)
+        return Marks(marks[:, 0], marks[:, 1])
+
+    def choose(self, name: str, marks: Marks) -> Transfer:
+        """How the pages that hold edges of marked vertices had best reach a pass."""
+        table = self._tables[name]
+        if self.resident:
+            return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
+        cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
+        edge_bytes = sum(self._arrays[key].itemsize for key in table.keys if self._arrays[key].source is not None)
+        chosen = choose_transfer(marks, np.diff(self._print.cut.starts), edge_bytes, cached, self._link, self.readable)
+        self.traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
+        return chosen
+
+    def fetch(self, name: str, transfer: Transfer, stream: Stream | None = None) -> bool:
+        """Bring the pages of a transfer that are to be whole, if all of them fit at once; else do nothing. Whether they
+        are there: then `rows` serves a kernel over the vertices that were marked."""
+        if self.resident:
+            return True
+        if len(transfer.whole) > len(self._slots):
+            return False
+        table, begin = self._tables[name], self.device.record(stream)
+        kept = set(transfer.whole)
+        for page in transfer.whole:
+            slot, work = self._bring(table, self.parts[page], kept, begin)
+            slot.used = self.device.record(work)
+            self.device.wait(slot.used, stream)
+        self.traffic.skipped += self.pages - len(transfer.whole) - len(transfer.direct)
+        return True
+
+    # ------------------------------------------------------------------------------------- end
+    def close(self) -> None:
+        """Free everything, after the work that is queued. Twice does nothing."""
+        if self._addresses:
+            self.device.synchronize()
+            for stream in (*self._streams, self._cached) if self._streams else ():
+                self.device.synchronize(stream)
+            self._unregister()
+        for buffer in self._buffers:
+            self.device.free(buffer)
+        self._buffers.clear()
+
+    def _unregister(self) -> None:
+        """Give the host's arrays back to the system."""
+        for key in self._addresses:
+            source = self._arrays[key].source
+            if source is not None:
+                self.device.unregister(source)
+        self._addresses.clear()
