@@ -26,7 +26,7 @@ from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.gpu.replication import DEFAULTS, MOST, Constants
 from vlang.runtime.kernelset import THREADS
 
-__all__ = ["constants_of", "fit", "measure"]
+__all__ = ["constants_of", "fit", "measure", "sources"]
 
 _MAGIC = b"vlang replication 1\n"
 _SUFFIX = "replication"
@@ -56,9 +56,7 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
 
 def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Constants]:
     """The constants of every class, measured. rounds: operations of one thread; fewer make a faster, coarser answer."""
-    entries = dict([_entry("time_copies", "", ("words", "copies", "rounds"))]
-                   + [_entry("time_join", name, ("degree", "rounds")) for name in _OPERATIONS.values()])
-    kernels = device.load(text + "\n" + Path(__file__).with_name("calibrate.cuh").read_text(), entries)
+    kernels = device.load(f"{text}\n{_templates()}", _entries())
     sink = device.allocate(_SINK, "measuring the device")
     try:
         copy = _time(device, kernels["time_copies_kernel"], (sink.pointer, _WORDS, MOST, rounds // 4), 4 * _WORDS,
@@ -95,6 +93,20 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
     colliding = np.log2(np.minimum(_DENSITIES, 32)).astype(np.int64)[:, None] - exponents
     result: NDArray[np.float64] = _DENSITIES[:, None] * times[np.maximum(colliding, 0)] + (1 << exponents) * copy
     return result
+
+
+def sources() -> list[str]:
+    """The text that stands behind that of a plan: templates, then their entry points."""
+    return [_templates(), *_entries().values()]
+
+
+def _templates() -> str:
+    return Path(__file__).with_name("calibrate.cuh").read_text(encoding="utf-8")
+
+
+def _entries() -> dict[str, str]:
+    joins = [_entry("time_join", name, ("degree", "rounds")) for name in _OPERATIONS.values()]
+    return dict([_entry("time_copies", "", ("words", "copies", "rounds")), *joins])
 
 
 def _entry(template: str, operation: str, names: Sequence[str]) -> tuple[str, str]:
