@@ -36,14 +36,19 @@ class Result:
 
     program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
-    supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph.
+    supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
+    "cpu" or "gpu:0"; device_reason: why there, in words.
+
+    Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
+    nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` and the ids are in host
+    memory, and every other method here fetches a field once, when it needs it.
     """
 
     def __init__(
         self,
         program: str,
         ids: VertexIds,
-        fields: Mapping[str, NDArray[Any]],
+        fields: Mapping[str, Any],
         types: Mapping[str, str],
         globals: Mapping[str, Any],
         rounds: int,
@@ -54,8 +59,11 @@ class Result:
         edges: int = 0,
         graph_edges: int = 0,
         smallest_first: Collection[str] = (),
+        device: str = "cpu",
+        device_reason: str = "as asked",
     ) -> None:
-        """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none.
+        """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
+        are those that have `get()`, which fetches them.
 
         smallest_first: fields of which the small values are the interesting ones (distances), for `top`.
         """
@@ -68,7 +76,10 @@ class Result:
         self.edges = edges
         self.graph_edges = graph_edges
         self.types = dict(types)
+        self.device = device
+        self.device_reason = device_reason
         self._ids = ids
+        self._fetched: dict[str, NDArray[Any]] = {}
         self._raw = {name: _as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
@@ -121,7 +132,7 @@ class Result:
     def reached(self, name: str) -> NDArray[np.bool_]:
         """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`."""
         self[name]  # an unknown name is told like everywhere
-        missing = self._missing(self._raw[name], name)
+        missing = self._missing(self._host(name), name)
         return np.ones(len(self), np.bool_) if missing is None else ~missing
 
     def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
@@ -166,7 +177,7 @@ class Result:
         Columns of strings are stored with a fixed width, `none` as "". A path appears whole or not at all. Raises
         DiskError.
         """
-        arrays = {"vertex": self.ids, **{name: self[name] for name in (*self._raw, *self.globals)}}
+        arrays = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}, **self.globals}
         plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
         if isinstance(file, (str, os.PathLike)):
             with whole_file(file) as out:
@@ -184,6 +195,7 @@ class Result:
             "converged": self.converged,
             "reason": self.reason,
             "seconds": self.seconds,
+            "device": self.device,
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
@@ -207,12 +219,25 @@ class Result:
                f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
 
     # ---- fields
-    def _field(self, name: str) -> NDArray[Any]:
+    def _field(self, name: str) -> Any:
+        return self._raw[name] if self.types.get(name) != "vertex" else self._on_host(name)
+
+    def _on_host(self, name: str) -> NDArray[Any]:
+        """A field with the user's ids, in host memory."""
         if self.types.get(name) != "vertex":
-            return self._raw[name]
+            return self._host(name)
         if name not in self._shown:
-            self._shown[name] = user_ids(self._ids, self._raw[name])
+            self._shown[name] = user_ids(self._ids, self._host(name))
         return self._shown[name]
+
+    def _host(self, name: str) -> NDArray[Any]:
+        """A field as the engine keeps it, in host memory; fetched once from a device."""
+        array = self._raw[name]
+        if isinstance(array, np.ndarray):
+            return array
+        if name not in self._fetched:
+            self._fetched[name] = array.get()
+        return self._fetched[name]
 
     def _named(self, value: Any) -> Any:
         """A global of type `vertex` in the user's ids."""
@@ -236,7 +261,7 @@ class Result:
 
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python ones, infinities as floats and none as None."""
-        raw = self._raw[name][rows]
+        raw = self._host(name)[rows]
         values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
         missing = self._missing(raw, name)
         plain: list[Any] = values.tolist()
@@ -248,7 +273,7 @@ class Result:
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
         """The first k rows, best first; ties in the order of rows."""
-        raw = self._raw[name]
+        raw = self._host(name)
         if largest is None:
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
             largest = not falls or raw.dtype == np.bool_
@@ -268,7 +293,7 @@ class Result:
 
     def _describe(self, name: str) -> str:
         """A field in one line."""
-        raw = self._raw[name]
+        raw = self._host(name)
         count = len(raw)
         if raw.dtype == np.bool_:
             return f"true for {int(np.count_nonzero(raw)):,} of {count:,} vertices"
@@ -293,8 +318,8 @@ class Result:
         else:
             ids = self._ids.values[start:stop]
         yield _Column("vertex", ids, None)
-        for name, whole in self._raw.items():
-            raw = whole[start:stop]
+        for name in self._raw:
+            raw = self._host(name)[start:stop]
             values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
             yield _Column(name, values, self._missing(raw, name))
 
@@ -327,5 +352,5 @@ def _counted(count: int, one: str, many: str) -> str:
     return f"{count:,} {one if count == 1 else many}"
 
 
-def _as_bool(array: NDArray[Any]) -> NDArray[Any]:
+def _as_bool(array: Any) -> Any:
     return array if array.dtype == np.bool_ else array.view(np.bool_) if array.itemsize == 1 else array.astype(np.bool_)

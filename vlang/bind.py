@@ -1,70 +1,21 @@
-"""Arguments of a call to values: run options, parameters and vertex fields, each checked against its declaration."""
+"""Arguments of a call to values: parameters and vertex fields, each checked against its declaration."""
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.ir import forms as f
-from vlang.runtime.engine import Options
 from vlang.runtime.errors import BindError
 from vlang.runtime.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, VertexSet
 
 if TYPE_CHECKING:
-    from vlang.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_options", "bind_parameters"]
-
-_OPTIONS = ("max_rounds", "threads", "mode", "page_size", "asynchronous", "blocking", "progress", "precision")
-_MODES = ("auto", "pull", "notify-pull")
-_BLOCKING = ("auto", "always", "never")
-
-
-def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, int | None, dict[str, Any]]:
-    """The run options among the arguments, the precision asked for, and the other arguments. Raises BindError."""
-    given = {name: arguments[name] for name in _OPTIONS if name in arguments}
-    rest = {name: value for name, value in arguments.items() if name not in _OPTIONS}
-    _known(program, rest)
-    precision = given.pop("precision", None)
-    if precision not in (None, 32, 64):
-        raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
-    if given.get("mode", "auto") not in _MODES:
-        raise BindError(f"mode is one of {', '.join(map(repr, _MODES))}, not {given['mode']!r}")
-    if given.get("blocking", "auto") not in _BLOCKING:
-        raise BindError(f"blocking is one of {', '.join(map(repr, _BLOCKING))}, not {given['blocking']!r}")
-    for name in ("max_rounds", "threads", "page_size"):
-        value = given.get(name)
-        least = 0 if name == "max_rounds" else 1
-        if value is not None and (isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least):
-            raise BindError(f"{name} is a whole number from {least} on, not {value!r}")
-        if value is None:
-            given.pop(name, None)
-    if not isinstance(given.get("asynchronous", False), (bool, np.bool_)):
-        raise BindError(f"asynchronous is True or False, not {given['asynchronous']!r}")
-    if given.get("progress") is True:
-        from vlang.progress import print_round
-
-        given["progress"] = print_round
-    elif not given.get("progress"):
-        given.pop("progress", None)
-    elif not callable(given["progress"]):
-        raise BindError(f"progress is True, False or a function that takes a Round, not {given['progress']!r}")
-    return Options(**given), precision, rest
-
-
-def _known(program: Program, arguments: dict[str, Any]) -> None:
-    names = [p.name for p in program.params] + [i.name for i in program.fields]
-    for name in arguments:
-        if name not in names:
-            near = difflib.get_close_matches(name, [*names, *_OPTIONS], 1)
-            have = ", ".join(p.name for p in program.params) or "none"
-            hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"
-            raise BindError(f"{program.name} has no parameter, field or run option `{name}`{hint}")
+__all__ = ["bind_fields", "bind_parameters"]
 
 
 def bind_parameters(

@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vlang.bind import bind_fields, bind_options, bind_parameters
+from vlang.bind import bind_fields, bind_parameters
+from vlang.bind_options import bind_options
 from vlang.check import Problem, check
 from vlang.check.checked import Checked
 from vlang.ir import forms as f
@@ -102,8 +103,11 @@ class Program:
 
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
-        "notify-pull"), page_size (bytes), asynchronous, precision (32 or 64 bits for int and float), progress
-        (True, or a function that takes a Round). Raises BindError, GraphError, OutOfMemory.
+        "notify-pull", and "push" on a GPU), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
+        int and float), progress (True, or a function that takes a Round), device ("cpu", "gpu", "gpu:K" or "auto"),
+        deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
+        ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays).
+        Raises BindError, GraphError, OutOfMemory, DeviceError.
         """
         from vlang.runtime.cpu_machine import CpuMachine
         from vlang.runtime.engine import run_plan
@@ -198,7 +202,9 @@ def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
     return Parameter(decl.name, str(decl.type), default, node.default is None)
 
 
-def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Result:
+def _result(
+    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], device: str = "cpu", device_reason: str = "as asked"
+) -> Result:
     import numpy as np
 
     from vlang.runtime.result import Result
@@ -217,5 +223,5 @@ def _result(plan: Plan, graph: Graph, outcome: Outcome, falling: set[str]) -> Re
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
         seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history),
-        graph_edges=graph.m,
+        graph_edges=graph.m, device=device, device_reason=device_reason,
     )

@@ -12,7 +12,7 @@ from vlang.runtime.devices.arena import in_bytes
 from vlang.runtime.devices.device import Device
 from vlang.runtime.errors import BindError, DeviceError
 
-__all__ = ["AUTO_EDGES", "Choice", "choose", "open_device", "parse_device", "stand_in"]
+__all__ = ["AUTO_EDGES", "Choice", "check_device", "choose", "open_device", "parse_device", "stand_in"]
 
 # Edges from which `auto` takes a GPU: below, opening it and copying the graph cost more than a run on the CPU.
 AUTO_EDGES = 1_000_000
@@ -73,6 +73,15 @@ def open_device(name: str, gpu_memory: int | None = None) -> Device:
     return _factories()[kind](index, gpu_memory)
 
 
+def check_device(asked: str) -> None:
+    """Whether a device that is asked for by name is there, without opening it. Raises DeviceError if not."""
+    kind, index = parse_device(asked)
+    if kind == "gpu":
+        from vlang.runtime.devices.gpus import check_gpu
+
+        check_gpu(index)
+
+
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
     """The device for a run. asked: the option `device`. edges: of the graph. state: bytes that a GPU would need at
     least, asked only where it matters.
@@ -84,7 +93,8 @@ def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], i
     if kind == "cpu":
         return Choice(None, "cpu", "as asked")
     if kind != "auto":
-        return Choice(open_device(asked, gpu_memory), f"{kind}:{index}", "as asked")
+        device = open_device(asked, gpu_memory)
+        return Choice(device, f"{kind}:{index}", f"{device.info.name}, as asked")
     if edges < AUTO_EDGES:
         return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay")
     try:

@@ -14,10 +14,9 @@ from numpy.typing import NDArray
 from vlang.runtime.devices.arena import Arena, Block, in_bytes
 from vlang.runtime.devices.device import Buffer, DeviceInfo, Event, Kernel, Stream
 from vlang.runtime.devices.faults import fault
-from vlang.runtime.devices.gpus import Gpu, count_gpus, cuda, look
+from vlang.runtime.devices.gpus import Gpu, check_gpu, look
 from vlang.runtime.devices.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.devices.pagelock import address_of, process_locks
-from vlang.runtime.errors import DeviceError
 
 __all__ = ["CudaDevice"]
 
@@ -107,11 +106,7 @@ class CudaDevice:
     """
 
     def __init__(self, index: int = 0, gpu_memory: int | None = None, compiler: Compiler | None = None) -> None:
-        self._runtime, self._driver = runtime, driver = cuda()
-        count = count_gpus(runtime)
-        if index >= count:
-            have = "one GPU, gpu:0" if count == 1 else f"{count} GPUs, gpu:0 to gpu:{count - 1}"
-            raise DeviceError(f"there is no gpu:{index}: this machine has {have}")
+        self._runtime, self._driver = runtime, driver = check_gpu(index)
         gpu = look(runtime, index)
         self._guard = _Guard(f"gpu:{index} ({gpu.name})", (runtime.CUDARuntimeError, driver.CUDADriverError))
         self._compiler = compiler

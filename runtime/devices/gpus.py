@@ -8,7 +8,7 @@ from typing import Any
 from vlang.runtime.devices.faults import fault, lost
 from vlang.runtime.errors import DeviceError
 
-__all__ = ["INSTALL", "Gpu", "count_gpus", "cuda", "cuda_version", "gpus", "look"]
+__all__ = ["INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "gpus", "look"]
 
 INSTALL = "pip install 'vlang[gpu]'"
 _TOO_OLD, _NO_DEVICE = 35, 100  # statuses of CUDA
@@ -65,6 +65,16 @@ def count_gpus(runtime: Any) -> int:
     if not found:
         raise DeviceError("there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)")
     return found
+
+
+def check_gpu(index: int) -> tuple[Any, Any]:
+    """CuPy's views of the runtime and driver, if there is a GPU of this number. Raises DeviceError if not."""
+    runtime, driver = cuda()
+    count = count_gpus(runtime)
+    if index >= count:
+        have = "one GPU, gpu:0" if count == 1 else f"{count} GPUs, gpu:0 to gpu:{count - 1}"
+        raise DeviceError(f"there is no gpu:{index}: this machine has {have}")
+    return runtime, driver
 
 
 def gpus() -> list[Gpu]:

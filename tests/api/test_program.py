@@ -65,7 +65,7 @@ def test_errors_of_a_text() -> None:
     [
         ({"damp": 1}, vlang.BindError, "did you mean `damping`"),
         ({"damping": "high"}, TypeError, "`damping` is a number"),
-        ({"mode": "push"}, vlang.BindError, "mode is one of"),
+        ({"mode": "pusch"}, vlang.BindError, "mode is one of .*; did you mean 'push'"),
         ({"threads": 0}, vlang.BindError, "threads is a whole number from 1 on"),
         ({"precision": 16}, vlang.BindError, "precision is 32 or 64"),
         ({"rank": [1.0, 2.0]}, vlang.BindError, "`rank` is an array of 34 values"),

@@ -137,7 +137,7 @@ def test_a_vertex_that_is_not_there(vlang: Call, roads: Path) -> None:
         (["bfs", "karate", "source=1", "--page-size", "big"], "`big` is not a size; write for example 65536, 64K"),
         (["bfs", "karate", "source=1", "--page-size", "0"], "a size is at least one byte"),
         (["bfs", "karate", "source=1", "--threads", "0"], "--threads"),
-        (["bfs", "karate", "source=1", "--mode", "push"], "--mode"),
+        (["bfs", "karate", "source=1", "--mode", "pusch"], "--mode"),
     ],
 )
 def test_wrong_usage_says_what_to_write(vlang: Call, args: list[str], message: str) -> None:

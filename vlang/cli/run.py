@@ -10,7 +10,7 @@ import click
 
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import Progress, note, table
-from vlang.cli.values import bindings, field_values, parameter_values, size
+from vlang.cli.values import bindings, field_values, parameter_values, run_option, size
 
 if TYPE_CHECKING:
     from vlang.program import Program
@@ -40,8 +40,8 @@ class _Run(click.Command):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
-@click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull"]), default="auto", show_default=True,
-              help="How supersteps find their work; never changes a result.")
+@click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull", "push"]), default="auto", show_default=True,
+              help="How supersteps find their work (push: on a GPU); never changes a result.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
 @click.option("--page-size", callback=size, metavar="BYTES", help="Bytes of a page: 64K, 32M. Never changes a result.")
 @click.option("--max-rounds", type=click.IntRange(0), help="Stop every loop after so many supersteps.")
@@ -51,6 +51,17 @@ class _Run(click.Command):
               help="Update in place where the result is proved not to depend on order: fewer supersteps.")
 @click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Full sweeps by cache blocks. Never changes a result.")
+@click.option("--device", callback=run_option, metavar="cpu|gpu|gpu:K|auto",
+              help="Where to run; default: cpu. auto takes a GPU if it is there, fits and pays, and says so.")
+@click.option("--gpu-memory", callback=run_option, metavar="BYTES",
+              help="GPU memory at most: 512M, 8G; default: what is free. Graphs that do not fit are streamed.")
+@click.option("--streams", callback=run_option, metavar="1..32|auto", help="Streams that bring pages to the GPU.")
+@click.option("--kernel", callback=run_option, metavar="NAME",
+              help="How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream, edge.")
+@click.option("--replication", callback=run_option, metavar="auto|none|garaph|R",
+              help="Copies of shared accumulators in the kernel `edge`; R is a power of two up to 32.")
+@click.option("--deterministic", is_flag=True,
+              help="On a GPU: the same bits in every run, on any GPU memory. On the CPU they always are.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
               help="Values of a vertex field: a .npy or .npz file, or one value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
@@ -62,8 +73,9 @@ class _Run(click.Command):
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
-    asynchronous: bool, blocking: str, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool,
-    wants_help: bool, **reading: Any,
+    asynchronous: bool, blocking: str, device: str | None, gpu_memory: int | None, streams: int | None,
+    kernel: str | None, replication: str | int | None, deterministic: bool, fields: tuple[str, ...], as_json: bool,
+    verify: bool, quiet: bool, wants_help: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -85,22 +97,37 @@ def command(
 
     if output not in (None, "-"):
         check_writable(str(output))
+    options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
+               "asynchronous": asynchronous, "blocking": blocking, "deterministic": deterministic}  # fmt: skip
+    on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
+              "replication": replication}  # fmt: skip
+    options |= {name: value for name, value in on_gpu.items() if value is not None}
+    _check_device(options)
     loaded = load(program, precision=int(precision))
     if not quiet:
         warn(loaded)
     given = bindings(loaded, parameters, f"vlang run {program} {graph}")
     read = read_graph(graph, quiet, threads, **reading)
     keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
-    options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
-               "asynchronous": asynchronous, "blocking": blocking}  # fmt: skip
     with Progress() as progress:
         result = loaded(read, **keywords, **options, progress=False if quiet else progress)
     _write(result, output, top, as_json, quiet)
+    if device is not None and not quiet:
+        note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
     if verify:
         from vlang.cli.verify import verify_run
 
         for line in verify_run(loaded, read, keywords, options, result):
             note(f"verified: {line}")
+
+
+def _check_device(options: dict[str, Any]) -> None:
+    """Tell what is wrong with the device, or with options that it does not heed, before a graph is read."""
+    from vlang.bind_options import check_options
+    from vlang.runtime.devices.choose import check_device
+
+    check_options(options)
+    check_device(options.get("device", "cpu"))
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from difflib import get_close_matches
@@ -11,28 +10,36 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.options import parse_size
+from vlang.runtime.errors import BindError, DiskError, GraphError
 
 if TYPE_CHECKING:
     from vlang.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bindings", "field_values", "parameter_values", "size", "unknown"]
-
-_UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
+__all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown"]
 
 
 def size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
     """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). An option's callback."""
     if text is None:
         return None
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
-    if not match:
-        raise click.BadParameter(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")
-    value = int(float(match[1]) * _UNITS[match[2].upper()])
-    if value < 1:
-        raise click.BadParameter("a size is at least one byte")
-    return value
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+def run_option(_ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
+    """An option of a run, read as in a call from Python. An option's callback."""
+    if text is None:
+        return None
+    from vlang.bind_options import read_option
+
+    try:
+        return read_option(str(param.name), text)
+    except BindError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
