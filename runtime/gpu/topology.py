@@ -12,7 +12,6 @@ when the page moves, in the stream of the kernel that reads it next.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,25 +19,14 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.device import Device, Event, Stream
 from vlang.runtime.gpu.cut import Part, long_rows
-from vlang.runtime.gpu.footprint import TARGETS, Stored, Use, column_key, footprint, stored_arrays
+from vlang.runtime.gpu.footprint import Stored, Use, footprint, stored_arrays
+from vlang.runtime.gpu.rows import Table, make_table
 from vlang.runtime.gpu.slots import Slot, Slots
 from vlang.runtime.gpu.transfers import Link, Marks, Traffic, Transfer, choose_transfer
 from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.kernelset import (
-    ROW_BEGIN,
-    ROW_BLOCKS,
-    ROW_COLUMNS,
-    ROW_END,
-    ROW_OFFSETS,
-    ROW_PLACES,
-    ROW_REPLICAS,
-    ROW_SHARDS,
-    ROW_TARGETS,
-    ROW_WORDS,
-    THREADS,
-)
+from vlang.runtime.kernelset import THREADS
 
-__all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Table", "Topology"]
+__all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
 AUTO_STREAMS = 3
 
@@ -47,29 +35,6 @@ Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 
 Launch = Callable[[int, Part, Stream | None], None]
 """Queues the kernels of a pass for one page: the address of its row, the page, the stream."""
-
-
-@dataclass(eq=False)
-class Table:
-    """The rows of all pages for one use.
-
-    keys: the arrays that it reads. address: device u64[P, ROW_WORDS]. shards: int64[P], the shards of each page (0
-    without sharding). most_cells: int64[P], the largest vertices x replicas of a shard of each page. layout: device
-    u64[3, ROW_WORDS]: bytes an edge, place in a slot and address in host memory of what a word points to. words: the
-    rows as first written. at: the slot that the row of each page points to, 0 for host memory.
-    """
-
-    keys: tuple[str, ...]
-    address: int
-    shards: NDArray[np.int64]
-    most_cells: NDArray[np.int64]
-    layout: int
-    words: NDArray[np.uint64]
-    at: list[int]
-
-    def row(self, page: int) -> int:
-        """The address of the row of a page."""
-        return self.address + 8 * ROW_WORDS * page
 
 
 class Topology:
@@ -88,7 +53,8 @@ class Topology:
 
     def __init__(
         self, device: Device, prepare: Prepare, adjacency: Adjacency, uses: Mapping[str, Use],
-        memory: int | None = None, page_size: int | None = None, streams: int = 0, help: str = "", link: Link | None = None,
+        memory: int | None = None, page_size: int | None = None, streams: int = 0, help: str = "",
+        link: Link | None = None,
     ) -> None:
         self.device, self.adjacency, self._prepare, self._link = device, adjacency, prepare, link or Link()
         self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
@@ -181,34 +147,10 @@ class Topology:
                 self._addresses[key] = self.device.register(array.source)
 
     def _table(self, name: str, use: Use) -> Table:
-        """The rows of a use, all edges in host memory to begin with, or where they will be if they stay."""
-        keys = use.keys(name)
-        words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
-        shards = self._print.shards.get(name)
-        if shards:
-            words[ROW_PLACES] = f"places:{name}"
-        layout = np.zeros((3, ROW_WORDS), dtype=np.uint64)
-        for word, key in words.items():
-            layout[:, word] = self._arrays[key].itemsize, self._print.places[key], self._addresses.get(key, 0)
-        mirror = np.zeros((self.pages, ROW_WORDS), dtype=np.uint64)
-        cut = self._print.cut
-        mirror[:, ROW_OFFSETS] = self.offsets
-        mirror[:, ROW_BEGIN], mirror[:, ROW_END] = cut.starts[:-1], cut.starts[1:]
-        sizes = cut.row_blocks + 1
-        mirror[:, ROW_BLOCKS] = self._at("blocks") + 4 * (np.cumsum(sizes) - sizes)
-        none = np.zeros(self.pages, dtype=np.int64)
-        counts, cells = none, none
-        if shards:
-            counts, cells = shards.counts, shards.most_cells()
-            mirror[:, ROW_SHARDS] = self._at(f"bounds:{name}") + 4 * shards.starts
-            mirror[:, ROW_REPLICAS] = self._at(f"replicas:{name}") + shards.starts
-        base = self._buffers[1].pointer
-        for word in words:
-            mirror[:, word] = base + layout[1, word] if self.resident else layout[2, word]
-        table = Table(keys, self._at(f"rows:{name}"), counts, cells, self._at(f"layout:{name}"), mirror,
-                      [0] * self.pages)
+        base = self._buffers[1].pointer if self.resident else None
+        table, words, layout = make_table(name, use, self._print, self._arrays, self._at, base, self._addresses)
         self.device.upload(table.layout, layout)
-        self.device.upload(table.address, mirror)
+        self.device.upload(table.address, words)
         return table
 
     def _prepare_blocks(self) -> None:
@@ -237,7 +179,7 @@ class Topology:
         """The destinations of the edges of a page inside its shards; `places` is where that of edge 0 would lie."""
         count = int(table.shards[part.page])
         if count:
-            bounds = int(table.words[part.page, ROW_SHARDS])
+            bounds = int(table.bounds[part.page])
             self._prepare("places", count, (self.offsets, bounds, places % (1 << 64), 0, count), stream)
 
     # ---------------------------------------------------------------------------------- passes
