@@ -34,20 +34,21 @@ __device__ __forceinline__ void time_join(u64* sink, u64 degree, u64 rounds) {
   }
 }
 
-// Clears `words` cells of 32 bits, the first word on of every copy of `words` / `copies` vertices, and merges the copies
-// two by two, `rounds` times.
+// Clears `words` cells of 32 bits, `copies` side by side for each vertex, and merges the copies two by two, `rounds`
+// times.
 __device__ __forceinline__ void time_copies(u64* sink, u64 words, u64 copies, u64 rounds) {
   f32* cells = shared_memory<f32>(0);
-  const u32 count = u32(words);
+  const u32 count = u32(words), vertices = u32(words / copies);
   f32 last = 0;
   for (u64 k = 0; k < rounds; k++) {
     for (u32 i = threadIdx.x; i < count; i += blockDim.x) {
       cells[i] = f32(k);
     }
     __syncthreads();
-    for (u32 half = count / 2; half * u32(copies) >= count; half /= 2) {
-      for (u32 i = threadIdx.x; i < half; i += blockDim.x) {
-        cells[i] += cells[i + half];
+    for (u32 half = u32(copies) / 2, bits = __ffs(i32(copies)) - 2; half; half /= 2, bits--) {
+      for (u32 i = threadIdx.x; i < vertices * half; i += blockDim.x) {
+        f32* cell = cells + (i >> bits) * u32(copies) + (i & (half - 1));
+        cell[0] += cell[half];
       }
       __syncthreads();
     }

@@ -159,10 +159,10 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     """Blocks of `threads` threads that cover `count` items of a template, every thread with one item to begin with.
 
     Items are vertices for the kernels over rows, `compute` and `messages`; row blocks for pull_stream, shards for
-    pull_shards, segments for `segments`: a block each.
+    pull_shards, segments for `segments`: a block each; long vertices for `finish`: a warp each.
     """
     lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
-             "segments": threads}.get(template, 1)
+             "segments": threads, "finish": 32, "finish_list": 32}.get(template, 1)
     return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
 
 

@@ -109,7 +109,7 @@ def test_rows_as_measured() -> None:
 
 @pytest.mark.parametrize(("template", "constants", "blocks"), [
     ("pull_thread", (), 4), ("pull_lanes", (8,), 32), ("pull_segmented", (), 4), ("compute", (), 4),
-    ("pull_stream", (), 1000), ("pull_shards", (), 1000), ("segments", (), 1000),
+    ("pull_stream", (), 1000), ("pull_shards", (), 1000), ("segments", (), 1000), ("finish", (), 125),
 ])
 def test_grid(template: str, constants: tuple[int, ...], blocks: int) -> None:
     assert grid(template, constants, 1000) == blocks
