@@ -1,0 +1,176 @@
+"""Runs on a GPU beside runs on the CPU: graphs of middle size, budgets, and what counts as equal."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.reference.cases import Case, case
+from tests.reference.graph import Array, RefGraph
+from tests.reference.graphs import to_graph
+from vlang import Graph, OutOfMemory, Program, Result, load
+from vlang.runtime.devices.gpus import gpus
+from vlang.runtime.errors import DeviceError
+
+__all__ = [
+    "DETERMINISTIC", "GRAPHS", "KERNELS", "PAGE", "Given", "assert_equal", "bits", "budgets", "given", "needs_gpu",
+    "on_cpu", "program",
+]  # fmt: skip
+
+DETERMINISTIC = ("thread", "virtual-warp-2", "virtual-warp-4", "virtual-warp-8", "virtual-warp-16", "virtual-warp-32",
+                 "warp-segmentation", "stream")  # fmt: skip
+KERNELS = (*DETERMINISTIC, "edge", "auto")
+PAGE = 1 << 16  # bytes of neighbours: about twenty pages of the graphs below
+
+
+def _missing() -> str:
+    """Why there is no GPU to test on; nothing if there is one."""
+    try:
+        gpus()
+    except DeviceError as error:
+        return str(error)
+    return ""
+
+
+_REASON = _missing()
+needs_gpu = pytest.mark.skipif(bool(_REASON), reason=f"needs a GPU: {_REASON}")
+
+
+# ------------------------------------------------------------------ graphs
+
+
+def _weighted(src: Array, dst: Array, n: int, directed: bool) -> RefGraph:
+    """Listed edges as a RefGraph with a column `weight`, whole numbers 1..61 divided by 8, alike in both directions."""
+    src, dst = src.astype(np.int64), dst.astype(np.int64)
+    if not directed:
+        back = src != dst
+        src, dst = np.concatenate([src, dst[back]]), np.concatenate([dst, src[back]])
+    low, high = np.minimum(src, dst), np.maximum(src, dst)
+    weight = ((31 * low + 17 * high) % 61 + 1).astype(np.float32) / 8
+    return RefGraph(n, src, dst, {"weight": weight}, directed)
+
+
+def _generated(spec: str) -> RefGraph:
+    graph = Graph.read(spec)
+    edges = graph.edges()
+    return _weighted(edges.src, edges.dst, graph.n, graph.directed)
+
+
+def _hubs() -> RefGraph:
+    """A skewed graph, and two vertices whose edges are cut into segments: one of many in-, one of many out-edges."""
+    drawn, rng = _generated("rmat:13"), np.random.default_rng(7)
+    many = rng.integers(0, drawn.n, (2, 40_000))
+    src = np.concatenate([drawn.src, many[0], np.full(40_000, 7)])
+    dst = np.concatenate([drawn.dst, np.full(40_000, 5), many[1]])
+    return _weighted(src, dst, drawn.n, directed=True)
+
+
+GRAPHS: dict[str, Callable[[], RefGraph]] = {
+    "hubs": _hubs,
+    "kron": lambda: _generated("kron:13"),
+    "uniform": lambda: _generated("uniform:15,4,directed=true"),
+    "grid": lambda: _generated("grid:90x110"),
+    "path": lambda: _generated("path:700"),
+    "star": lambda: _generated("star:40000"),
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Given:
+    """A program of the standard library on one of GRAPHS: how it is called."""
+
+    program: Program
+    graph: Graph
+    case: Case
+
+    def __call__(self, **options: Any) -> Result:
+        return self.program(self.graph, **self.case.params, **self.case.fields, **options)
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    return load(name)
+
+
+@functools.cache
+def _drawn(graph: str) -> RefGraph:
+    return GRAPHS[graph]()
+
+
+@functools.cache
+def given(name: str, graph: str) -> Given:
+    """A program on a graph; the source, if there is one, is vertex 5."""
+    found = case(name, _drawn(graph))
+    assert found is not None
+    if "source" in found.params:
+        found.params["source"] = 5
+    return Given(program(name), to_graph(found.graph), found)
+
+
+@functools.cache
+def on_cpu(name: str, graph: str) -> Result:
+    """The CPU's result."""
+    return given(name, graph)()
+
+
+# ------------------------------------------------------------------ budgets
+
+
+@functools.cache
+def budgets(name: str, graph: str) -> dict[str, dict[str, int]]:
+    """Run options by how much of the edges may stay on the device: all, a quarter of their bytes, two pages."""
+    here = given(name, graph)
+    return {
+        "resident": {},
+        "quarter": {"gpu_memory": least_memory(here, {}) + here.graph.m},
+        "two pages": {"gpu_memory": least_memory(here, {"page_size": PAGE}), "page_size": PAGE},
+    }
+
+
+def least_memory(run: Given, options: dict[str, int]) -> int:
+    """The least device memory, in bytes, that a run takes, found by asking; up to a page."""
+    refused, taken = 0, 32 << 20
+    while taken - refused > PAGE // 4:
+        budget = (taken + refused) // 2
+        try:
+            run(device="gpu", gpu_memory=budget, max_rounds=1, **options)
+        except OutOfMemory:
+            refused = budget
+        else:
+            taken = budget
+    return taken
+
+
+# ------------------------------------------------------------------ equality
+
+
+def bits(result: Result) -> dict[str, bytes]:
+    """Every field as stored, and the globals."""
+    fields = {name: np.asarray(result[name]).tobytes() for name in result.fields}
+    return {**fields, **{name: np.asarray(value).tobytes() for name, value in result.globals.items()}}
+
+
+def assert_equal(got: Result, want: Result, what: object) -> None:
+    """Integers are the same, floats within 1e-5 of themselves or of the mean size of their field."""
+    assert got.fields == want.fields, what
+    assert got.converged == want.converged, (what, got.reason, want.reason)
+    for name in want.fields:
+        _assert_close(np.asarray(got[name]), np.asarray(want[name]), f"{what}: {name}")
+    for name, value in want.globals.items():
+        _assert_close(np.asarray(got[name]), np.asarray(value), f"{what}: {name}")
+
+
+def _assert_close(got: Array, want: Array, what: str) -> None:
+    assert got.dtype == want.dtype, what
+    if want.dtype.kind != "f":
+        np.testing.assert_array_equal(got, want, err_msg=what)
+        return
+    finite = np.abs(want[np.isfinite(want)].astype(np.float64))
+    size = float(finite.mean()) if finite.size else 0.0
+    np.testing.assert_allclose(got, want, rtol=1e-5, atol=1e-5 * size, err_msg=what)

@@ -1,0 +1,77 @@
+"""Every program of the standard library on a GPU gives what the CPU gives: by every kernel, in every budget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.gpu.compare import (
+    DETERMINISTIC,
+    GRAPHS,
+    KERNELS,
+    PAGE,
+    assert_equal,
+    bits,
+    budgets,
+    given,
+    needs_gpu,
+    on_cpu,
+)
+from vlang import stdlib
+
+pytestmark = needs_gpu
+
+PROGRAMS = stdlib.names()
+BUDGETS = ("resident", "quarter", "two pages")
+
+
+@pytest.mark.parametrize("kernel", KERNELS)
+@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_kernels_and_budgets(name: str, budget: str, kernel: str) -> None:
+    options = {"kernel": kernel, **budgets(name, "hubs")[budget]}
+    assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
+
+
+@pytest.mark.parametrize("budget", ["resident", "two pages"])
+@pytest.mark.parametrize("graph", [name for name in GRAPHS if name != "hubs"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_graphs(name: str, graph: str, budget: str) -> None:
+    options = budgets(name, graph)[budget]
+    assert_equal(given(name, graph)(device="gpu", **options), on_cpu(name, graph), (name, graph, options))
+
+
+@pytest.mark.parametrize("mode", ["pull", "notify-pull", "push"])
+@pytest.mark.parametrize("graph", ["hubs", "grid"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_modes(name: str, graph: str, mode: str) -> None:
+    assert_equal(given(name, graph)(device="gpu", mode=mode), on_cpu(name, graph), (name, graph, mode))
+
+
+@pytest.mark.parametrize("replication", ["none", 1, 3, 32, "garaph", "auto"])
+@pytest.mark.parametrize("name", ["pagerank", "sssp", "components", "bfs_tree", "hits"])
+def test_replication(name: str, replication: Any) -> None:
+    got = given(name, "hubs")(device="gpu", kernel="edge", replication=replication)
+    assert_equal(got, on_cpu(name, "hubs"), (name, replication))
+
+
+@pytest.mark.parametrize("kernel", [*DETERMINISTIC, "auto"])
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_the_same_bits_for_every_cut(name: str, kernel: str) -> None:
+    run, tight = given(name, "hubs"), budgets(name, "hubs")
+    options: dict[str, Any] = {"device": "gpu", "kernel": kernel, "deterministic": True}
+    cuts: list[dict[str, Any]] = [
+        {}, {"page_size": PAGE}, {"page_size": 5 * PAGE, "streams": 1}, {**tight["quarter"], "streams": 7},
+        {**tight["two pages"], "streams": 2},
+    ]  # fmt: skip
+    results = [run(**options, **cut) for cut in cuts]
+    for cut, result in zip(cuts, results):
+        assert bits(result) == bits(results[0]), (name, kernel, cut)
+        assert result.rounds == results[0].rounds, (name, kernel, cut)
+
+
+@pytest.mark.parametrize("name", ["pagerank", "katz", "sssp", "spmv", "neural", "circuit"])
+def test_double_precision(name: str) -> None:
+    run = given(name, "hubs")
+    assert_equal(run(device="gpu", precision=64), run(precision=64), name)
