@@ -40,8 +40,9 @@ class Result:
     "cpu" or "gpu:0"; device_reason: why there, in words.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
-    nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` and the ids are in host
-    memory, and every other method here fetches a field once, when it needs it.
+    nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
+    ids once (ids that are strings stay in host memory, as `ids` do); every other method fetches a field once, when it
+    needs it.
     """
 
     def __init__(
@@ -80,6 +81,7 @@ class Result:
         self.device_reason = device_reason
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
+        self._translated: dict[str, Any] = {}
         self._raw = {name: _as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
         self._smallest_first = frozenset(smallest_first)
         self._shown: dict[str, NDArray[Any]] = {}
@@ -220,7 +222,18 @@ class Result:
 
     # ---- fields
     def _field(self, name: str) -> Any:
-        return self._raw[name] if self.types.get(name) != "vertex" else self._on_host(name)
+        raw = self._raw[name]
+        if self.types.get(name) != "vertex":
+            return raw
+        shown = self._on_host(name)
+        if isinstance(raw, np.ndarray) or shown.dtype == object:
+            return shown
+        if name not in self._translated:
+            import cupy
+
+            with raw.device:
+                self._translated[name] = cupy.asarray(shown)
+        return self._translated[name]
 
     def _on_host(self, name: str) -> NDArray[Any]:
         """A field with the user's ids, in host memory."""

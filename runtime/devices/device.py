@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]
@@ -67,6 +68,10 @@ class Device(Protocol):
 
     def budget(self) -> int:
         """Bytes that may be allocated in all."""
+
+    def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
+        """Memory as an array of shape [count], which owns it from now on and outlives the device: a CuPy array, or in
+        an emulation a NumPy one. The work on it must be done."""
 
     def fill(self, pointer: int, nbytes: int, byte: int, stream: Stream | None = None) -> None:
         """Set every byte."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import platform
+import re
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
@@ -11,6 +13,8 @@ import click
 
 from vlang import __version__
 from vlang.cachedir import cache_dir
+from vlang.runtime.devices.gpus import count_gpus, cuda, cuda_version, gpus
+from vlang.runtime.errors import DeviceError
 
 __all__ = ["command"]
 
@@ -22,7 +26,7 @@ def command() -> None:
                                                f"{platform.machine()}")]  # fmt: skip
     rows += [(name, _version(name)) for name in ("numpy", "numba", "llvmlite", "lark", "click", "rich")]
     rows += [("processor", _processor()), ("threads", str(len(os.sched_getaffinity(0)))), ("memory", _memory()),
-             ("cache", _cache()), ("gpu", _gpu())]  # fmt: skip
+             ("cache", _cache()), *_gpu()]  # fmt: skip
     for name, value in rows:
         click.echo(f"{name:<11}{value}")
 
@@ -54,11 +58,52 @@ def _cache() -> str:
     return f"{folder}: {len(files)} files, {sum(f.stat().st_size for f in files) / 2**20:.1f} MiB"
 
 
-def _gpu() -> str:
-    """The NVIDIA devices that the driver lists; this version computes on the CPU."""
+def _gpu() -> list[tuple[str, str]]:
+    """The driver, the libraries and each GPU; or why there is none, and what to do."""
+    found = _cupy()
+    rows = [("cupy", found)] if found else []
+    try:
+        runtime, _ = cuda()
+        count_gpus(runtime)
+        rows.append(("driver", f"CUDA {cuda_version(runtime.driverGetVersion())}{_driver()}"))
+        rows.append(("runtime", f"CUDA {cuda_version(runtime.runtimeGetVersion())}"))
+        rows.append(("nvrtc", _nvrtc()))
+        return rows + [(f"gpu:{gpu.index}", f"{gpu.name}, {gpu.architecture}, {gpu.free / 2**30:.1f} GiB free of "
+                                            f"{gpu.total / 2**30:.1f} GiB") for gpu in gpus()]
+    except DeviceError as error:
+        return [*rows, ("gpu", f"none: {error}{_listed()}")]
+
+
+def _cupy() -> str | None:
+    for name in ("cupy-cuda13x", "cupy-cuda12x", "cupy"):
+        with suppress(PackageNotFoundError):
+            return f"{version(name)} ({name})"
+    return None
+
+
+def _nvrtc() -> str:
+    from vlang.runtime.devices.nvrtc import CupyCompiler
+
+    try:
+        return CupyCompiler().version
+    except DeviceError as error:
+        return f"missing: {error}"
+
+
+def _driver() -> str:
+    """The driver's own version, as its kernel module tells it."""
+    try:
+        found = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", Path("/proc/driver/nvidia/version").read_text())
+    except OSError:
+        return ""
+    return f", driver {found[1]}" if found else ""
+
+
+def _listed() -> str:
+    """The NVIDIA devices that the kernel knows, whether or not they can be used."""
     names = []
     for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         for line in file.read_text(errors="replace").splitlines():
             if line.startswith("Model:"):
                 names.append(line.partition(":")[2].strip())
-    return f"{', '.join(names)}: not used by this version" if names else "none found; vlang runs on the CPU"
+    return f" (the system has {', '.join(names)})" if names else ""
