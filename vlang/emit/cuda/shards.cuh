@@ -1,0 +1,342 @@
+// Pull kernels that deal edges to the threads of a block whatever row they belong to, and meet in shared memory:
+// pull_stream stages contributions there and reduces row after row; pull_shards joins them by atomic operations.
+
+// -- pull_stream ------------------------------------------------------------------------------------------------------
+// Rows are dealt out in *row blocks*: row v belongs to block (offsets[v] - offsets[low] + v - low) / WINDOW of a page
+// that begins at vertex low, so a block holds less than WINDOW edges and rows but for the edges of its last row. Rows
+// shorter than SHORTEST_SHARED are reduced by one thread in their order, up to LONGEST_STAGED by a warp, longer ones by
+// the whole block; which of them, and the pattern inside, depends on the degree of the row alone. (Greathouse, Daga:
+// Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format, SC'14.)
+
+constexpr u32 WINDOW = 2048;          // edges and rows that begin in a row block (these three: entries.py)
+constexpr u32 LONGEST_STAGED = 1024;  // edges: a longer last row is read straight from memory
+constexpr u32 SHORTEST_SHARED = 33;   // edges: from here on a warp reduces a row
+
+// blocks[b] = the first row of row block b, for vertices [low, high): count + 1 boundaries.
+__device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 low, u64 high, u64 count) {
+  for (u64 b = thread_number(); b <= count; b += thread_count()) {
+    u64 first = low, last = high;  // the first row that begins at b * WINDOW or later lies in [first, last]
+    while (first < last) {
+      const u64 middle = (first + last) / 2;
+      const bool later = offsets[middle] - offsets[low] + (middle - low) >= b * WINDOW;
+      last = later ? middle : last;
+      first = later ? first : middle + 1;
+    }
+    blocks[b] = u32(b == count ? high : first);
+  }
+}
+
+constexpr __device__ __forceinline__ u32 rounded_16(u32 bytes) { return (bytes + 15) / 16 * 16; }
+
+// Shared memory of a block of pull_stream. found: how many rows there are for warps and for the whole block, then the
+// latter (two at most). listed, results: rows for warps, and what they came to. starts: where rows begin among items.
+template <class S> struct Stage {
+  typedef typename S::Acc Acc;
+  typedef typename S::Item Item;
+  static constexpr u32 ITEMS = WINDOW + LONGEST_STAGED, LISTED = ITEMS / SHORTEST_SHARED;
+
+  static __device__ __forceinline__ u32* found() { return shared_memory<u32>(0); }
+  static __device__ __forceinline__ u32* listed() { return shared_memory<u32>(16); }
+  static constexpr u32 RESULTS_AT = 16 + rounded_16(4 * LISTED);
+  static __device__ __forceinline__ Acc* results() { return shared_memory<Acc>(RESULTS_AT); }
+  static constexpr u32 ITEMS_AT = RESULTS_AT + rounded_16(u32(sizeof(Acc)) * LISTED);
+  static __device__ __forceinline__ Item* items() { return shared_memory<Item>(ITEMS_AT); }
+  static constexpr u32 STARTS_AT = ITEMS_AT + rounded_16(u32(sizeof(Item)) * ITEMS);
+  static __device__ __forceinline__ u16* starts() { return shared_memory<u16>(STARTS_AT); }
+};
+
+// What the threads of a block know of its rows. begin: number of the first edge; edges: how many are staged.
+struct RowBlock {
+  const u64* offsets;
+  const u32* targets;
+  u64 begin;
+  u32 low, rows, edges;
+};
+
+// The row of a staged edge: the last one that begins at it or before.
+__device__ __forceinline__ u32 row_of(const u16* starts, u32 rows, u32 edge) {
+  u32 first = 0;
+  for (u32 count = rows; count > 1;) {
+    const u32 half = count / 2;
+    first += starts[first + half] <= edge ? half : 0;
+    count -= half;
+  }
+  return first;
+}
+
+// Fills `items`, edge after edge; several gathers of each thread are on their way at once.
+template <class S>
+__device__ __forceinline__ void stage(const typename S::Env& env, const typename S::Columns& columns,
+                                      const RowBlock& block) {
+  typename S::Item* items = Stage<S>::items();
+  if constexpr (S::READS_SELF) {
+    for (u32 r = threadIdx.x; r < block.rows; r += blockDim.x) {
+      Stage<S>::starts()[r] = u16(block.offsets[block.low + r] - block.begin);
+    }
+    __syncthreads();
+  }
+  const u32* targets = block.targets + block.begin;
+  for (u32 i = threadIdx.x; i < block.edges; i += STAGED_AT_ONCE * blockDim.x) {
+    u32 senders[STAGED_AT_ONCE];
+    typename S::Item found[STAGED_AT_ONCE];
+    UNROLL
+    for (u32 j = 0; j < STAGED_AT_ONCE; j++) {
+      const u32 at = i + j * blockDim.x;
+      senders[j] = stream_load(targets + (at < block.edges ? at : block.edges - 1));
+    }
+    UNROLL
+    for (u32 j = 0; j < STAGED_AT_ONCE; j++) {
+      const u32 at = i + j * blockDim.x < block.edges ? i + j * blockDim.x : block.edges - 1;
+      u32 v = block.low;
+      if constexpr (S::READS_SELF) {
+        v += row_of(Stage<S>::starts(), block.rows, at);
+      }
+      found[j] = S::contribute(env, columns, v, senders[j], i64(block.begin + at));
+    }
+    UNROLL
+    for (u32 j = 0; j < STAGED_AT_ONCE; j++) {
+      if (i + j * blockDim.x < block.edges) {
+        items[i + j * blockDim.x] = found[j];
+      }
+    }
+  }
+}
+
+// A row for the whole block, staged or not; thread 0 applies and returns the flags.
+template <class S>
+__device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const typename S::Columns& columns,
+                                               const RowBlock& block, u32 r) {
+  const u32 v = block.low + r;
+  const u64 begin = block.offsets[v];
+  const u32 degree = u32(block.offsets[v + 1] - begin), start = u32(begin - block.begin);
+  typename S::Acc acc;
+  if (start + degree <= block.edges) {
+    acc = strided<S, AT_ONCE>(Staged<S>{Stage<S>::items() + start}, degree, threadIdx.x, blockDim.x);
+  } else {
+    const Edges<S> edges(env, columns, block.targets, begin, v);
+    acc = strided<S, STAGED_AT_ONCE>(edges, degree, threadIdx.x, blockDim.x);
+  }
+  acc = block_merge<S>(acc, Stage<S>::results());
+  return threadIdx.x == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
+}
+
+// Rows for warps, of those that have been listed.
+template <class S> __device__ __forceinline__ void reduce_by_warps() {
+  for (u32 k = threadIdx.x >> 5; k < Stage<S>::found()[0]; k += blockDim.x >> 5) {
+    const u32 entry = Stage<S>::listed()[k];
+    const Staged<S> source{Stage<S>::items() + (entry >> 16)};
+    const typename S::Acc acc =
+        lanes_merge<S>(strided<S, AT_ONCE>(source, entry & 0xFFFF, lane_number(), 32), 32);
+    if (lane_number() == 0) {
+      Stage<S>::results()[k] = acc;
+    }
+  }
+}
+
+// Reduces and applies up to a row a thread, from row r of the block on. The threads meet before they look at items.
+template <class S>
+__device__ __forceinline__ void reduce_rows(const typename S::Env& env, const typename S::Columns& columns,
+                                            const RowBlock& block, u32 r, u32& changed, u32& active) {
+  const bool present = r + threadIdx.x < block.rows;
+  const u32 v = block.low + r + threadIdx.x;
+  const u64 begin = present ? block.offsets[v] : 0, edges = present ? block.offsets[v + 1] - begin : 0;
+  const bool mine = present && edges <= SEGMENT;
+  const u32 start = u32(begin - block.begin);
+  const u32 degree = mine && edges && gathers<S>(env, v, S::ready(env, v)) ? u32(edges) : 0;
+  u32* found = Stage<S>::found();
+  if (threadIdx.x < 2) {
+    found[threadIdx.x] = 0;
+  }
+  __syncthreads();
+  u32 slot = 0;
+  if (degree > LONGEST_STAGED) {
+    found[2 + atomicAdd(found + 1, 1u)] = r + threadIdx.x;
+  } else if (degree >= SHORTEST_SHARED) {
+    slot = atomicAdd(found, 1u);
+    Stage<S>::listed()[slot] = start << 16 | degree;
+  }
+  __syncthreads();
+  reduce_by_warps<S>();
+  typename S::Acc acc = S::identity();
+  if (degree < SHORTEST_SHARED) {
+    acc = strided<S, AT_ONCE>(Staged<S>{Stage<S>::items() + start}, degree, 0, 1);
+  }
+  __syncthreads();
+  u32 flags = 0;
+  if (mine && degree <= LONGEST_STAGED) {
+    if (degree >= SHORTEST_SHARED) {
+      acc = Stage<S>::results()[slot];
+    }
+    flags = S::apply(env, v, S::ready(env, v), acc);
+  }
+  changed += flags & 1;
+  active += flags >> 1;
+  const u32 larger = found[1];
+  for (u32 k = 0; k < larger; k++) {
+    flags = reduce_by_block<S>(env, columns, block, found[2 + k]);
+    changed += flags & 1;
+    active += flags >> 1;
+  }
+  __syncthreads();
+}
+
+// Row blocks [low, high) of a page, one block each.
+template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u32* boundaries = pointer<const u32>(row, ROW_BLOCKS);
+  RowBlock block;
+  block.offsets = pointer<const u64>(row, ROW_OFFSETS);
+  block.targets = pointer<const u32>(row, ROW_TARGETS);
+  u32 changed = 0, active = 0;
+  for (u64 number = low + blockIdx.x; number < high; number += gridDim.x) {
+    block.low = boundaries[number];
+    block.rows = boundaries[number + 1] - block.low;
+    if (block.rows) {
+      const u64* last = block.offsets + block.low + (block.rows - 1);
+      block.begin = block.offsets[block.low];
+      block.edges = u32((last[1] - last[0] > LONGEST_STAGED ? last[0] : last[1]) - block.begin);
+      stage<S>(env, columns, block);
+      for (u32 r = 0; r < block.rows; r += blockDim.x) {
+        reduce_rows<S>(env, columns, block, r, changed, active);
+      }
+    }
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// -- pull_shards ------------------------------------------------------------------------------------------------------
+// A shard is a run of vertices whose cells fit in shared memory, R of each (Ma et al.: Garaph, USENIX ATC'17). Lane i
+// joins into copy i mod R; the copies of a vertex lie side by side, in different banks, and are merged two by two.
+
+// places[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long vertices
+// have none.
+__device__ __forceinline__ void places(const u64* offsets, const u32* shards, u16* places, u64 low, u64 high) {
+  for (u64 shard = low + blockIdx.x; shard < high; shard += gridDim.x) {
+    const u32 first = shards[shard];
+    for (u32 v = first + (threadIdx.x >> 5); v < shards[shard + 1]; v += blockDim.x >> 5) {
+      const u64 begin = offsets[v], end = offsets[v + 1];
+      if (end - begin <= SEGMENT) {
+        for (u64 k = begin + lane_number(); k < end; k += 32) {
+          places[k] = u16(v - first);
+        }
+      }
+    }
+  }
+}
+
+// What the threads of a block know of its shard.
+template <class S> struct Shard {
+  const u64* offsets;
+  const u32* targets;
+  const u16* places;
+  typename S::Cells cells;
+  u32 first, last, replicas;
+};
+
+// The first long vertex in [v, last), or last. next: a word of shared memory.
+__device__ __forceinline__ u32 next_long(const u64* offsets, u32 v, u32 last, u32* next) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    *next = last;
+  }
+  __syncthreads();
+  for (v += threadIdx.x; v < last; v += blockDim.x) {
+    if (offsets[v + 1] - offsets[v] > SEGMENT) {
+      atomicMin(next, v);
+      break;
+    }
+  }
+  __syncthreads();
+  return *next;
+}
+
+// Joins the contributions of edges [begin, end), which belong to vertices of the shard that are not long.
+template <class S>
+__device__ __forceinline__ void join_edges(const typename S::Env& env, const typename S::Columns& columns,
+                                           const Shard<S>& shard, u64 begin, u64 end) {
+  const u32 copy = threadIdx.x & (shard.replicas - 1), count = u32(end - begin);
+  for (u32 i = threadIdx.x; i < count; i += AT_ONCE * blockDim.x) {
+    u32 senders[AT_ONCE], receivers[AT_ONCE];
+    typename S::Item items[AT_ONCE];
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      const u64 at = begin + (i + j * blockDim.x < count ? i + j * blockDim.x : count - 1);
+      senders[j] = stream_load(shard.targets + at);
+      receivers[j] = stream_load(shard.places + at);
+    }
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      const u64 at = begin + (i + j * blockDim.x < count ? i + j * blockDim.x : count - 1);
+      items[j] = S::contribute(env, columns, shard.first + receivers[j], senders[j], i64(at));
+    }
+    UNROLL
+    for (u32 j = 0; j < AT_ONCE; j++) {
+      if (i + j * blockDim.x < count) {
+        S::join(shard.cells, receivers[j] * shard.replicas + copy, items[j]);
+      }
+    }
+  }
+}
+
+// Merges the copies of every vertex into the first one.
+template <class S> __device__ __forceinline__ void merge_copies(const Shard<S>& shard) {
+  for (u32 half = shard.replicas / 2, bits = __ffs(i32(shard.replicas)) - 2; half; half /= 2, bits--) {
+    __syncthreads();
+    for (u32 i = threadIdx.x; i < (shard.last - shard.first) * half; i += blockDim.x) {
+      const u32 cell = (i >> bits) * shard.replicas + (i & (half - 1));
+      S::fold(shard.cells, cell, cell + half);
+    }
+  }
+  __syncthreads();
+}
+
+// Applies every vertex of the shard that is not long.
+template <class S>
+__device__ __forceinline__ void apply_shard(const typename S::Env& env, const Shard<S>& shard, u32& changed,
+                                            u32& active) {
+  for (u32 v = shard.first + threadIdx.x; v < shard.last; v += blockDim.x) {
+    if (shard.offsets[v + 1] - shard.offsets[v] <= SEGMENT) {
+      const typename S::Masks masks = S::ready(env, v);
+      typename S::Acc acc = S::identity();
+      if (gathers<S>(env, v, masks)) {
+        acc = S::take(shard.cells, (v - shard.first) * shard.replicas);
+      }
+      const u32 flags = S::apply(env, v, masks, acc);
+      changed += flags & 1;
+      active += flags >> 1;
+    }
+  }
+}
+
+// Shards [low, high) of a page, one block each.
+template <class S> __device__ __forceinline__ void pull_shards(u64* frame, const u64* row, u64 low, u64 high) {
+  const typename S::Env env = S::bind(frame);
+  const typename S::Columns columns = S::bind_columns(row);
+  const u32* boundaries = pointer<const u32>(row, ROW_SHARDS);
+  const u8* replicas = pointer<const u8>(row, ROW_REPLICAS);
+  Shard<S> shard;
+  shard.offsets = pointer<const u64>(row, ROW_OFFSETS);
+  shard.targets = pointer<const u32>(row, ROW_TARGETS);
+  shard.places = pointer<const u16>(row, ROW_PLACES);
+  u32 changed = 0, active = 0;
+  for (u64 number = low + blockIdx.x; number < high; number += gridDim.x) {
+    shard.first = boundaries[number];
+    shard.last = boundaries[number + 1];
+    shard.replicas = replicas[number];
+    const u32 cells = (shard.last - shard.first) * shard.replicas;
+    shard.cells = S::cells(shared_memory<unsigned char>(16), rounded_16(cells));
+    for (u32 i = threadIdx.x; i < cells; i += blockDim.x) {
+      S::clear(shard.cells, i);
+    }
+    for (u32 v = shard.first; v < shard.last;) {
+      const u32 stop = next_long(shard.offsets, v, shard.last, shared_memory<u32>(0));
+      join_edges<S>(env, columns, shard, shard.offsets[v], shard.offsets[stop]);
+      v = stop + 1;
+    }
+    merge_copies<S>(shard);
+    apply_shard<S>(env, shard, changed, active);
+    __syncthreads();
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
