@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from vlang import cachedir
+from vlang.emit import cuda
 from vlang.runtime.devices.device import DeviceInfo
 from vlang.runtime.errors import BindError
 from vlang.runtime.gpu import calibrate
@@ -87,7 +89,7 @@ def test_stream_needs_room() -> None:
     choice = choose_kernel(wide, 1000, 16000, "stream")
     assert choice.name != "stream"
     assert "bytes of shared memory" in choice.reason
-    small = choose_kernel(FLOAT_MIN, 1000, 16000, "stream", shared=16 << 10)
+    small = choose_kernel(FLOAT_MIN, 1000, 16000, "stream", shared=8 << 10)
     assert small.name != "stream"
 
 
@@ -244,3 +246,17 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert device.loads == 2
     finally:
         cachedir.cache_dir.cache_clear()
+
+
+@needs_compiler
+def test_calibration_runs() -> None:
+    """The kernels stay inside their memory and end; what they take on a CPU says nothing."""
+    folder = Path(cuda.__file__).parent
+    text = "\n".join((folder / name).read_text() for name in ("prelude.cuh", "atomics.cuh"))
+    device = EmulatedDevice(multiprocessors=1)
+    constants = calibrate.measure(device, text, rounds=4)
+    assert constants.keys() == DEFAULTS.keys()
+    assert device.allocated() == 0
+    assert set(device.launches) == {"time_copies_kernel", "time_join_native_min", "time_join_loop32_add",
+                                    "time_join_loop64_add"}
+    device.close()
