@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of 
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.inputs import Kind
-from benchmarks.gpu.runs import bytes_of_edges, least_budget, prepared, program
+from benchmarks.gpu.runs import BUFFERS, bytes_of_edges, least_budget, prepared, program
 from benchmarks.gpu.works import Work
 from vlang import Graph, Program, compile
 
@@ -108,7 +108,7 @@ def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
     call = prepared(whole, given, options)
     least, edges = least_budget(call), bytes_of_edges(whole, given)
     yield [cell("cache", "share resident", f"{share:.0%}", call.program, given.graph, **call.arguments,
-                gpu_memory=least + int(share * edges)) for share in SHARES]  # fmt: skip
+                gpu_memory=least + max(int(share * edges), BUFFERS)) for share in SHARES]  # fmt: skip
 
 
 def show(cells: list[Cell]) -> None:

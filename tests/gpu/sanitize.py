@@ -1,0 +1,144 @@
+"""The programs of the standard library under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
+
+Each tool must first find the bug that planted.cu has for it. Then it watches every program by every kind of kernel, in
+every mode, resident and in pages, on graphs of a few hundred vertices (and one with long adjacency lists), a few
+supersteps each. The tools run side by side; all takes about three minutes. The exit code is 1 if anything was found,
+or if a planted bug was not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it watches
+
+TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
+KERNELS = ("thread", "virtual-warp-8", "warp-segmentation", "stream", "edge")
+FOUND = 86  # exit code of the sanitizer when it has found something
+MOST_SECONDS = 240.0
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a tool said of a process: its exit code, seconds and text."""
+
+    tool: str
+    code: int
+    seconds: float
+    text: str
+
+
+def watched(tool: str, *arguments: str) -> Report:
+    """This script under a tool."""
+    command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "20",
+               "--report-api-errors", "no",  # refusals that the runtime asks for and handles
+               sys.executable, str(Path(__file__).resolve()), *arguments]  # fmt: skip
+    begin = time.monotonic()
+    try:
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              timeout=MOST_SECONDS)  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        text = error.stdout.decode(errors="replace") if isinstance(error.stdout, bytes) else error.stdout or ""
+        return Report(tool, -1, time.monotonic() - begin, f"{text}\ntook longer than {MOST_SECONDS:.0f} s")
+    return Report(tool, done.returncode, time.monotonic() - begin, done.stdout)
+
+
+# ------------------------------------------------------------------ what is watched
+
+
+def run_planted(tool: str) -> None:
+    """Launch the bug that the tool must find."""
+    import cupy
+
+    module = cupy.RawModule(code=Path(__file__).with_name("planted.cu").read_text(encoding="utf-8"))
+    count = 256
+    memory = cupy.cuda.runtime.malloc(4 * count)  # not CuPy's pool, which rounds up
+    module.get_function(tool)((1,), (256,), (cupy.uint64(memory), cupy.int32(count)))
+    cupy.cuda.runtime.deviceSynchronize()
+    cupy.cuda.runtime.free(memory)
+
+
+def run_programs(names: list[str]) -> None:
+    """Every program by every kernel and in every mode."""
+    from tests.gpu.sanitized import small_runs
+
+    count = 0
+    for name in names:
+        for run, options in small_runs(name, _ways()):
+            print(f"{name} {options}", flush=True)
+            run(device="gpu", max_rounds=6, **options)
+            count += 1
+    print(f"{count} runs")
+
+
+def _ways() -> Iterator[dict[str, Any]]:
+    for kernel in KERNELS:
+        yield {"kernel": kernel}
+    yield {"kernel": "edge", "replication": 8}
+    yield {"kernel": "stream", "page_size": 2048, "streams": 2}
+    for mode in ("notify-pull", "push", "pull"):
+        yield {"mode": mode}
+
+
+# ------------------------------------------------------------------ reports
+
+
+def summary(report: Report) -> str:
+    """The tool's own last line, or the last thing that was said."""
+    lines = [line.strip("= ") for line in report.text.splitlines() if line.strip("= ")]
+    told = [line for line in lines if "SUMMARY" in line]
+    return (told or lines or ["nothing was said"])[-1][:100]
+
+
+def details(report: Report, most: int = 40) -> str:
+    """What the tool printed, without the stack of the host."""
+    lines = [line for line in report.text.splitlines() if "Host Frame" not in line and "Saved host" not in line]
+    first = next((i for i, line in enumerate(lines) if line.startswith("=========") and "COMPUTE" not in line), 0)
+    return "\n".join(lines[max(0, first - 1):][:most])
+
+
+def main() -> int:
+    """Run what was asked for; the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--tools", default=",".join(TOOLS), help="by comma")
+    parser.add_argument("--programs", default="", help="by comma; default: all of the standard library")
+    parser.add_argument("--planted", choices=TOOLS, help=argparse.SUPPRESS)
+    parser.add_argument("--watched", action="store_true", help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.planted:
+        run_planted(asked.planted)
+        return 0
+    if asked.watched:
+        run_programs(asked.programs.split(","))
+        return 0
+    if shutil.which("compute-sanitizer") is None:
+        print("compute-sanitizer is not on the PATH: it comes with the CUDA toolkit")
+        return 2
+    from vlang import stdlib
+
+    tools, programs = asked.tools.split(","), asked.programs or ",".join(stdlib.names())
+    with ThreadPoolExecutor(2 * len(tools)) as pool:
+        planted = [pool.submit(watched, tool, "--planted", tool) for tool in tools]
+        clean = [pool.submit(watched, tool, "--watched", "--programs", programs) for tool in tools]
+    good = True
+    for bug, run in zip([job.result() for job in planted], [job.result() for job in clean]):
+        found, passed = bug.code == FOUND, run.code == 0
+        good &= found and passed
+        print(f"{run.tool:10}  planted bug {'found' if found else 'MISSED'}: {summary(bug)}")
+        print(f"{'':10}  programs {'clean' if passed else 'NOT CLEAN'} in {run.seconds:.0f} s: {summary(run)}")
+        for report in [bug] * (not found) + [run] * (not passed):
+            print(details(report))
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

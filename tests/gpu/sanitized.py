@@ -1,0 +1,52 @@
+"""Small runs for tools that slow a kernel down a hundred times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+import numpy as np
+
+from tests.reference.cases import case
+from tests.reference.graph import RefGraph
+from tests.reference.graphs import family, to_graph
+from vlang import Result, load
+
+__all__ = ["small_runs"]
+
+LONG = ("pagerank", "bfs", "components")  # programs that run on long adjacency lists, too
+
+
+def small_runs(
+    name: str, ways: Iterable[dict[str, Any]]
+) -> Iterator[tuple[Callable[..., Result], dict[str, Any]]]:
+    """A program on a small graph in these ways, and on one with long adjacency lists as it comes."""
+    graphs: list[tuple[RefGraph, list[dict[str, Any]]]] = [(_skewed(300, 2500), list(ways)), (family("messy"), [{}])]
+    if name in LONG:
+        graphs.append((_long(), [{}, {"page_size": 1 << 14}]))
+    program = load(name)
+    for graph, options in graphs:
+        given = case(name, graph)
+        assert given is not None
+        engine = to_graph(given.graph)
+
+        def run(_given: Any = given, _engine: Any = engine, **more: Any) -> Result:
+            return program(_engine, **_given.params, **_given.fields, **more)
+
+        for way in options:
+            yield run, way
+
+
+def _skewed(n: int, edges: int) -> RefGraph:
+    rng = np.random.default_rng(3)
+    src, dst = (n * rng.random((2, edges)) ** 2).astype(np.int64)
+    return RefGraph(n, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True)
+
+
+def _long() -> RefGraph:
+    """A vertex of 20,000 in-edges, which are cut into segments, and one of 20,000 out-edges."""
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, 300, 20_000)
+    src = np.concatenate([ends, np.full(20_000, 3)])
+    dst = np.concatenate([np.full(20_000, 9), ends[::-1]])
+    return RefGraph(300, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True)
