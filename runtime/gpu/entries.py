@@ -43,8 +43,10 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),
+    "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
+    "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
-"""Parameters of the kernels that prepare topology; they are no templates."""
+"""Parameters of the kernels that are no templates: for topology, and for the state."""
 
 WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
 LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole

@@ -53,6 +53,7 @@ class GpuMachine:
             if f"degree:{kind}" in plan.slots:
                 self._degrees(f"degree:{kind}", getattr(graph, attribute))
         self.sweep = Sweep(self)
+        self.sweep.open()
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
@@ -81,6 +82,10 @@ class GpuMachine:
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """Blocks of a kernel that run at the same time on the device."""
         return self.device.resident(self.kernel(template, struct, constants), threads, shared)
+
+    def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
+        """Queue a kernel that prepares topology."""
+        self.launch(name, "", (), blocks, args, stream=stream)
 
     def _set_words(self, *args: int) -> None:
         self.launch("set_words", "", (), 1, args, threads=32)

@@ -1,0 +1,164 @@
+"""Full passes over edges: which topology they need, which kernel pulls each page, and the launches."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from vlang.runtime.devices.device import Stream
+from vlang.runtime.gpu.calibrate import constants_of
+from vlang.runtime.gpu.cut import Part, Sharding
+from vlang.runtime.gpu.entries import shared_bytes
+from vlang.runtime.gpu.footprint import Use
+from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
+from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
+from vlang.runtime.gpu.sparse import SparseTopology
+from vlang.runtime.gpu.topology import Topology
+from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, GpuStage, LoopSpec, StageSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.machine import GpuMachine
+
+__all__ = ["Sweep"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+
+
+@dataclass
+class Sweep:
+    """The topology of a run, and full passes over it."""
+
+    machine: GpuMachine
+    topologies: dict[str, Topology] = field(default_factory=dict)
+    _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
+
+    def open(self) -> None:
+        """Bring every orientation that the plan reads to the device, in the memory that the state leaves."""
+        machine = self.machine
+        uses = _uses(machine)
+        for left, (kind, needs) in enumerate(uses.items()):
+            free = (machine.device.budget() - machine.device.allocated()) // (len(uses) - left)
+            adjacency = machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
+            self.topologies[kind] = Topology(
+                machine.device, machine.prepare, adjacency, needs, free, machine.options.page_size,
+                machine.options.streams)
+        for spec in machine.plan.arrays:
+            of, _, kind = spec.length.partition(":")
+            if of == "segments" and kind in self.topologies:
+                machine.state.add(spec.slot, spec.dtype, self.topologies[kind].segment_count)
+        machine.load((choice.template, stage.gpu.struct, choice.constants)
+                     for stage in machine.plan.stages if stage.domain and stage.gpu
+                     for choice in self._stage_choices(stage, stage.gpu))
+
+    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+        topology = self.topologies[stage.domain or "in"]
+        found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+        if topology.long_count:
+            found |= {(name, ()): Choice(name, name, (), "long vertices") for name in ("segments", "finish")}
+        return list(found.values())
+
+    def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
+        """The kernel of a page."""
+        key = (stage.name, part.page)
+        known = self._choices.get(key)
+        if known is None:
+            topology, options = self.topologies[stage.domain or "in"], self.machine.options
+            rows = Rows.measured(topology.adjacency.offsets[part.low : part.high + 1])
+            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
+            if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
+                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows)
+            self._choices[key] = known
+        return known
+
+    # -------------------------------------------------------------------------- passes
+    def run(self, stage: StageSpec) -> int:
+        """A pass over all edges of its orientation; how many there are. Messages are up to date."""
+        machine, gpu = self.machine, stage.gpu
+        assert gpu is not None
+        topology = self.topologies[stage.domain or "in"]
+        machine.state.set_word(SLOT_SEGMENTS, topology.segments)
+        machine.state.set_word(SLOT_LONGS, topology.longs)
+        frame = machine.frame
+        topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
+        if topology.long_count:
+            machine.launch("finish", gpu.struct, (), -(-topology.long_count // THREADS),
+                           (frame, 0, topology.long_count), shared=shared_bytes("finish", gpu))
+        return topology.edges
+
+    def _page(
+        self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
+    ) -> None:
+        choice = self._choice(stage, gpu, part)
+        low, high, cells = part.low, part.high, 0
+        if choice.template == "pull_stream":
+            low, high = 0, part.row_blocks
+        elif choice.template == "pull_shards":
+            table = self.topologies[stage.domain or "in"].table(stage.name)
+            low, high, cells = 0, int(table.shards[part.page]), int(table.most_cells[part.page])
+        if high > low:
+            self.machine.launch(
+                choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
+                (frame, row, low, high), shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
+        if part.end_segment > part.first_segment:
+            count = part.end_segment - part.first_segment
+            self.machine.launch("segments", gpu.struct, (), grid("segments", (), count),
+                                (frame, row, part.first_segment, part.end_segment),
+                                shared=shared_bytes("segments", gpu), stream=stream)
+
+    def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
+        """An orientation with the columns of a stage, or without columns."""
+        topology = self.topologies[kind]
+        name = _NOTIFY if stage is None else stage.name if stage.domain == kind else _pushed(stage)
+        return SparseTopology(
+            topology.rows(name), topology.pages, topology.offsets, topology.edges, topology.segments,
+            topology.segment_count, topology.longs, topology.long_count, topology.resident)
+
+    def close(self) -> None:
+        """Give the topology back."""
+        for topology in self.topologies.values():
+            topology.close()
+        self.topologies.clear()
+
+
+_NOTIFY = "notify"
+
+
+def _pushed(stage: StageSpec) -> str:
+    return f"{stage.name}:push"
+
+
+def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
+    """For each orientation, what passes read of it."""
+    uses: dict[str, dict[str, Use]] = {}
+    for step in machine.plan.steps:
+        stages = step.stages if isinstance(step, LoopSpec) else (step,) if isinstance(step, StageSpec) else ()
+        for stage in stages:
+            if stage.domain is None or stage.gpu is None:
+                continue
+            uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
+            against = _AGAINST[stage.domain]
+            if isinstance(step, LoopSpec) and stage.gpu.push:
+                uses.setdefault(against, {})[_pushed(stage) if against != stage.domain else stage.name] = \
+                    uses.get(against, {}).get(stage.name) or Use(stage.columns)
+            if isinstance(step, LoopSpec) and stage.notify is not None:
+                uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
+    return uses
+
+
+def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
+    """How pages are cut into shards, if the kernel for the whole graph is the one that needs them."""
+    gpu, options = stage.gpu, machine.options
+    assert gpu is not None
+    if not gpu.cell or options.kernel not in ("auto", "edge"):
+        return None
+    offsets = machine.graph.adjacency(stage.domain or "in").offsets
+    choice = choose_kernel(gpu, machine.n, int(offsets[-1]), options.kernel, options.deterministic,
+                           rows=Rows.measured(offsets))
+    if choice.template != "pull_shards":
+        return None
+    shared, asked = machine.device.info.shared, options.replication
+    rule = DEFAULTS[class_of(gpu)]
+    if asked == "auto":
+        rule = constants_of(machine.device, machine.plan.text)[class_of(gpu)]
+    return Sharding(lambda density: shard_vertices(asked, density, gpu.cell, shared, rule),
+                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule))

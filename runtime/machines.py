@@ -1,0 +1,75 @@
+"""Which machine runs a program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernelset import Plan
+from vlang.runtime.machine import Machine, Options
+from vlang.runtime.state import DTYPES
+
+__all__ = ["Opened", "open_machine"]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A machine with the plan made for it. device: "cpu" or "gpu:K"; reason: why that one."""
+
+    machine: Machine
+    plan: Plan
+    device: str
+    reason: str
+
+
+@contextmanager
+def open_machine(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[Opened]:
+    """The machine that the options ask for, closed at the end. plan_for: makes the plan for "numba" or "cuda".
+
+    Raises DeviceError for a device that is not there, OutOfMemory, and what the plan raises.
+    """
+    if options.device == "cpu":
+        with _on_cpu(plan_for, graph, options, "as asked") as opened:
+            yield opened
+        return
+    from vlang.runtime.devices.choose import choose
+
+    choice = choose(options.device, options.gpu_memory, graph.m, lambda: _state_bytes(plan_for("cuda"), graph))
+    if choice.device is None:
+        with _on_cpu(plan_for, graph, options, choice.reason) as opened:
+            yield opened
+        return
+    from vlang.runtime.gpu.machine import GpuMachine
+
+    try:
+        plan = plan_for("cuda")
+        machine = GpuMachine(choice.device, plan, graph, options)
+        try:
+            yield Opened(machine, plan, choice.name, choice.reason)
+        finally:
+            machine.close()
+    finally:
+        choice.device.close()
+
+
+@contextmanager
+def _on_cpu(plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str) -> Iterator[Opened]:
+    from vlang.runtime.cpu_machine import CpuMachine
+
+    plan = plan_for("numba")
+    machine = CpuMachine(plan, graph, options)
+    try:
+        yield Opened(machine, plan, "cpu", reason)
+    finally:
+        machine.close()
+
+
+def _state_bytes(plan: Plan, graph: Graph) -> int:
+    """Bytes of the arrays over vertices, and of the offsets of one orientation."""
+    dtypes = {field.name: field.dtype for field in plan.fields}
+    sizes = [DTYPES[dtypes[slot.partition(":")[2]]].itemsize for slot in plan.slots
+             if slot.partition(":")[0] in ("field", "next", "start", "told")]
+    sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]
+    return graph.n * (sum(sizes) + 8)
