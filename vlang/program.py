@@ -143,20 +143,24 @@ class Program:
         return known
 
     def plan(
-        self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None
+        self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
+        target: str = "numba",
     ) -> Plan:
-        """The plan for graphs with these edge columns, and these vertex fields passed by the caller."""
+        """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
+
+        target: "numba" (CPU) or "cuda" (CUDA C).
+        """
         from vlang.emit.contracts import contract_stages
-        from vlang.emit.numba_program import emit_numba
+        from vlang.emit.program import emit
 
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given)
+        key = (stages.program.precision, present, given, target)
         known = self._plans.get(key)
         if known is None:
             whole = schedule(stages.program, given)
             contracts = contract_stages(stages.program, whole, present)
-            known = self._plans[key] = emit_numba(whole, stages.facts, present, contracts)
+            known = self._plans[key] = emit(whole, stages.facts, present, contracts, target)
         return known
 
 

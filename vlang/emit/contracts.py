@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlang.emit.numba_program import ContractStage
+from vlang.emit.program import ContractStage
 from vlang.ir import forms as f
 from vlang.ir.stages import Schedule, Stage, Write
 from vlang.runtime.kernelset import Contract

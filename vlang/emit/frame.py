@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from vlang.emit.numba_expressions import Unwritable, stored_as, typename
+from vlang.emit.dialect import Dialect, Entry, stored_as
+from vlang.emit.expressions import Unwritable
 from vlang.ir import forms as f
 from vlang.runtime.kernelset import FIRST_SLOT, ArraySpec
-from vlang.types import BOOL, F16, Scalar, Type
+from vlang.types import Scalar, Type
 
-__all__ = ["Environment", "Frame", "Scope", "Times", "load", "store"]
+__all__ = ["Environment", "Frame", "Scope", "Times"]
 
 
 @dataclass
@@ -37,43 +38,26 @@ class Frame:
 
 @dataclass
 class Environment:
-    """What the functions of one pass read from the frame: a tuple, unpacked once a launch."""
+    """What the functions of one pass read from the frame, unpacked once a launch, in the order of first use."""
 
     frame: Frame
-    entries: dict[str, int] = field(default_factory=dict)
+    dialect: Dialect
+    entries: dict[Entry, str] = field(default_factory=dict)
 
     def pointer(self, slot: str, dtype: str) -> str:
         """The text of a pointer to an array of `dtype`."""
-        return self._entry(f"pointer_{dtype}(frame, {self.frame.slot(slot)})")
+        return self._entry(Entry("pointer", dtype, slot, self.frame.slot(slot)))
 
     def scalar(self, name: str, type_: Type) -> str:
         """The text of a graph-level value."""
         number = self.frame.scalar(name, type_)
-        raw = self._entry(f"value_{stored_as(type_)}(frame, {number})")
-        return load(type_, raw)
+        return self.dialect.load(type_, self._entry(Entry("value", stored_as(type_), f"scalar:{name}", number)))
 
-    def _entry(self, text: str) -> str:
-        return f"env[{self.entries.setdefault(text, len(self.entries))}]"
-
-    def bind(self) -> str:
-        """The function that unpacks the environment."""
-        items = "".join(f"        {text},\n" for text in self.entries)
-        return f"@inner\ndef bind(frame):\n    return (\n{items}    )\n" if items else \
-            "@inner\ndef bind(frame):\n    return ()\n"
-
-
-def load(type_: Type, raw: str) -> str:
-    """The text that turns a stored value into a computed one."""
-    if type_ == BOOL:
-        return f"{raw} != 0"
-    return f"half_to_float({raw})" if type_ == F16 else raw
-
-
-def store(type_: Type, name: str) -> str:
-    """The text that turns a computed value into a stored one."""
-    if type_ == BOOL:
-        return f"u8(1) if {name} else u8(0)"
-    return f"float_to_half({name})" if type_ == F16 else name
+    def _entry(self, entry: Entry) -> str:
+        known = self.entries.get(entry)
+        if known is None:
+            known = self.entries[entry] = self.dialect.entry(len(self.entries), entry.name)
+        return known
 
 
 @dataclass(frozen=True)
@@ -138,23 +122,25 @@ class Scope:
             return known[0]
         now = self.read(expr, "field", self.here)
         kind = "told" if expr.name in self.times.told else self._old_slot(expr.name)
-        return f"{typename(expr.type)}({now} - {self.read(expr, kind, self.here)})"
+        return self.env.dialect.arithmetic("-", expr.type, now, self.read(expr, kind, self.here))
 
     def read(self, expr: f.Field, kind: str, index: str) -> str:
         """The text that reads a field from the array of a kind."""
         if not isinstance(expr.type, Scalar):
             raise Unwritable("a vector")
-        return load(expr.type, f"{self.env.pointer(f'{kind}:{expr.name}', stored_as(expr.type))}[{index}]")
+        pointer = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type))
+        return self.env.dialect.load(expr.type, f"{pointer}[{index}]")
 
     def degree(self, expr: f.Degree) -> str:
         if isinstance(expr.of, f.Expr):
             raise Unwritable("a field of a vertex-valued field")
         index = self.here if expr.of == "self" else self.there
-        return f"{typename(expr.type)}({self.env.pointer(f'degree:{expr.kind}', 'u32')}[{index}])"
+        return self.env.dialect.convert(expr.type, f"{self.env.pointer(f'degree:{expr.kind}', 'u32')}[{index}]")
 
     def edge(self, expr: f.EdgeValue) -> str:
         if expr.name in self.columns:
-            return load(expr.type, f"columns[{self.columns.index(expr.name)}][{self.edge_index}]")
+            column = self.env.dialect.column(self.columns.index(expr.name), expr.name)
+            return self.env.dialect.load(expr.type, f"{column}[{self.edge_index}]")
         return self.env.scalar(f"edge.{expr.name}", expr.type)
 
     def vertex(self, expr: f.Vertex) -> str:
@@ -176,4 +162,4 @@ class Scope:
         """The text that reads an accumulator or mask that an earlier pass stored."""
         slot = f"work:{name}.{number}"
         self.env.frame.array(slot, stored_as(type_))
-        return load(type_, f"{self.env.pointer(slot, stored_as(type_))}[{self.here}]")
+        return self.env.dialect.load(type_, f"{self.env.pointer(slot, stored_as(type_))}[{self.here}]")

@@ -1,14 +1,15 @@
-"""Reductions as numba text: the components of an accumulator, and how they start, take a value, merge and end.
+"""Reductions as text: the components of an accumulator, and how they start, take a value, merge and end.
 
-One worker owns each accumulator here, so every unified operation is a plain update (language.md section 13,
-column "numba owned").
+One worker owns each accumulator here, so every unified operation is a plain update (language.md section 13, column
+"numba owned"); what a GPU does where several meet stands in vlang.emit.cuda.places.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlang.emit.numba_expressions import Unwritable, Writer, constant, least, stored_as, typename
+from vlang.emit.dialect import Dialect, stored_as
+from vlang.emit.expressions import Unwritable, Writer
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS, accumulator, identity
 from vlang.types import BOOL, F64, I64, Scalar, Tuple
@@ -60,77 +61,82 @@ class Accumulation:
         """The names of the types in which the components are stored."""
         return tuple(stored_as(t) for t in self.types)
 
-    @property
-    def identity(self) -> tuple[str, ...]:
-        """The text of the components of nothing."""
+    def identity(self, d: Dialect, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
+        """The text of the components of nothing; types: other than those of the accumulator."""
+        kinds = types or self.types
         if self.reduce.name == "mean":
-            values: tuple[str, ...] = ("f64(0.0)", "i64(0)")
+            values: tuple[str, ...] = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
         elif isinstance(self.reduce.body.type, Tuple):
-            values = tuple(constant(identity(self.reduce.name, t), t) for t in self.types[: self._width])
+            values = tuple(d.constant(identity(self.reduce.name, t), t) for t in kinds[: self.width])
         else:
-            values = (constant(identity(self.reduce.name, self.types[0]), self.types[0]),)
-        return values if self.reduce.default is None else (*values, "False")
+            values = (d.constant(identity(self.reduce.name, kinds[0]), kinds[0]),)
+        return values if self.reduce.default is None else (*values, d.false)
 
     @property
-    def _width(self) -> int:
+    def width(self) -> int:
         """How many components hold the value."""
         return len(self.types) - (self.reduce.default is not None)
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
         """The components after one more contribution (the body at hand, if the condition holds)."""
-        values = self._contribution(writer)
-        after = self.merge(writer, before, values)
-        if self.reduce.cond is None:
-            return after
-        test = writer.value(self.reduce.cond)
-        return tuple(writer.name(f"{a} if {test} else {b}") for a, b in zip(after, before))
+        after = self.merge(writer, before, self.contribution(writer, self.types))
+        return self._chosen(writer, after, before)
 
-    def _contribution(self, writer: Writer) -> tuple[str, ...]:
-        """The components of a single contribution."""
-        body = self.reduce.body
+    def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
+        """The components, in `types`, of one contribution as it travels: those of nothing if the condition fails."""
+        return self._chosen(writer, self.contribution(writer, types), self.identity(writer.d, types))
+
+    def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
+        if self.reduce.cond is None:
+            return yes
+        test = writer.value(self.reduce.cond)
+        return tuple(writer.name(writer.d.select(test, a, b)) for a, b in zip(yes, no))
+
+    def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
+        """The components of a single contribution, in `types`."""
+        body, d = self.reduce.body, writer.d
         if self.reduce.name == "count":
             one = writer.value(body)
-            values: tuple[str, ...] = (writer.name(f"{typename(self.types[0])}(1 if {one} else 0)"),)
+            values: tuple[str, ...] = (writer.name(d.convert(types[0], d.select(one, "1", "0"))),)
         elif isinstance(body.type, Tuple):
             values = writer.items(body)
         else:
-            values = (writer.name(f"{typename(self.types[0])}({writer.value(body)})")
-                      if self.types[0] != BOOL else writer.value(body),)
+            values = (writer.name(d.convert(types[0], writer.value(body))) if types[0] != BOOL else writer.value(body),)
             if self.reduce.name == "mean":
-                values = (*values, "i64(1)")
+                values = (*values, d.constant(1, types[1]))
         if self.reduce.default is None:
             return values
-        counts = "True"
+        counts = d.true
         if isinstance(body.type, Tuple):
             first = body.type.items[0]
-            counts = writer.name(f"{values[0]} != {constant(identity(self.reduce.name, first), first)}")
+            counts = writer.name(f"{values[0]} != {d.constant(identity(self.reduce.name, first), first)}")
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
         """The components of two accumulators joined, a before b."""
-        name, body = self.reduce.name, self.reduce.body.type
-        width = self._width
+        name, body, d = self.reduce.name, self.reduce.body.type, writer.d
+        width = self.width
         if isinstance(body, Tuple):
             wins = writer.tuple_wins(name, body, b[:width], a[:width])
-            joined = tuple(writer.name(f"{y} if {wins} else {x}") for x, y in zip(a[:width], b[:width]))
+            joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
         elif name in ("min", "max"):
-            joined = (writer.name(least(name, self.types[0], a[0], b[0])),)
+            joined = (writer.name(writer.least(name, self.types[0], a[0], b[0])),)
         elif name in ("mean", "count"):
-            joined = tuple(writer.name(f"{typename(t)}({x} + {y})")
+            joined = tuple(writer.name(d.arithmetic("+", t, x, y))
                            for t, x, y in zip(self.types[:width], a[:width], b[:width]))
         else:
-            joined = (writer.name(f"{typename(self.types[0])}({a[0]} {_PLAIN[name]} {b[0]})"),)
-        return joined if self.reduce.default is None else (*joined, writer.name(f"{a[-1]} | {b[-1]}"))
+            joined = (writer.name(d.arithmetic(_PLAIN[name], self.types[0], a[0], b[0])),)
+        return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the reduction from its components; `default` where nothing contributed."""
-        result = self.reduce.type
+        result, d = self.reduce.type, writer.d
         if isinstance(result, Tuple):
-            values = parts[: self._width]
+            values = parts[: self.width]
         else:
             text = f"{parts[0]} / f64({parts[1]})" if self.reduce.name == "mean" else parts[0]
-            values = (writer.name(f"{typename(result)}({text})" if result != BOOL else text),)
+            values = (writer.name(d.convert(result, text) if result != BOOL else text),)
         if self.reduce.default is None:
             return values
         default = writer.items(self.reduce.default)
-        return tuple(writer.name(f"{v} if {parts[-1]} else {d}") for v, d in zip(values, default))
+        return tuple(writer.name(d.select(parts[-1], v, e)) for v, e in zip(values, default))

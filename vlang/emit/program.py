@@ -1,15 +1,19 @@
-"""A scheduled program as one numba module: the plan that the engine runs."""
+"""A scheduled program as code for a target: the plan that the engine runs."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vlang.emit.cuda.target import CudaTarget
+from vlang.emit.dialect import stored_as
+from vlang.emit.expressions import Unwritable
+from vlang.emit.frame import Frame, Times
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
-from vlang.emit.numba_expressions import Unwritable, stored_as
-from vlang.emit.numba_frame import Frame, Times
-from vlang.emit.numba_scalars import ScalarWriter
-from vlang.emit.numba_stage import StageWriter, skeleton
+from vlang.emit.numba_target import NumbaTarget
+from vlang.emit.scalars import ScalarWriter
+from vlang.emit.stage import StageWriter
+from vlang.emit.target import StageText, Target
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts
 from vlang.ir.refuse import refuse
@@ -18,16 +22,21 @@ from vlang.runtime.kernelset import Contract, FieldSpec, LoopSpec, Plan, ScalarS
 from vlang.syntax.tree import Span
 from vlang.types import I64, Type
 
-__all__ = ["emit_numba"]
+__all__ = ["TARGETS", "ContractStage", "emit"]
 
-_PASS = "void(u64*, i64*, i64, i64*)"
+TARGETS: Mapping[str, type[NumbaTarget] | type[CudaTarget]] = {"numba": NumbaTarget, "cuda": CudaTarget}
 _NOW = Times()
 
 
-def emit_numba(schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...]) -> Plan:
-    """The plan of a program. present: the edge fields that the graph has. Raises ProgramError for what cannot run."""
+def emit(
+    schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str
+) -> Plan:
+    """The plan of a program for a target ("numba", "cuda"). present: the edge fields that the graph has.
+
+    Raises ProgramError for what cannot run.
+    """
     try:
-        return _Emitter(schedule, facts, present).plan(contracts)
+        return _Emitter(schedule, facts, present, TARGETS[target]()).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
@@ -47,16 +56,19 @@ class _Emitter:
     schedule: Schedule
     facts: Facts
     present: frozenset[str]
+    target: Target
     frame: Frame = field(default_factory=Frame)
-    texts: list[str] = field(default_factory=list)
-    exports: dict[str, str] = field(default_factory=dict)
+    stages: list[StageText] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         program = self.schedule.program
         self.program = program
         self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
         self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
-        self.scalars = ScalarWriter(self.frame)
+        written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
+        declared = [s.name for s in program.body if isinstance(s, f.InitField)]
+        self.given = frozenset(name for name in declared if (name,) not in written)
+        self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 
     def plan(self, contracts: tuple[ContractStage, ...]) -> Plan:
         steps: list[StageSpec | ScalarSpec | LoopSpec | Contract] = []
@@ -91,12 +103,10 @@ class _Emitter:
                   if n not in {d.name for d in self.program.fields})
         for spec in fields:
             self.frame.slot(f"field:{spec.name}")
-        self.exports["scalars"] = "void(u64*, i64, i64)"
-        self.exports.update(dict.fromkeys(self.scalars.folds, _PASS))
-        parts = [skeleton("prelude", ""), skeleton("operators", ""), *self.texts, self.scalars.text]
+        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds)
         return Plan(
-            name=self.program.name, text="\n\n\n".join(part.strip("\n") for part in parts) + "\n",
-            exports=self.exports, slots=dict(self.frame.slots), scalars=dict(self.frame.scalars), fields=fields,
+            name=self.program.name, text=module.text, exports=module.exports, slots=dict(self.frame.slots),
+            scalars=dict(self.frame.scalars), fields=fields,
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
         )
@@ -110,13 +120,18 @@ class _Emitter:
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
         writer = StageWriter(stage, self.frame, self.types, self.columns, plan,
-                             {expr: i for i, expr in enumerate(messages)}, ends, two)
-        text, kernels, spec = writer.write()
-        self.texts.append(text)
-        self.exports.update(dict.fromkeys(kernels.values(), _PASS))
+                             {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given)
+        text = self.target.stage(writer)
+        self.stages.append(text)
         for name in two:
             self.frame.slot(f"next:{name}")
-        return spec
+        return StageSpec(
+            name=stage.name, domain=stage.domain, kernels=dict(text.kernels),
+            columns=tuple((c, self.columns[c]) for c in writer.columns), written=stage.written,
+            swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
+            notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
+            sole=plan is None or plan.sole(stage), gpu=text.gpu,
+        )
 
     def _loop(self, loop: Loop) -> LoopSpec:
         plan = plan_loop(loop, self.facts)

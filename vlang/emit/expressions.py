@@ -1,7 +1,7 @@
-"""Expressions of the IR as numba text: straight-line code, one operation a line, every value named.
+"""Expressions of the IR as text: straight-line code, one operation a line, every value named.
 
 Everything is evaluated eagerly: expressions have no effects and no operation traps, so the text needs no branches,
-equal subexpressions are computed once, and the same shape serves a GPU.
+equal subexpressions are computed once, and the same shape serves every target; a Dialect spells it.
 """
 
 from __future__ import annotations
@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Protocol
 
+from vlang.emit.dialect import Dialect
 from vlang.ir import forms as f
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type
+from vlang.types import VERTEX, Scalar, Tuple, Type
 
-__all__ = ["NONE", "Place", "Unwritable", "Writer", "constant", "located", "stored_as", "typename"]
-
-NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
+__all__ = ["Place", "Unwritable", "Writer", "located"]
 
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "bitor": "|", "bitand": "&", "bitxor": "^"}
 _COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
@@ -53,50 +52,12 @@ class Place(Protocol):
     def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
 
 
-def typename(type_: Type) -> str:
-    """The name of a scalar type in generated text; vertices are u32, bools `boolean`, f16 computes as f32."""
-    assert isinstance(type_, Scalar)
-    if type_ == VERTEX:
-        return "u32"
-    if type_ == BOOL:
-        return "boolean"
-    if type_ == F16:
-        return "f32"
-    return {"integer": "i64", "number": "f64"}.get(type_.name, type_.name)
-
-
-def stored_as(type_: Type) -> str:
-    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits."""
-    if type_ == BOOL:
-        return "u8"
-    if type_ == F16:
-        return "u16"
-    return typename(type_)
-
-
-def constant(value: bool | int | float | None, type_: Type) -> str:
-    """A constant of a scalar type; an infinite float in an integer type is its largest or least value."""
-    assert isinstance(type_, Scalar)
-    name = typename(type_)
-    if value is None:
-        return f"u32({NONE})"
-    if type_ == BOOL:
-        return str(bool(value))
-    if type_.floating:
-        number = float(value)
-        if math.isinf(number):
-            return f"{name}(np.inf)" if number > 0 else f"{name}(-np.inf)"
-        return f"{name}({number!r})"
-    if isinstance(value, float) and math.isinf(value):
-        value = type_.highest if value > 0 else type_.lowest
-    return f"{name}({int(value)})"
-
-
 class Writer:
     """Writes the body of one function. `lines` is the text so far, without indentation."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: Place, dialect: Dialect) -> None:
         self.place = place
+        self.d = dialect
         self.lines: list[str] = []
         self._known: dict[f.Expr, tuple[str, ...]] = {}
         self._names = 0
@@ -107,7 +68,7 @@ class Writer:
             return text
         new = f"t{self._names}"
         self._names += 1
-        self.lines.append(f"{new} = {text}")
+        self.lines.append(self.d.named(new, text))
         return new
 
     def forget(self) -> None:
@@ -131,7 +92,7 @@ class Writer:
         if given is not None:
             return given
         if isinstance(expr, f.Const):
-            return (constant(expr.value, expr.type),)
+            return (self.d.constant(expr.value, expr.type),)
         if isinstance(expr, f.Accumulator):
             return self.place.accumulator(expr)
         if isinstance(expr, f.Op):
@@ -180,63 +141,90 @@ class Writer:
         if expr.op == "select":
             test = self.value(expr.args[0])
             yes, no = self.items(expr.args[1]), self.items(expr.args[2])
-            return tuple(f"{y} if {test} else {n}" for y, n in zip(yes, no))
+            return tuple(self.d.select(test, y, n) for y, n in zip(yes, no))
         if expr.op in ("min", "max"):
             a, b = self.items(expr.args[0]), self.items(expr.args[1])
             wins = self.tuple_wins(expr.op, expr.type, b, a)
-            return tuple(f"{y} if {wins} else {x}" for x, y in zip(a, b))
+            return tuple(self.d.select(wins, y, x) for x, y in zip(a, b))
         raise Unwritable(f"`{expr.op}` of tuples")
 
     def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
         """Whether tuple `new` beats `best` under min or max: a tuple that starts with the identity never does."""
         first = type_.items[0]
-        nothing = constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
+        nothing = self.d.constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
         a, b = (self.orderable(op, type_, names) for names in (new, best))
         smaller = self.name(self.lexicographic("lt" if op == "min" else "gt", a, b))
-        return self.name(f"{smaller} and {new[0]} != {nothing}")
+        return self.name(self.d.conjunction(smaller, f"{new[0]} != {nothing}"))
 
     def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
         """Components whose plain order puts `none` last: under max, ids move up by one and `none` wraps to 0."""
         if op == "min":
             return names
-        return tuple(self.name(f"u32({n} + u32(1))") if t == VERTEX else n for n, t in zip(names, type_.items))
+        return tuple(self.name(self.d.arithmetic("+", t, n, "u32(1)")) if t == VERTEX else n
+                     for n, t in zip(names, type_.items))
 
     def lexicographic(self, op: str, a: tuple[str, ...], b: tuple[str, ...]) -> str:
         """The text that compares two tuples."""
         if op in ("eq", "ne"):
-            same = " and ".join(f"{x} == {y}" for x, y in zip(a, b))
-            return same if op == "eq" else f"not ({same})"
+            same = self.d.conjunction(*(f"{x} == {y}" for x, y in zip(a, b)))
+            return same if op == "eq" else self.d.negation(f"({same})")
         text = f"{a[-1]} {_COMPARE[op]} {b[-1]}"
         strict = op[0] + "t"
         for x, y in list(zip(a, b))[-2::-1]:
-            text = f"({x} {_COMPARE[strict]} {y} or ({x} == {y} and {text}))"
+            tie = self.d.conjunction(f"{x} == {y}", text)
+            text = f"({self.d.disjunction(f'{x} {_COMPARE[strict]} {y}', f'({tie})')})"
         return text
 
     def cast(self, name: str, source: Type, target: Type) -> str:
         """The text that converts a value: integer `inf` stays infinite in wider integers and in floats."""
         assert isinstance(source, Scalar)
         assert isinstance(target, Scalar)
-        if typename(source) == typename(target):
+        if self.d.typename(source) == self.d.typename(target):
             return name
-        plain = f"{typename(target)}({name})"
+        plain = self.d.convert(target, name)
         if source.kind != "int" or target.kind not in ("int", "float"):
             return plain
         if target.kind == "int" and target.bits < source.bits:
             return plain  # only counters narrow, and they are finite
-        high, low = constant(math.inf, source), constant(-math.inf, source)
-        up, down = constant(math.inf, target), constant(-math.inf, target)
-        return f"{up} if {name} == {high} else {down} if {name} == {low} else {plain}"
+        high, low = self.bounds(source)
+        up, down = self.bounds(target)
+        return self.d.select(f"{name} == {high}", up, self.d.select(f"{name} == {low}", down, plain))
+
+    def bounds(self, type_: Type) -> tuple[str, str]:
+        """The constants `inf` and `-inf` of a type."""
+        return self.d.constant(math.inf, type_), self.d.constant(-math.inf, type_)
 
     def infinite(self, expr: f.Expr, name: str) -> str | None:
         """The text that tests a signed integer for `inf` and `-inf`; None where it is known to be finite."""
         assert isinstance(expr.type, Scalar)
         if isinstance(expr, f.Const):
             known = expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float)
-            return "True" if known else None
+            return self.d.true if known else None
         if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "iteration", "builtin"):
             return None
-        high, low = constant(math.inf, expr.type), constant(-math.inf, expr.type)
-        return f"({name} == {high}) | ({name} == {low})"
+        high, low = self.bounds(expr.type)
+        return self.d.either(f"({name} == {high})", f"({name} == {low})")
+
+    def negated(self, type_: Type, name: str) -> str:
+        """The text of minus a signed integer; infinities change sides."""
+        high, low = self.bounds(type_)
+        return self.d.select(f"{name} == {high}", low, self.d.select(f"{name} == {low}", high,
+                                                                     self.d.negative(type_, name)))
+
+    def differs(self, type_: Type, a: str, b: str) -> str:
+        """The text that tells whether two values differ; two NaN count as equal."""
+        assert isinstance(type_, Scalar)
+        if not type_.floating:
+            return f"{a} != {b}"
+        return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
+
+    def least(self, op: str, type_: Type, a: str, b: str) -> str:
+        """The text of min or max of two scalars: b where it beats a, else a. `none` is neutral."""
+        sign = "<" if op == "min" else ">"
+        if type_ == VERTEX and op == "max":
+            up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
+            return self.d.select(f"{up[0]} > {up[1]}", b, a)
+        return self.d.select(f"{b} {sign} {a}", b, a)
 
 
 def _kind(expr: f.Expr) -> str:
@@ -250,62 +238,61 @@ def _args(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 def _infix(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    plain = f"{typename(expr.type)}({a} {_INFIX[expr.op]} {b})"
+    plain = writer.d.arithmetic(_INFIX[expr.op], expr.type, a, b)
     if _kind(expr) != "int" or expr.op not in ("add", "sub"):
         return plain
     right = writer.infinite(expr.args[1], b)
     if right is not None:
-        other = b if expr.op == "add" else writer.name(_negated(expr.type, b))
-        plain = f"{other} if {right} else {plain}"
+        other = b if expr.op == "add" else writer.name(writer.negated(expr.type, b))
+        plain = writer.d.select(right, other, plain)
     left = writer.infinite(expr.args[0], a)
-    return plain if left is None else f"{a} if {left} else ({plain})"
-
-
-def _negated(type_: Type, name: str) -> str:
-    high, low = constant(math.inf, type_), constant(-math.inf, type_)
-    return f"{low} if {name} == {high} else {high} if {name} == {low} else {typename(type_)}(-{name})"
+    return plain if left is None else writer.d.select(left, a, f"({plain})")
 
 
 def _negate(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
     if _kind(expr) == "int":
-        return _negated(expr.type, a)
+        return writer.negated(expr.type, a)
     if _kind(expr) == "uint":
-        return f"{typename(expr.type)}({typename(expr.type)}(0) - {a})"
-    return f"-{a}"
+        return writer.d.arithmetic("-", expr.type, writer.d.constant(0, expr.type), a)
+    return writer.d.negative(expr.type, a)
 
 
 def _divide(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    return f"{typename(expr.type)}({a} / {b})"
+    return writer.d.convert(expr.type, f"{a} / {b}")
 
 
 def _floor_divide(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    name = typename(expr.type)
-    if _kind(expr) == "float":
-        return f"{name}(np.floor({a} / {b}))" if expr.op == "floordiv" else f"float_mod({a}, {b})"
-    function = {"int": "int", "uint": "uint"}[_kind(expr)] + ("_floordiv" if expr.op == "floordiv" else "_mod")
-    return f"{name}({function}({a}, {b}))"
+    kind = _kind(expr)
+    if kind == "float":
+        if expr.op == "mod":
+            return f"float_mod({a}, {b})"
+        return writer.d.convert(expr.type, writer.d.function("floor", expr.type, f"{a} / {b}"))
+    function = {"int": "int", "uint": "uint"}[kind] + ("_floordiv" if expr.op == "floordiv" else "_mod")
+    return writer.d.convert(expr.type, f"{function}({a}, {b})")
 
 
 def _power(writer: Writer, expr: f.Op) -> str:
     base, exponent = expr.args
     a = writer.value(base)
-    name = typename(expr.type)
     if isinstance(exponent, f.Const) and isinstance(exponent.value, (int, float)) and exponent.value in (1, 2, 3, 4):
         text = a
         for _ in range(int(exponent.value) - 1):
-            text = writer.name(f"{name}({text} * {a})")
+            text = writer.name(writer.d.arithmetic("*", expr.type, text, a))
         return text
     b = writer.value(exponent)
-    return f"{name}({a} ** {b})" if _kind(expr) == "float" else f"{name}(int_power({a}, {b}, {name}(1)))"
+    if _kind(expr) == "float":
+        return writer.d.convert(expr.type, writer.d.power(expr.type, a, exponent.type, b))
+    one = writer.d.constant(1, expr.type)
+    return writer.d.convert(expr.type, f"int_power({a}, {b}, {one})")
 
 
 def _shift(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
     assert isinstance(expr.type, Scalar)
-    return f"{typename(expr.type)}({expr.op}({a}, i64({b}), i64({expr.type.bits})))"
+    return writer.d.convert(expr.type, f"{expr.op}({a}, i64({b}), i64({expr.type.bits}))")
 
 
 def _comparison(writer: Writer, expr: f.Op) -> str:
@@ -313,27 +300,21 @@ def _comparison(writer: Writer, expr: f.Op) -> str:
     return f"{a} {_COMPARE[expr.op]} {b}"
 
 
-def differs(type_: Type, a: str, b: str) -> str:
-    """The text that tells whether two values differ; two NaN count as equal."""
-    assert isinstance(type_, Scalar)
-    return f"({a} != {b}) & (({a} == {a}) | ({b} == {b}))" if type_.floating else f"{a} != {b}"
-
-
 def _differs(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    return differs(expr.args[0].type, a, b)
+    return writer.differs(expr.args[0].type, a, b)
 
 
 def _logical(writer: Writer, expr: f.Op) -> str:
     names = _args(writer, expr)
     if expr.op == "not":
-        return f"not {names[0]}"
-    return f"{names[0]} {'&' if expr.op == 'and' else '|'} {names[1]}"
+        return writer.d.negation(names[0])
+    return writer.d.both(*names) if expr.op == "and" else writer.d.either(*names)
 
 
 def _select(writer: Writer, expr: f.Op) -> str:
     test, yes, no = _args(writer, expr)
-    return f"{yes} if {test} else {no}"
+    return writer.d.select(test, yes, no)
 
 
 def _cast(writer: Writer, expr: f.Op) -> str:
@@ -341,17 +322,9 @@ def _cast(writer: Writer, expr: f.Op) -> str:
     return writer.cast(a, expr.args[0].type, expr.type)
 
 
-def least(op: str, type_: Type, a: str, b: str) -> str:
-    """The text of min or max of two scalars: b where it beats a, else a. `none` is neutral."""
-    sign = "<" if op == "min" else ">"
-    if type_ == VERTEX and op == "max":
-        return f"{b} if u32({b} + u32(1)) > u32({a} + u32(1)) else {a}"
-    return f"{b} if {b} {sign} {a} else {a}"
-
-
 def _least(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    return least(expr.op, expr.type, a, b)
+    return writer.least(expr.op, expr.type, a, b)
 
 
 def _absolute(writer: Writer, expr: f.Op) -> str:
@@ -359,13 +332,13 @@ def _absolute(writer: Writer, expr: f.Op) -> str:
     if _kind(expr) == "uint":
         return a
     if _kind(expr) == "float":
-        return f"abs({a})"
-    return f"({_negated(expr.type, a)}) if {a} < 0 else {a}"
+        return writer.d.absolute(expr.type, a)
+    return writer.d.select(f"{a} < 0", f"({writer.negated(expr.type, a)})", a)
 
 
 def _function(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
-    return f"{typename(expr.type)}(np.{expr.op}({a}))"
+    return writer.d.convert(expr.type, writer.d.function(expr.op, expr.type, a))
 
 
 def _floor(writer: Writer, expr: f.Op) -> str:
@@ -375,8 +348,8 @@ def _floor(writer: Writer, expr: f.Op) -> str:
     assert isinstance(expr.type, Scalar)
     if not argument.floating:
         return writer.cast(a, argument, expr.type)
-    high, low = constant(math.inf, expr.type), constant(-math.inf, expr.type)
-    return f"{typename(expr.type)}(floor_int(f64({a}), i64({high}), i64({low})))"
+    high, low = writer.bounds(expr.type)
+    return writer.d.convert(expr.type, f"floor_int(f64({a}), i64({high}), i64({low}))")
 
 
 _WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {

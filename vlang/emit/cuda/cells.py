@@ -1,0 +1,136 @@
+"""Cells: where contributions to one vertex meet in memory, joined by unified operations.
+
+Every component of an accumulator has a cell of its own, save that a pair of two values of at most 32 bits is one word
+whose order is that of the pair. Vertices under max lie moved up by one, so that `none` wraps to 0 and comes first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vlang.emit.cuda.places import Places, places
+from vlang.emit.dialect import Dialect
+from vlang.emit.reductions import Accumulation
+from vlang.reductions import identity
+from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple
+
+__all__ = ["Cell", "cells_of"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a vertex.
+
+    reduction: how contributions are joined. types: of the components that it holds. first: the number of the first of
+    them in the accumulator. places: the unified operations.
+    """
+
+    reduction: str
+    types: tuple[Scalar, ...]
+    first: int
+    places: Places
+
+    @property
+    def type(self) -> Scalar:
+        """The type of the cell."""
+        assert self.places.cell is not None
+        return self.places.cell
+
+    @property
+    def dtype(self) -> str:
+        """The name of the type of the cell in memory."""
+        return "u8" if self.type == BOOL else self.type.name
+
+    @property
+    def bytes(self) -> int:
+        """The size of the cell."""
+        return self.type.bits // 8
+
+    def nothing(self, d: Dialect) -> str:
+        """The text of the cell before anything is joined."""
+        return self.of(d, [d.constant(identity(self.reduction, t), t) for t in self.types])
+
+    def of(self, d: Dialect, values: Sequence[str]) -> str:
+        """The text of a cell that holds these components."""
+        if len(self.types) == 2:
+            first, second = (f"order_key({self._moved(d, t, v)})" for t, v in zip(self.types, values))
+            return f"pack({first}, {second})"
+        (value,) = values
+        if self.type == BOOL:
+            return d.convert(U8, value)
+        moved = self._moved(d, self.types[0], value)
+        wider = self.type == F64  # than a contribution, which travels in 32 bits
+        return moved if self._plain(d) and not wider else d.convert(self.type, moved)
+
+    def _plain(self, d: Dialect) -> bool:
+        """Whether the cell has the type of its component."""
+        return d.typename(self.types[0]) == self.type.name
+
+    def _moved(self, d: Dialect, type_: Scalar, value: str) -> str:
+        return d.arithmetic("+", type_, value, "u32(1)") if self._moves(type_) else value
+
+    def _moves(self, type_: Scalar) -> bool:
+        return type_ == VERTEX and self.reduction == "max"
+
+    def parts(self, d: Dialect, cell: str) -> tuple[str, ...]:
+        """The texts of the components that a cell holds."""
+        if len(self.types) == 2:
+            keys = (f"packed_first({cell})", f"packed_second({cell})")
+            values = [f"key_value<{d.typename(t)}>({key})" for t, key in zip(self.types, keys)]
+        elif self.type == BOOL:
+            return (f"{cell} != 0",)
+        else:
+            values = [cell if self._plain(d) else d.convert(self.types[0], cell)]
+        return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
+
+    def contributes(self, d: Dialect, item: str) -> str:
+        """The text that tells whether a contribution counts; "" if all do: a pair that starts with the identity does
+        not, nor one that starts with NaN."""
+        if len(self.types) == 1:
+            return ""
+        nothing = d.constant(identity(self.reduction, self.types[0]), self.types[0])
+        value = d.part(item, self.first)
+        if self.types[0] == VERTEX:
+            return f"{value} != {nothing}"
+        return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
+
+    def joined(self, d: Dialect, a: str, b: str) -> str:
+        """The text of two cells joined, plainly."""
+        if self.reduction in ("min", "max"):
+            return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
+        if self.reduction in ("any", "all"):
+            return f"u8({a} {'|' if self.reduction == 'any' else '&'} {b})"
+        sign = {"bitor": "|", "bitand": "&", "bitxor": "^", "prod": "*"}.get(self.reduction, "+")
+        return d.arithmetic(sign, self.type, a, b)
+
+    def values(self, d: Dialect, packed: str) -> list[str]:
+        """The texts of the components that belong here, of an accumulator or item."""
+        return [d.part(packed, self.first + i) for i in range(len(self.types))]
+
+
+def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
+    """The cells of the accumulators of a stage, side by side; none, and the reason, if some have no cell."""
+    cells: list[Cell] = []
+    at = 0
+    for accumulation in accumulations:
+        for reduction, types in _groups(accumulation):
+            found = places(reduction, Tuple(types) if len(types) > 1 else types[0])
+            if found.cell is None:
+                return [], found.shared.reason
+            cells.append(Cell(reduction, types, at, found))
+            at += len(types)
+    return cells, ""
+
+
+def _groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
+    """The components of an accumulator that are joined together, each group with its reduction."""
+    name, types = accumulation.reduce.name, accumulation.types
+    values = types[: accumulation.width]
+    if isinstance(accumulation.reduce.body.type, Tuple):
+        groups = [(name, values)]
+    elif name == "mean":
+        groups = [("sum", (values[0],)), ("count", (values[1],))]
+    else:
+        groups = [(name, values)]
+    return groups if len(values) == len(types) else [*groups, ("any", (BOOL,))]

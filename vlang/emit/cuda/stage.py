@@ -1,0 +1,216 @@
+"""One stage as a C++ struct: the members that the templates of the skeletons call."""
+
+from __future__ import annotations
+
+from vlang.emit.cuda.cells import Cell, cells_of
+from vlang.emit.cuda.dialect import CudaDialect, indented
+from vlang.emit.cuda.push import push_members
+from vlang.emit.cuda.sending import early_of, push_of
+from vlang.emit.dialect import Function
+from vlang.emit.expressions import located
+from vlang.emit.stage import StageWriter, put_and_get
+from vlang.ir import forms as f
+from vlang.reductions import REDUCTIONS
+from vlang.runtime.kernelset import GpuStage
+from vlang.types import BOOL, F32, F64, Scalar
+
+__all__ = ["StageStruct", "from_lane"]
+
+
+class StageStruct:
+    """Writes the struct of one stage."""
+
+    def __init__(self, writer: StageWriter, dialect: CudaDialect) -> None:
+        self.writer = writer
+        self.d = dialect
+        self.types = [t for a in writer.accumulations for t in a.types]
+        self.items = [t for a in writer.accumulations for t in _travelling(a.types, a.reduce)]
+        self.cells, self.cell_reason = cells_of(writer.accumulations) if writer.stage.domain else ([], "no edges")
+        self.push = push_of(writer, self.cells, self.cell_reason)
+        self.early = early_of(writer)
+
+    # ------------------------------------------------------------------ the whole
+    def text(self) -> str:
+        """The text of the struct."""
+        writer, d = self.writer, self.d
+        functions = writer.ready()
+        if writer.stage.domain:
+            functions += self._edges()
+        functions.append(writer.apply())
+        if writer.messages:
+            functions.append(writer.send())
+        members = [d.struct("Masks", [f"bool a{i}" for i in range(writer.masks)]),
+                   d.struct("Acc", self._components(self.types))]
+        if writer.stage.domain:
+            members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
+            members += self._cells()
+            functions += push_members(self.writer, d, self.push, self.cells)
+        body = [d.define(one) for one in functions]  # before the environment, which grows with them
+        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body])
+        return f"struct {writer.stage.name} {{\n{indented(whole)}}};\n"
+
+    def facts(self) -> GpuStage:
+        """What the engine must know of the stage."""
+        name = self.writer.stage.name
+        if not self.writer.stage.domain:
+            return GpuStage(name)
+        return GpuStage(
+            struct=name, item=_size(self.items), accumulator=_size(self.types), cell=sum(c.bytes for c in self.cells),
+            cell_reason=self.cell_reason, native=bool(self.cells) and all(c.places.shared.native for c in self.cells),
+            exact=all(REDUCTIONS[a.reduce.name].exact or not a.types[0].floating for a in self.writer.accumulations),
+            reads_self=self._reads_self(), push=self.push.kind, push_reason=self.push.reason, early=self.early.kind,
+            priority=self.push.priority,
+        )
+
+    def _components(self, types: list[Scalar]) -> list[str]:
+        return [f"{self.d.typename(t)} a{i}" for i, t in enumerate(types)]
+
+    def _switches(self) -> list[str]:
+        """The constants by which the templates choose."""
+        switches = {
+            "READS_SELF": self._reads_self(), "EARLY": self.early.decided, "FRONTIER": self.early.kind == "frontier",
+            "ATOMIC": bool(self.cells),
+        }
+        lines = [f"static constexpr bool {name} = {self.d.true if value else self.d.false};\n"
+                 for name, value in switches.items()]
+        kinds = {"": 0, "direct": 1, "cells": 2}
+        return [*lines, f"static constexpr u32 CELL_BYTES = {sum(c.bytes for c in self.cells)};\n",
+                f"static constexpr int PUSH = {kinds[self.push.kind]};\n"]
+
+    def _reads_self(self) -> bool:
+        """Whether a contribution depends on the receiver."""
+        def reads(expr: f.Expr) -> bool:
+            if expr in self.writer.messages:
+                return False
+            own = isinstance(expr, (f.Field, f.Degree, f.Vertex)) and expr.of == "self"
+            return own or isinstance(expr, f.Accumulator) or any(map(reads, f.children(expr)))
+
+        return any(reads(part) for gather in self.writer.stage.gathers
+                   for part in (gather.reduce.body, gather.reduce.cond) if part is not None)
+
+    # ------------------------------------------------------------------ edges
+    def _columns(self) -> str:
+        d, writer = self.d, self.writer
+        members = [f"const {writer.present[c]}* edge_{c}" for c in writer.columns]
+        values = [f"pointer<const {writer.present[c]}>(row, ROW_COLUMNS + {i})" for i, c in enumerate(writer.columns)]
+        bind = Function("bind_columns", (), d.pack("Columns", values))
+        return d.struct("Columns", members) + d.define(bind)
+
+    def _edges(self) -> list[Function]:
+        """Functions over accumulators and contributions."""
+        d, writer, stage = self.d, self.writer, self.writer.stage
+        edge = writer.contributing()
+        sent: list[str] = []
+        nothing: list[str] = []
+        at = 0
+        for gather, accumulation in zip(stage.gathers, writer.accumulations):
+            types = tuple(self.items[at : at + len(accumulation.types)])
+            at += len(types)
+            with located(gather.span):
+                sent.extend(accumulation.sent(edge, types))
+            nothing.extend(accumulation.identity(d, types))
+        lifted = [d.part("item", i) if a == b else d.convert(b, d.part("item", i))
+                  for i, (a, b) in enumerate(zip(self.items, self.types))]
+        return [
+            writer.identity(),
+            Function("nothing", (), d.pack("Item", nothing)),
+            Function("contribute", tuple(edge.lines), d.pack("Item", sent)),
+            Function("lift", (), d.pack("Acc", lifted)),
+            writer.merge(),
+            from_lane(d, len(self.types)),
+            *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
+                         "put", "get"),
+            Function("decided", (), self._decided()),
+            Function("settled", (), self._settled()),
+            Function("heard", (), self._heard()),
+        ]
+
+    def _decided(self) -> str:
+        """Whether nothing can change the accumulators any more (rule X1)."""
+        if not self.early.decided:
+            return self.d.false
+        tests, at = [], 0
+        for accumulation in self.writer.accumulations:
+            part, type_ = self.d.part("acc", at), accumulation.types[0]
+            at += len(accumulation.types)
+            name = accumulation.reduce.name
+            if name in ("any", "all"):
+                tests.append(part if name == "any" else self.d.negation(part))
+            else:
+                ones = -1 if type_.kind == "int" else type_.highest
+                tests.append(f"{part} == {self.d.constant(ones if name == 'bitor' else 0, type_)}")
+        return self.d.both(*tests)
+
+    def _settled(self) -> str:
+        """Whether a vertex need not gather at all: rule X1 by the value of its fields, rule X2 where it is finite."""
+        d, scope = self.d, self.writer.scope()
+        if self.early.kind == "frontier":
+            (name,) = self.writer.stage.written
+            type_ = self.writer.types[name]
+            low = self.writer.stage.gathers[0].reduce.name == "min"
+            far = d.constant(float("inf") if low else float("-inf"), type_)
+            return f"{scope.read(f.Field(type_, name, 'self'), 'field', 'v')} != {far}"
+        tests = [scope.read(f.Field(BOOL, name, "self"), "field", "v") for name, _ in self.early.done]
+        holds = [f"({test})" if value else d.negation(f"({test})")
+                 for test, (_, value) in zip(tests, self.early.done)]
+        return d.both(*holds) if holds else d.false
+
+    def _heard(self) -> str:
+        name = self.writer.stage.name
+        if self.writer.plan is None or name not in self.writer.plan.readers:
+            return "u8(0)"
+        return f"{self.writer.env.pointer(f'work:heard.{name}', 'u8')}[v]"
+
+    # ------------------------------------------------------------------ cells in shared memory
+    def _cells(self) -> list[str]:
+        """The cells of many vertices, an array for each cell of a vertex, the widest first so that all are aligned."""
+        d, cells = self.d, self.cells
+        if not cells:
+            return []
+        members = [f"{c.dtype}* c{i}" for i, c in enumerate(cells)]
+        placed: dict[int, int] = {}
+        at = 0
+        for i in sorted(range(len(cells)), key=lambda i: -cells[i].bytes):
+            placed[i] = at
+            at += cells[i].bytes
+        carved = [f"reinterpret_cast<{c.dtype}*>(memory + {placed[i]} * u64(count))" for i, c in enumerate(cells)]
+        clear = [d.assign(f"cells.c{i}[i]", c.nothing(d)) for i, c in enumerate(cells)]
+        join = [self._joined(i, c) for i, c in enumerate(cells)]
+        take = [part for i, c in enumerate(cells) for part in c.parts(d, f"cells.c{i}[i]")]
+        fold = [d.assign(f"cells.c{i}[i]", c.joined(d, f"cells.c{i}[i]", f"cells.c{i}[j]"))
+                for i, c in enumerate(cells)]
+        functions = [
+            Function("cells", (), d.pack("Cells", carved)), Function("clear", tuple(clear), ""),
+            Function("join", tuple(join), ""), Function("taken", (), d.pack("Acc", take)),
+            Function("fold", tuple(fold), ""),
+        ]
+        return [d.struct("Cells", members), *map(d.define, functions)]
+
+    def _joined(self, number: int, cell: Cell) -> str:
+        value = cell.of(self.d, cell.values(self.d, "item"))
+        call = f"{cell.places.shared.function}(cells.c{number} + i, {value});"
+        test = cell.contributes(self.d, "item")
+        return f"if ({test}) {call}" if test else call
+
+
+def from_lane(d: CudaDialect, width: int) -> Function:
+    """from_lane: every component of the accumulators of another lane."""
+    items = [f"lane_value(mask, {d.part('acc', i)}, lane)" for i in range(width)]
+    return Function("from_lane", (), d.pack("Acc", items))
+
+
+def _travelling(types: tuple[Scalar, ...], reduce: f.Reduce) -> tuple[Scalar, ...]:
+    """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32."""
+    value = reduce.body.type
+    narrow = types[0] == F64 and isinstance(value, Scalar) and value.floating and value.bits <= 32
+    return (F32, *types[1:]) if narrow else types
+
+
+def _size(types: list[Scalar]) -> int:
+    """The bytes of a structure of these components in order."""
+    at, widest = 0, 1
+    for type_ in types:
+        size = max(type_.bits // 8, 4 if type_.name == "f16" else 1)
+        at = -(-at // size) * size + size
+        widest = max(widest, size)
+    return -(-at // widest) * widest

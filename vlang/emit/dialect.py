@@ -1,0 +1,194 @@
+"""What the writers ask of a target: how a value, an operation, an accumulator and a function are spelled.
+
+The writers produce straight-line code, one operation a line, every value named; a dialect gives the text of each piece.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vlang.types import BOOL, F16, VERTEX, Scalar, Type
+
+__all__ = ["NONE", "Dialect", "Entry", "Function", "stored_as"]
+
+NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
+
+
+def stored_as(type_: Type) -> str:
+    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits."""
+    assert isinstance(type_, Scalar)
+    if type_ == BOOL:
+        return "u8"
+    return "u16" if type_ == F16 else _plain(type_)
+
+
+def _plain(type_: Scalar) -> str:
+    if type_ == VERTEX:
+        return "u32"
+    return {"integer": "i64", "number": "f64"}.get(type_.name, type_.name)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Something that functions read from the frame. kind: "pointer" (to dtype) or "value". slot: its full name."""
+
+    kind: str
+    dtype: str
+    slot: str
+    number: int
+
+    @property
+    def name(self) -> str:
+        """The slot's name as an identifier. What stands before the colon tells apart what may look alike after it."""
+        kind, _, rest = self.slot.partition(":")
+        return f"{kind}_" + re.sub(r"[^A-Za-z0-9_]", "_", rest)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A generated function: its name says what skeletons call it and what it takes; `result` is "" for none."""
+
+    name: str
+    lines: tuple[str, ...]
+    result: str
+
+
+class Dialect(ABC):
+    """The spelling of one target."""
+
+    boolean: str
+    true: str
+    false: str
+
+    # ----------------------------------------------------------------- types and constants
+    def typename(self, type_: Type) -> str:
+        """The name of a scalar type in computations; vertices are u32, f16 computes as f32."""
+        assert isinstance(type_, Scalar)
+        if type_ == BOOL:
+            return self.boolean
+        return "f32" if type_ == F16 else _plain(type_)
+
+    def constant(self, value: bool | int | float | None, type_: Type) -> str:
+        """A constant of a scalar type; an infinite float in an integer type is its largest or least value."""
+        assert isinstance(type_, Scalar)
+        if value is None:
+            return self.integer(NONE, VERTEX)
+        if type_ == BOOL:
+            return self.true if value else self.false
+        if type_.floating:
+            return self.floating(float(value), type_)
+        if isinstance(value, float) and math.isinf(value):
+            value = type_.highest if value > 0 else type_.lowest
+        return self.integer(int(value), type_)
+
+    @abstractmethod
+    def integer(self, value: int, type_: Scalar) -> str:
+        """An integer constant, or a vertex."""
+
+    @abstractmethod
+    def floating(self, value: float, type_: Scalar) -> str:
+        """A constant of a floating type, infinity included."""
+
+    def convert(self, type_: Type, text: str) -> str:
+        """A value in another type, as plain conversions go."""
+        return f"{self.typename(type_)}({text})"
+
+    # ------------------------------------------------------------------------- operations
+    @abstractmethod
+    def arithmetic(self, sign: str, type_: Type, a: str, b: str) -> str:
+        """`a sign b` in a type, wrapping: + - * | & ^ (of bools: | &)."""
+
+    @abstractmethod
+    def negative(self, type_: Type, a: str) -> str:
+        """-a of a signed integer or a float."""
+
+    @abstractmethod
+    def absolute(self, type_: Type, a: str) -> str:
+        """|a| of a float."""
+
+    @abstractmethod
+    def function(self, name: str, type_: Type, argument: str) -> str:
+        """floor, sqrt, exp, log, log1p or tanh of a float."""
+
+    @abstractmethod
+    def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
+        """a to the power of b, a float."""
+
+    @abstractmethod
+    def select(self, test: str, yes: str, no: str) -> str:
+        """`yes` if `test` holds, else `no`; both are values at hand."""
+
+    @abstractmethod
+    def negation(self, a: str) -> str:
+        """not a."""
+
+    @abstractmethod
+    def both(self, *parts: str) -> str:
+        """All of some bools, each one evaluated."""
+
+    @abstractmethod
+    def either(self, *parts: str) -> str:
+        """Any of some bools, each one evaluated."""
+
+    @abstractmethod
+    def conjunction(self, *parts: str) -> str:
+        """All of some comparisons."""
+
+    @abstractmethod
+    def disjunction(self, *parts: str) -> str:
+        """Any of some comparisons."""
+
+    @abstractmethod
+    def bits(self, *parts: str) -> str:
+        """Bytes joined bit by bit."""
+
+    @abstractmethod
+    def flags(self, bits: Sequence[str]) -> str:
+        """What `apply` returns: bit k is set if bool k holds."""
+
+    # ------------------------------------------------------------------------- statements
+    @abstractmethod
+    def named(self, name: str, text: str) -> str:
+        """The line that gives a value a name."""
+
+    @abstractmethod
+    def assign(self, place: str, text: str) -> str:
+        """The line that stores a value."""
+
+    @abstractmethod
+    def store_scalar(self, dtype: str, slot: int, text: str) -> str:
+        """The line that stores a graph-level value into the frame."""
+
+    # ----------------------------------------------------------------- packed values, frame
+    @abstractmethod
+    def part(self, packed: str, number: int) -> str:
+        """A component of packed values: of an accumulator, or of masks."""
+
+    @abstractmethod
+    def pack(self, struct: str, items: Sequence[str]) -> str:
+        """Values packed into a structure: "Acc", "Item", "Masks"."""
+
+    @abstractmethod
+    def entry(self, number: int, name: str) -> str:
+        """An entry of the environment."""
+
+    @abstractmethod
+    def column(self, number: int, name: str) -> str:
+        """The pointer to an edge column."""
+
+    # ---------------------------------------------------------------------------- the same for all
+    def load(self, type_: Type, raw: str) -> str:
+        """The text that turns a stored value into a computed one."""
+        if type_ == BOOL:
+            return f"{raw} != 0"
+        return f"half_to_float({raw})" if type_ == F16 else raw
+
+    def store(self, type_: Type, name: str) -> str:
+        """The text that turns a computed value into a stored one."""
+        if type_ == BOOL:
+            return self.select(name, "u8(1)", "u8(0)")
+        return f"float_to_half({name})" if type_ == F16 else name

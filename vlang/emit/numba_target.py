@@ -1,0 +1,110 @@
+"""A program as one numba module: generated functions put beside the skeletons that call them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from vlang.emit.dialect import Function
+from vlang.emit.expressions import located
+from vlang.emit.numba_dialect import NumbaDialect
+from vlang.emit.scalars import ScalarText
+from vlang.emit.stage import StageWriter, parts_of, put_and_get
+from vlang.emit.target import Module, StageText
+
+__all__ = ["NumbaTarget"]
+
+_SKELETONS = Path(__file__).resolve().parent / "skeletons"
+_CALLED = re.compile(
+    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
+    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold)\("
+)
+_PASS = "void(u64*, i64*, i64, i64*)"
+
+
+def _skeleton(name: str, suffix: str = "") -> str:
+    """The text of a skeleton, its functions renamed for one pass and its docstring left out."""
+    text = (_SKELETONS / f"{name}.py").read_text(encoding="utf-8")
+    text = re.sub(r'\A""".*?"""\s*', "", text, flags=re.S)
+    return _called(text, suffix) if suffix else text
+
+
+def _called(text: str, suffix: str) -> str:
+    """The text with the functions of a pass renamed for it."""
+    return _CALLED.sub(rf"\1_{suffix}(", text)
+
+
+class NumbaTarget:
+    """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
+
+    def __init__(self) -> None:
+        self.dialect = NumbaDialect()
+
+    def stage(self, writer: StageWriter) -> StageText:
+        """The functions of a stage, and its kernels."""
+        stage, name = writer.stage, writer.stage.name
+        roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
+        texts = [_skeleton("edges" if stage.domain else "vertices", name)]
+        functions = [self.dialect.define(one) for one in writer.ready()]
+        if stage.domain:
+            functions += self._edges(writer)
+        functions.append(self.dialect.define(writer.apply()))
+        if stage.domain and not writer.columns:
+            roles.append("blocked")
+            texts.append(_skeleton("blocks", name))
+        if writer.messages:
+            roles.append("messages")
+            texts.append(_skeleton("messages", name))
+            functions.append(self.dialect.define(writer.send()))
+        functions.insert(0, self.dialect.bind(tuple(writer.env.entries)))
+        generated = _called("\n\n".join(functions), name)
+        return StageText("\n\n".join([generated, *texts]), {role: f"{role}_{name}" for role in roles}, None)
+
+    def _edges(self, writer: StageWriter) -> list[str]:
+        """identity, gather, merge, put and get over the components of all accumulators, side by side."""
+        d, stage = self.dialect, writer.stage
+        pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
+                    for i, c in enumerate(writer.columns)]
+        edge = writer.contributing()
+        after: list[str] = []
+        for gather, (accumulation, parts) in zip(stage.gathers, parts_of(d, writer.accumulations, "acc")):
+            with located(gather.span):
+                after.extend(accumulation.take(edge, parts))
+        functions = [
+            writer.identity(),
+            Function("bind_columns", (), d.pack("", pointers)),
+            Function("gather", tuple(edge.lines), d.pack("Acc", after)),
+            writer.merge(),
+            *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
+                         "put", "get"),
+        ]
+        if not writer.columns:
+            functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")
+        return [d.define(one) for one in functions]
+
+    def scalar(self, scalar: ScalarText) -> str:
+        """The functions of a fold, and `scalar_vN(frame, blocks)`."""
+        name = f"v{scalar.number}"
+        functions = [_called(self.dialect.define(one, "gather" if one.name == "take" else ""), name)
+                     for one in scalar.functions]
+        functions.insert(0, _called(self.dialect.bind(tuple(scalar.env.entries)), name))
+        lines = [f"env = bind_{name}(frame)"]
+        if scalar.folds:
+            lines += [f"acc = identity_{name}(env)", "for s in range(blocks):",
+                      f"    acc = merge_{name}(acc, get_{name}(env, s))"]
+        body = "".join(f"    {line}\n" for line in (*lines, *scalar.lines))
+        functions.append(f"@inner\ndef scalar_{name}(frame, blocks):\n{body}")
+        return "\n\n".join([*functions, *([_skeleton("fold", name)] if scalar.folds else [])])
+
+    def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module:
+        """The whole text, and the signatures of its kernels."""
+        cases = [line for number in range(len(scalars))
+                 for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
+        chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
+        parts = [_skeleton("prelude"), _skeleton("operators"), *(one.text for one in stages),
+                 "\n\n".join([*scalars, chosen])]
+        exports = {kernel: _PASS for one in stages for kernel in one.kernels.values()}
+        exports["scalars"] = "void(u64*, i64, i64)"
+        exports.update(dict.fromkeys(folds, _PASS))
+        return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

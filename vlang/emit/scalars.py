@@ -1,0 +1,90 @@
+"""Graph-level values as functions: a fold over vertices where they need one, then the value itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from vlang.emit.dialect import Dialect, Function, stored_as
+from vlang.emit.expressions import Writer, located
+from vlang.emit.frame import Environment, Frame, Scope, Times
+from vlang.emit.reductions import Accumulation
+from vlang.emit.stage import merged, parts_of, put_and_get
+from vlang.ir import forms as f
+from vlang.runtime.kernelset import Fold, ScalarSpec
+from vlang.syntax.tree import Span
+
+__all__ = ["ScalarText", "ScalarWriter"]
+
+
+@dataclass(frozen=True)
+class ScalarText:
+    """A graph-level value: its functions (none without a fold), and the lines that store it from accumulators `acc`.
+
+    name: of the scalar, in the words of the plan. accumulations: side by side in `acc`.
+    """
+
+    name: str
+    number: int
+    env: Environment
+    accumulations: tuple[Accumulation, ...]
+    functions: tuple[Function, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def folds(self) -> bool:
+        """Whether it is made of reductions over vertices."""
+        return bool(self.accumulations)
+
+
+@dataclass
+class ScalarWriter:
+    """Writes the scalars of a program, one after the other. finish: the target's text of one; texts: all of them."""
+
+    frame: Frame
+    dialect: Dialect
+    finish: Callable[[ScalarText], str]
+    texts: list[str] = field(default_factory=list)
+    folds: list[str] = field(default_factory=list)
+
+    def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times) -> ScalarSpec:
+        """Write the value of scalar `name`. times: where old and told values lie."""
+        number = len(self.texts)
+        env = Environment(self.frame, self.dialect)
+        reduces = [e for e in dict.fromkeys(f.walk(value)) if isinstance(e, f.Reduce)]
+        functions: list[Function] = []
+        values: dict[f.Expr, tuple[str, ...]] = {}
+        with located(span):
+            accumulations = [Accumulation.of(reduce) for reduce in reduces]
+            if reduces:
+                functions = self._fold(env, accumulations, number, times)
+            writer = Writer(Scope(env, values=values, times=times), self.dialect)
+            for reduce, (accumulation, parts) in zip(reduces, parts_of(self.dialect, accumulations, "acc")):
+                values[reduce] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+            result = writer.value(value)
+        slot = self.frame.scalar(name, value.type)
+        store = self.dialect.store_scalar(stored_as(value.type), slot, self.dialect.store(value.type, result))
+        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, store))
+        self.texts.append(self.finish(text))
+        fold = None
+        if reduces:
+            self.folds.append(f"fold_v{number}")
+            fold = Fold(f"fold_v{number}")
+        return ScalarSpec(name, kind, number, fold)
+
+    def _fold(
+        self, env: Environment, accumulations: list[Accumulation], number: int, times: Times
+    ) -> list[Function]:
+        """identity, take, merge, put and get for the partial results of a fold."""
+        d = self.dialect
+        identity = [text for a in accumulations for text in a.identity(d)]
+        writer = Writer(Scope(env, times=times), d)
+        taken: list[str] = []
+        for accumulation, parts in parts_of(d, accumulations, "acc"):
+            taken.extend(accumulation.take(writer, parts))
+        return [
+            Function("identity", (), d.pack("Acc", identity)),
+            Function("take", tuple(writer.lines), d.pack("Acc", taken)),
+            merged(Writer(Scope(env), d), accumulations),
+            *put_and_get(env, accumulations, f"part:v{number}", "blocks", "put", "get"),
+        ]

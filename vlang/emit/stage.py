@@ -1,0 +1,268 @@
+"""One stage as functions: what a vertex does before, while and after it gathers, for any target."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.emit.dialect import Dialect, Function, stored_as
+from vlang.emit.expressions import Writer, located
+from vlang.emit.frame import Environment, Frame, Scope, Times
+from vlang.emit.loops import LoopPlan
+from vlang.emit.reductions import Accumulation
+from vlang.ir import forms as f
+from vlang.ir.stages import Mask, Stage, Write
+from vlang.types import BOOL, Scalar, Tuple, Type
+
+__all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
+
+
+def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
+    """Each accumulation with the texts of its components in what is called `name`, side by side."""
+    result, at = [], 0
+    for accumulation in accumulations:
+        width = len(accumulation.types)
+        result.append((accumulation, tuple(d.part(name, i) for i in range(at, at + width))))
+        at += width
+    return result
+
+
+def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
+    """merge: two accumulators a and b joined, a before b."""
+    pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
+    names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
+    return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))
+
+
+def put_and_get(
+    env: Environment, accumulations: list[Accumulation], slot: str, length: str, put: str, get: str
+) -> list[Function]:
+    """The functions `put` and `get` that keep an accumulator in arrays `slot`.0, .1 ..., one a component."""
+    d = env.dialect
+    types = [t for a in accumulations for t in a.types]
+    pointers = []
+    for number, type_ in enumerate(types):
+        env.frame.array(f"{slot}.{number}", stored_as(type_), length)
+        pointers.append(env.pointer(f"{slot}.{number}", stored_as(type_)))
+    parts = list(zip(pointers, types))
+    lines = [d.assign(f"{p}[s]", d.store(t, d.part("acc", i))) for i, (p, t) in enumerate(parts)]
+    return [Function(put, tuple(lines), ""),
+            Function(get, (), d.pack("Acc", [d.load(t, f"{p}[s]") for p, t in parts]))]
+
+
+@dataclass
+class StageWriter:
+    """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
+    messages: expressions to send as messages, each with its number. ends: the stage decides activity. given: fields
+    that the caller passes."""
+
+    stage: Stage
+    frame: Frame
+    types: dict[str, Type]
+    present: dict[str, str]
+    plan: LoopPlan | None
+    messages: dict[f.Expr, int]
+    ends: bool
+    dialect: Dialect
+    two_buffers: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        self.env = Environment(self.frame, self.dialect)
+        self.accumulations: list[Accumulation] = []
+        for gather in self.stage.gathers:
+            with located(gather.span):
+                self.accumulations.append(Accumulation.of(gather.reduce))
+        edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
+        self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
+        self.masks = 0
+
+    def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
+        """A scope for one of the functions."""
+        times = Times(starts=self.plan.starts, told=self.plan.told) if self.plan else Times()
+        return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
+
+    def writer(self, scope: Scope) -> Writer:
+        """A writer for one of the functions."""
+        return Writer(scope, self.dialect)
+
+    # ------------------------------------------------------------------ functions
+    def ready(self) -> list[Function]:
+        """ready: the masks that are known before the gathers; wanted: whether the gathers run."""
+        scope = self.scope()
+        writer = self.writer(scope)
+        names = []
+        for mask in self.stage.before:
+            self._mask(writer, scope, mask)
+            names.append(scope.locals[mask.name][0])
+        guard = self.stage.guard
+        early = [mask.name for mask in self.stage.before]
+        if guard is None:
+            test = self.dialect.true
+        elif guard in early:
+            test = self.dialect.part("masks", early.index(guard))
+        else:  # the mask was stored by an earlier pass: `ready` hands it over as its last item
+            names.append(writer.name(scope.accumulator(f.Accumulator(BOOL, guard))[0]))
+            test = self.dialect.part("masks", len(names) - 1)
+        self.masks = len(names)
+        return [Function("ready", tuple(writer.lines), self.dialect.pack("Masks", names)),
+                Function("wanted", (), test)]
+
+    def _mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
+        with located(mask.span):
+            name = writer.value(mask.cond)
+        if mask.guard is not None:
+            outer = writer.value(f.Accumulator(BOOL, mask.guard))
+            name = writer.name(self.dialect.both(outer, name))
+        scope.locals[mask.name] = (name,)
+
+    def identity(self) -> Function:
+        """identity: the accumulators of nothing."""
+        items = [text for a in self.accumulations for text in a.identity(self.dialect)]
+        return Function("identity", (), self.dialect.pack("Acc", items))
+
+    def contributing(self) -> Writer:
+        """A writer at an edge, where messages have values of their own."""
+        values: dict[f.Expr, tuple[str, ...]] = {
+            expr: (self.dialect.load(expr.type, f"{self._message(number, expr)}[u]"),)
+            for expr, number in self.messages.items()
+        }
+        return self.writer(self.scope(values=values))
+
+    def merge(self) -> Function:
+        """merge: two accumulators joined."""
+        return merged(self.writer(self.scope()), self.accumulations)
+
+    def _message(self, number: int, expr: f.Expr) -> str:
+        slot = f"work:message.{self.stage.name}.{number}"
+        dtype = stored_as(expr.type)
+        self.frame.array(slot, dtype)
+        return self.env.pointer(slot, dtype)
+
+    def send(self) -> Function:
+        """send: every message of one vertex, which here is the neighbour of its receivers."""
+        writer = self.writer(self.scope(there="v"))
+        lines = []
+        for expr, number in self.messages.items():
+            owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
+            with located(owner.span):
+                name = writer.value(expr)
+            lines.append(self.dialect.assign(f"{self._message(number, expr)}[v]", self.dialect.store(expr.type, name)))
+        return Function("send", (*writer.lines, *lines), "")
+
+    def apply(self) -> Function:
+        """apply: what a vertex does with what it gathered; returns the flags changed 1 and active 2."""
+        scope, d = self.scope(), self.dialect
+        writer = self.writer(scope)
+        for number, mask in enumerate(self.stage.before):
+            scope.locals[mask.name] = (d.part("masks", number),)
+        for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(d, self.accumulations, "acc")):
+            with located(gather.span):
+                scope.locals[gather.name] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+        for item in self.stage.after:
+            if isinstance(item, Mask):
+                self._mask(writer, scope, item)
+            else:
+                self._write(writer, scope, item)
+        flags = self._activity(writer, scope) if self.ends else d.flags(())
+        if self.plan is not None and self.plan.skip:
+            self._hear(writer, scope)
+        lines = list(writer.lines)
+        for name in self.stage.written:
+            kind = "next" if name in self.two_buffers else "field"
+            type_ = self.types[name]
+            target = self.env.pointer(f"{kind}:{name}", stored_as(type_))
+            lines.append(d.assign(f"{target}[v]", d.store(type_, scope.locals[name][0])))
+        for name in sorted(self.stage.stored):
+            lines.extend(self._keep(name, scope.locals[name]))
+        return Function("apply", tuple(lines), flags)
+
+    def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
+        with located(item.span):
+            names = writer.items(item.value)
+        if item.guard is not None:
+            test = writer.value(f.Accumulator(BOOL, item.guard))
+            olds = [writer.value(f.Field(self.types[n], n, "self")) for n in item.fields]
+            names = tuple(writer.name(self.dialect.select(test, new, old)) for new, old in zip(names, olds))
+        writer.forget()
+        for field_name, name in zip(item.fields, names):
+            scope.locals[field_name] = (name,)
+
+    def _keep(self, name: str, values: tuple[str, ...]) -> list[str]:
+        types = self._types_of(name)
+        lines = []
+        for number, (type_, value) in enumerate(zip(types, values)):
+            slot = f"work:{name}.{number}"
+            self.frame.array(slot, stored_as(type_))
+            place = f"{self.env.pointer(slot, stored_as(type_))}[v]"
+            lines.append(self.dialect.assign(place, self.dialect.store(type_, value)))
+        return lines
+
+    def _types_of(self, name: str) -> tuple[Scalar, ...]:
+        for gather in self.stage.gathers:
+            if gather.name == name:
+                type_ = gather.reduce.type
+                assert isinstance(type_, (Scalar, Tuple))
+                return (type_,) if isinstance(type_, Scalar) else type_.items
+        return (BOOL,)
+
+    # ------------------------------------------------------------------- activity
+    def _activity(self, writer: Writer, scope: Scope) -> str:
+        """The end of a superstep for one vertex: what changed, what is told, and whether it is active."""
+        assert self.plan is not None
+        differing: dict[str, str] = {}
+        for name in self.plan.loop.applied:
+            new = writer.value(f.Field(self.types[name], name, "self"))
+            old = writer.name(scope.old(f.Field(self.types[name], name, "self", "old")))
+            differing[name] = writer.name(writer.differs(self.types[name], new, old))
+            if name in self.plan.told:
+                self._tell(writer, scope, name, new, old)
+        changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
+        activate = self.plan.loop.repeat.activate
+        if self.plan.explicit and activate is not None:
+            with located(activate.span):
+                active = writer.value(activate.cond)
+            place = f"{self.env.pointer('work:active', 'u8')}[v]"
+            writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
+            self.frame.array("work:active", "u8")
+        return self.dialect.flags((changed, active))
+
+    def _tell(self, writer: Writer, scope: Scope, name: str, new: str, old: str) -> None:
+        """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
+        type_ = self.types[name]
+        pointer = self.env.pointer(f"told:{name}", stored_as(type_))
+        self.frame.array("work:active", "u8")
+        was = writer.name(f"{self.env.pointer('work:active', 'u8')}[v] != 0")
+        before = writer.name(self.dialect.load(type_, f"{pointer}[v]"))
+        told = writer.name(self.dialect.select(was, old, before))
+        writer.lines.append(self.dialect.assign(f"{pointer}[v]", self.dialect.store(type_, told)))
+        scope.locals[f"change {name}"] = (writer.name(self.dialect.arithmetic("-", type_, new, told)),)
+
+    def _hear(self, writer: Writer, scope: Scope) -> None:
+        """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
+        assert self.plan is not None
+        names = (*self.stage.written, *sorted(self.stage.stored))
+        changes = {name: self._changed(writer, scope, name) for name in names}
+        for reader, reads in self.plan.readers.items():
+            heard = [change for name, change in changes.items() if name in reads.heard]
+            own = [change for name, change in changes.items() if name in reads.own]
+            if not (heard or own or reader == self.stage.name):
+                continue
+            slot = f"work:heard.{reader}"
+            self.frame.array(slot, "u8")
+            at = f"{self.env.pointer(slot, 'u8')}[v]"
+            d = self.dialect
+            bits = [f"({d.select(d.either(*names) or d.false, f'u8({bit})', 'u8(0)')})"
+                    for bit, names in ((1, heard), (2, own))]
+            flag = writer.name(d.bits(*bits))
+            writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
+
+    def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
+        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        if name in self.types:
+            before = writer.name(scope.read(f.Field(self.types[name], name, "self"), "field", "v"))
+            return writer.name(f"({writer.differs(self.types[name], scope.locals[name][0], before)})")
+        parts = []
+        for number, (type_, value) in enumerate(zip(self._types_of(name), scope.locals[name])):
+            before = writer.name(scope.stored(name, number, type_))
+            parts.append(f"({writer.differs(type_, value, before)})")
+        return writer.name(self.dialect.either(*parts))

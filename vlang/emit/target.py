@@ -1,0 +1,41 @@
+"""What a target makes of the functions of stages and scalars: kernels, and one module of text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from vlang.emit.dialect import Dialect
+from vlang.emit.scalars import ScalarText
+from vlang.emit.stage import StageWriter
+from vlang.runtime.kernelset import GpuStage
+
+__all__ = ["Module", "StageText", "Target"]
+
+
+@dataclass(frozen=True)
+class StageText:
+    """The text of a stage, its kernels (role -> name), and what a GPU must know of it."""
+
+    text: str
+    kernels: Mapping[str, str]
+    gpu: GpuStage | None
+
+
+@dataclass(frozen=True)
+class Module:
+    """The whole text, and the signatures of its kernels."""
+
+    text: str
+    exports: Mapping[str, str]
+
+
+class Target(Protocol):
+    """A target: its dialect, and how functions become kernels."""
+
+    @property
+    def dialect(self) -> Dialect: ...
+    def stage(self, writer: StageWriter) -> StageText: ...
+    def scalar(self, scalar: ScalarText) -> str: ...
+    def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module: ...
