@@ -121,8 +121,8 @@ def _random_gathers(size: int) -> float:
     import cupy
 
     n = size // 4
-    targets = cupy.random.default_rng(1).integers(0, n, GATHERS, dtype=cupy.uint32)
-    return GATHERS / _gather(targets, n)
+    targets = np.random.default_rng(1).integers(0, n, GATHERS, dtype=np.uint32)
+    return GATHERS / _gather(cupy.asarray(targets), n)
 
 
 def _link(piece: int, total: int) -> float:
