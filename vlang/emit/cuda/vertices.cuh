@@ -27,7 +27,7 @@ template <class S> __device__ __forceinline__ void messages_list(u64* frame, con
   }
 }
 
-constexpr u32 FOLD_BYTES = 1024;  // room for the accumulators of one reduction over vertices (entries.py)
+enum : u32 { FOLD_BYTES = 1024 };  // room for the accumulators of one reduction over vertices (entries.py)
 
 // Reductions over n vertices: one partial result a block of BLOCK vertices, each reduced by one block of threads in a
 // fixed order: thread t takes vertices t, t + threads, ..., then trees.
