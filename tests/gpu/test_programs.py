@@ -49,7 +49,7 @@ def test_modes(name: str, graph: str, mode: str) -> None:
     assert_equal(given(name, graph)(device="gpu", mode=mode), on_cpu(name, graph), (name, graph, mode))
 
 
-@pytest.mark.parametrize("replication", ["none", 1, 3, 32, "garaph", "auto"])
+@pytest.mark.parametrize("replication", ["none", 1, 4, 32, "garaph", "auto"])
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "components", "bfs_tree", "hits"])
 def test_replication(name: str, replication: Any) -> None:
     got = given(name, "hubs")(device="gpu", kernel="edge", replication=replication)
