@@ -24,7 +24,8 @@ ORDERS = ("ascending", "descending", "random")
 """In which order lanes that are ready run."""
 
 _HERE = Path(__file__).parent
-_FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off", "-fPIC")
+_FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off",
+          "-fstack-clash-protection", "-fPIC")
 _MESSAGE = 4096  # bytes
 _WORD = 0xFFFFFFFFFFFFFFFF
 
@@ -98,7 +99,7 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 @cache
 def runtime_object() -> Path:
     """The scheduler, compiled once; it works under every sanitizer."""
-    sources = {"emulation.cpp": (_HERE / "emulation.cpp").read_text()}
+    sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
     return _build(sources, ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c", "emulation.cpp"), ".o")
 
 

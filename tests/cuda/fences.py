@@ -1,0 +1,83 @@
+"""Memory between fences: pages that nobody may touch lie before and behind it, and garbage where pages are larger."""
+
+from __future__ import annotations
+
+import ctypes
+import mmap
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ALIGNED", "Fence"]
+
+ALIGNED = 256  # bytes
+_PAGE = mmap.PAGESIZE
+_RIM = 0xC5
+_NONE, _READ_WRITE = 0, 3  # of mprotect
+_PRIVATE, _ANONYMOUS = 2, 32  # of mmap
+
+
+@cache
+def _libc() -> Any:
+    libc = ctypes.CDLL(None, use_errno=True)
+    libc.mmap.restype = ctypes.c_void_p
+    libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
+    libc.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
+    return libc
+
+
+def _poison(pointer: int, nbytes: int, on: bool) -> None:
+    """Tell the address sanitizer, where one is loaded."""
+    name = f"__asan_{'' if on else 'un'}poison_memory_region"
+    if hasattr(_libc(), name):
+        getattr(_libc(), name)(ctypes.c_void_p(pointer), ctypes.c_size_t(nbytes))
+
+
+class Fence:
+    """`nbytes` of memory at `pointer`, aligned to ALIGNED, filled with a byte of garbage.
+
+    It ends where a page ends, as nearly as the alignment allows; the few bytes between, and those before it in its
+    first page, are checked when it is closed.
+    """
+
+    def __init__(self, nbytes: int, garbage: int) -> None:
+        body = -(-nbytes // ALIGNED) * ALIGNED
+        self._inner = max(1, -(-body // _PAGE)) * _PAGE
+        self._size = self._inner + 2 * _PAGE
+        base = _libc().mmap(None, self._size, _NONE, _PRIVATE | _ANONYMOUS, -1, 0)
+        if base is None or base == ctypes.c_void_p(-1).value:
+            raise MemoryError(f"{nbytes} bytes for the memory of an emulated device")
+        self._base = base
+        self._start = base + _PAGE
+        if _libc().mprotect(self._start, self._inner, _READ_WRITE):
+            raise MemoryError(f"{nbytes} bytes for the memory of an emulated device")
+        self.pointer = self._start + self._inner - body
+        self.nbytes = nbytes
+        self.view(self._start, self._inner).fill(_RIM)
+        self.view(self.pointer, nbytes).fill(garbage)
+        self._poison(True)
+
+    def view(self, pointer: int, nbytes: int) -> NDArray[np.uint8]:
+        """Bytes of it as an array."""
+        if nbytes == 0:
+            return np.empty(0, np.uint8)
+        return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
+
+    def close(self, what: str) -> None:
+        """Give the memory back. Raises AssertionError if somebody wrote around it."""
+        self._poison(False)
+        end = self.pointer + self.nbytes
+        before = np.flatnonzero(self.view(self._start, self.pointer - self._start) != _RIM) + self._start
+        behind = np.flatnonzero(self.view(end, self._start + self._inner - end) != _RIM) + end
+        _libc().munmap(self._base, self._size)
+        if len(before) or len(behind):
+            first = int(min([*before, *behind])) - self.pointer
+            raise AssertionError(f"byte {first} of the {self.nbytes} bytes of {what} was written")
+
+    def _poison(self, on: bool) -> None:
+        end = self.pointer + self.nbytes
+        _poison(self._start, self.pointer - self._start, on)
+        _poison(end, self._start + self._inner - end, on)
