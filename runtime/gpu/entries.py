@@ -39,7 +39,7 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
 
 PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
-    "places": ("const u64* offsets", "const u32* shards", "u16* places", "u64 low", "u64 high"),
+    "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
     "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),

@@ -18,13 +18,15 @@ class GpuLoop:
     """Runs the supersteps of a loop.
 
     Loops whose result does not depend on order (rule A) write in place unless the caller counts supersteps: they end
-    in the same state after fewer of them.
+    in the same state after fewer of them. Those with a uniform frontier (rule X2) do not: it holds between whole
+    supersteps only, and settled vertices gain more.
     """
 
     def __init__(self, machine: GpuMachine, spec: LoopSpec, bound: int | None) -> None:
         self._machine, self._spec = machine, spec
         options = machine.options
-        in_place = spec.asynchronous and (options.asynchronous or options.max_rounds is None)
+        frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
+        in_place = spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
         for stage in spec.stages:
             machine.in_place(stage, in_place)
         if "work:active" in machine.state.buffers:
