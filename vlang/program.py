@@ -109,22 +109,19 @@ class Program:
         ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays).
         Raises BindError, GraphError, OutOfMemory, DeviceError.
         """
-        from vlang.runtime.cpu_machine import CpuMachine
         from vlang.runtime.engine import run_plan
+        from vlang.runtime.machines import open_machine
 
         options, precision, rest = bind_options(self, arguments)
         stages = self.stages(precision)
         scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
         arrays = bind_fields(stages.program, graph, rest, self.name)
-        plan = self.plan(frozenset(graph.columns), frozenset(arrays), precision)
-        machine = CpuMachine(plan, graph, options)
-        try:
-            outcome = run_plan(plan, graph, machine, scalars, arrays, options)
-        finally:
-            machine.close()
+        columns, given = frozenset(graph.columns), frozenset(arrays)
+        with open_machine(lambda target: self.plan(columns, given, precision, target), graph, options) as opened:
+            outcome = run_plan(opened.plan, graph, opened.machine, scalars, arrays, options)
         falling = {name for loop in stages.facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
-        return _result(plan, graph, outcome, falling)
+        return _result(opened.plan, graph, outcome, falling, opened.device, opened.reason)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None) -> str:
         """A stage of the compilation as text: "tree", "ir", "facts", "numba" or "plan"."""
