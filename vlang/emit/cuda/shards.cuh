@@ -209,16 +209,16 @@ template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const
 // A shard is a run of vertices whose cells fit in shared memory, R of each (Ma et al.: Garaph, USENIX ATC'17). Lane i
 // joins into copy i mod R; the copies of a vertex lie side by side, in different banks, and are merged two by two.
 
-// places[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long vertices
+// receivers[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long vertices
 // have none.
-__device__ __forceinline__ void places(const u64* offsets, const u32* shards, u16* places, u64 low, u64 high) {
+__device__ __forceinline__ void places(const u64* offsets, const u32* shards, u16* receivers, u64 low, u64 high) {
   for (u64 shard = low + blockIdx.x; shard < high; shard += gridDim.x) {
     const u32 first = shards[shard];
     for (u32 v = first + (threadIdx.x >> 5); v < shards[shard + 1]; v += blockDim.x >> 5) {
       const u64 begin = offsets[v], end = offsets[v + 1];
       if (end - begin <= SEGMENT) {
         for (u64 k = begin + lane_number(); k < end; k += 32) {
-          places[k] = u16(v - first);
+          receivers[k] = u16(v - first);
         }
       }
     }
