@@ -4,8 +4,8 @@
 // Every kernel joins the contributions of a vertex in a pattern that its own edges fix (pull_segmented: the numbering
 // of the vertices), never the cut into pages, row blocks or launches, so results do not depend on these.
 
-constexpr u32 AT_ONCE = 4;         // contributions that a thread has on their way
-constexpr u32 STAGED_AT_ONCE = 8;  // the same where a block stages its rows
+[[maybe_unused]] constexpr u32 AT_ONCE = 4;         // contributions that a thread has on their way
+[[maybe_unused]] constexpr u32 STAGED_AT_ONCE = 8;  // the same where a block stages its rows
 
 template <class S> __device__ __forceinline__ bool gathers(const typename S::Env& env, u32 v,
                                                            const typename S::Masks& masks) {
