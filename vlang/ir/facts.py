@@ -15,7 +15,7 @@ from vlang.ir.phases import Phase
 from vlang.ir.rules.assign import single_assignment
 from vlang.ir.rules.context import Context, Verdict, context_of
 from vlang.ir.rules.derive import derive
-from vlang.ir.rules.exits import absorbing, done, strict, uniform_frontier
+from vlang.ir.rules.exits import absorbing, done, silencing, strict, uniform_frontier
 from vlang.ir.rules.growth import incremental
 from vlang.ir.rules.order import any_order, priority, push
 from vlang.ir.rules.passes import buffers, fuse, messages, replicate
@@ -27,13 +27,17 @@ __all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse
 
 @dataclass(frozen=True)
 class GatherFacts:
-    """One reduction over edges: rule R, rule Z, and the messages worth computing once per vertex."""
+    """One reduction over edges: rule R, rule Z, and the messages worth computing once per vertex.
+
+    silencing: under rule Z, the fields of a neighbour each of which, at the identity, keeps it from contributing.
+    """
 
     name: str
     domain: str
     replicate: Verdict
     strict: Verdict
     messages: tuple[f.Expr, ...]
+    silencing: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -170,4 +174,5 @@ def _facts(ctx: Context) -> LoopFacts:
 
 
 def _gather(name: str, reduce: f.Reduce, known: Known) -> GatherFacts:
-    return GatherFacts(name, reduce.domain.kind, replicate(reduce), strict(reduce, known), messages(reduce))
+    return GatherFacts(name, reduce.domain.kind, replicate(reduce), strict(reduce, known), messages(reduce),
+                       silencing(reduce, known))

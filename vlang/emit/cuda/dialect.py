@@ -42,6 +42,7 @@ _HEADS = {
     "push": "bool push(const Env& env, u32 v, const Item& item)",
     "open": "void open(const Env& env, u32 v)",
     "pushed": "Acc pushed(const Env& env, u32 v)",
+    "silent": "bool silent(const Env& env, u32 v)",
     "priority": "f64 priority(const Env& env, u32 v)",
     "store": "void store(u64* frame, const Env& env)",
     "store folded": "void store(u64* frame, const Env& env, const Acc& acc)",

@@ -16,7 +16,10 @@ from vlang.runtime import kernelset
 __all__ = ["SKELETONS", "CudaTarget"]
 
 _FOLDER = Path(__file__).resolve().parent
-SKELETONS = ("prelude", "words", "operators", "atomics", "state", "topology", "vertices", "pull", "stream", "shards", "frontier", "sparse")
+SKELETONS = (
+    "prelude", "words", "operators", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier", "push",
+    "persistent",
+)
 """The files of the text, in order; the constants of kernelset.py stand behind the first."""
 
 

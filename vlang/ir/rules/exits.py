@@ -11,7 +11,7 @@ from vlang.ir.rules.context import Context, Verdict, listed
 from vlang.ir.scope import above, expressions, statements
 from vlang.types import BOOL, Scalar
 
-__all__ = ["absorbing", "done", "strict", "uniform_frontier"]
+__all__ = ["absorbing", "done", "silencing", "strict", "uniform_frontier"]
 
 _ABSORBING = {"any": "true", "all": "false", "bitor": "all ones", "bitand": "0"}
 
@@ -139,25 +139,37 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
     """Rule Z: whether a neighbour that holds the identity contributes nothing."""
     if reduce.user or reduce.default is not None or not reduce.domain.edges:
         return Verdict(False, "no identity that every neighbour could hold")
+    names, bound = _silencing(reduce, known)
+    if not names:
+        return Verdict(False, "a neighbour may contribute whatever value it holds")
+    return Verdict(True, f"a neighbour whose {listed(f'`{n}`' for n in names)} is {bound} contributes nothing")
+
+
+def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
+    """Rule Z: the fields of a neighbour each of which, at the identity, keeps it from contributing anything.
+
+    The identity is that of the reduction; `false` for a bool that must be true for a contribution.
+    """
+    return _silencing(reduce, known)[0] if strict(reduce, known).granted else ()
+
+
+def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
+    """The fields that rule Z looks at, and the value at which there is no contribution."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
     if reduce.name in ("any", "count"):
         conjuncts += _conjuncts(reduce.body)
     flags = [c for c in conjuncts if isinstance(c, f.Field) and c.of == "other" and c.type == BOOL]
     if flags:
-        return Verdict(True, f"a neighbour whose `{flags[0].name}` is false contributes nothing")
+        return (flags[0].name,), "false"
     body = reduce.body.args[0] if isinstance(reduce.body, f.Op) and reduce.body.op == "tuple" else reduce.body
     if reduce.name in ("min", "max"):
         names = _strict_infinite(body, reduce.name == "min", known)
-        bound = "inf" if reduce.name == "min" else "-inf"
-    elif reduce.name == "all":
-        names, bound = _strict_or(body), "true"
-    elif reduce.name in ("sum", "bitor", "bitxor"):
-        names, bound = _strict_zero(body, reduce.domain.kind), "0"
-    else:
-        names, bound = frozenset(), ""
-    if not names:
-        return Verdict(False, "a neighbour may contribute whatever value it holds")
-    return Verdict(True, f"a neighbour whose {listed(f'`{n}`' for n in sorted(names))} is {bound} contributes nothing")
+        return tuple(sorted(names)), "inf" if reduce.name == "min" else "-inf"
+    if reduce.name == "all":
+        return tuple(sorted(_strict_or(body))), "true"
+    if reduce.name in ("sum", "bitor", "bitxor"):
+        return tuple(sorted(_strict_zero(body, reduce.domain.kind))), "0"
+    return (), ""
 
 
 def _conjuncts(cond: f.Expr) -> list[f.Expr]:
