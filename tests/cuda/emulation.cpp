@@ -14,7 +14,7 @@
 // -- scheduler --------------------------------------------------------------------------------------------------------
 
 static char* take_stack() {
-  if (now.stacks.empty()) now.stacks.push_back(fenced(stack_size()).base);
+  if (now.stacks.empty()) now.stacks.push_back(fenced(stack_size(), PAGE).base);
   char* stack = now.stacks.back();
   now.stacks.pop_back();
   if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack, stack_size());
@@ -30,7 +30,7 @@ static Memory take_shared() {
       return memory;
     }
   }
-  return fenced(bytes);
+  return fenced(bytes, 64 * PAGE);
 }
 
 static void start_block(unsigned number) {

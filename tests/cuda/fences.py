@@ -14,6 +14,7 @@ __all__ = ["ALIGNED", "Fence"]
 
 ALIGNED = 256  # bytes
 _PAGE = mmap.PAGESIZE
+_MARGIN = 256 * _PAGE
 _RIM = 0xC5
 _NONE, _READ_WRITE = 0, 3  # of mprotect
 _PRIVATE, _ANONYMOUS = 2, 32  # of mmap
@@ -46,12 +47,12 @@ class Fence:
     def __init__(self, nbytes: int, garbage: int) -> None:
         body = -(-nbytes // ALIGNED) * ALIGNED
         self._inner = max(1, -(-body // _PAGE)) * _PAGE
-        self._size = self._inner + 2 * _PAGE
+        self._size = self._inner + 2 * _MARGIN
         base = _libc().mmap(None, self._size, _NONE, _PRIVATE | _ANONYMOUS, -1, 0)
         if base is None or base == ctypes.c_void_p(-1).value:
             raise MemoryError(f"{nbytes} bytes for the memory of an emulated device")
         self._base = base
-        self._start = base + _PAGE
+        self._start = base + _MARGIN
         if _libc().mprotect(self._start, self._inner, _READ_WRITE):
             raise MemoryError(f"{nbytes} bytes for the memory of an emulated device")
         self.pointer = self._start + self._inner - body

@@ -78,13 +78,13 @@ static size_t stack_size() { return __asan_init || __tsan_create_fiber ? 256 << 
 
 static const size_t PAGE = (size_t)sysconf(_SC_PAGESIZE);
 
-// Memory that ends where a page starts that nobody may touch; another one lies before it.
-static Memory fenced(size_t bytes) {
+// Memory that ends where `margin` bytes (whole pages) start that nobody may touch; as many lie before it.
+static Memory fenced(size_t bytes, size_t margin) {
   const size_t inner = (bytes + PAGE - 1) / PAGE * PAGE;
-  char* base = (char*)mmap(nullptr, inner + 2 * PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (base == MAP_FAILED || (inner && mprotect(base + PAGE, inner, PROT_READ | PROT_WRITE))) {
+  char* base = (char*)mmap(nullptr, inner + 2 * margin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (base == MAP_FAILED || (inner && mprotect(base + margin, inner, PROT_READ | PROT_WRITE))) {
     fprintf(stderr, "no memory for the fibers of a kernel\n");
     abort();
   }
-  return {base + PAGE, inner};
+  return {base + margin, inner};
 }

@@ -16,6 +16,18 @@ extern "C" void emulated_atomic() {
   }
 }
 
+// What the thread sanitizer calls for `volatile` accesses, where g++ tells them apart. They may race, as on a GPU; they
+// race with accesses that are not volatile.
+#define VOLATILE(bytes, bits, T)                                                                                      \
+  WEAK T __tsan_atomic##bits##_load(const volatile T*, int);                                                          \
+  WEAK T __tsan_atomic##bits##_fetch_or(volatile T*, T, int);                                                         \
+  extern "C" void __tsan_volatile_read##bytes(void* place) { __tsan_atomic##bits##_load((T*)place, 0); }              \
+  extern "C" void __tsan_volatile_write##bytes(void* place) { __tsan_atomic##bits##_fetch_or((T*)place, 0, 0); }
+VOLATILE(1, 8, unsigned char)
+VOLATILE(2, 16, unsigned short)
+VOLATILE(4, 32, unsigned)
+VOLATILE(8, 64, unsigned long)
+
 extern "C" void emulated_fence() {
   if (__tsan_release) {
     __tsan_release(&now.fence);

@@ -409,9 +409,9 @@ def test_budget() -> None:
 def test_launches_that_a_gpu_refuses(device: EmulatedDevice) -> None:
     kernel = device.load(TYPES, entries())["add_one"]
     out = put(device, np.zeros(64, np.uint32))
-    for how in ({"threads": 512}, {"shared": 1 << 20}, {"blocks": 64, "cooperative": True}):
+    for blocks, threads, shared, cooperative in ((1, 512, 0, False), (1, 64, 1 << 20, False), (64, 64, 0, True)):
         with pytest.raises(DeviceError, match="cannot launch"):
-            device.launch(kernel, **{"blocks": 1, "threads": 64, "args": (out.pointer, 64), **how})
+            device.launch(kernel, blocks, threads, (out.pointer, 64), shared, None, cooperative)
     with pytest.raises(AssertionError, match="whole number of warps"):
         device.launch(kernel, 1, 33, (out.pointer, 64))
     with pytest.raises(AssertionError, match="2 arguments"):
