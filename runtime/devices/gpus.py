@@ -30,7 +30,7 @@ def cuda() -> tuple[Any, Any]:
     try:
         from cupy.cuda import driver, runtime
     except ModuleNotFoundError as error:
-        if error.name != "cupy":
+        if error.name not in ("cupy", "cupy.cuda"):
             raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None
         raise DeviceError(f"a GPU needs CuPy, which is not installed: {INSTALL}") from None
     except Exception as error:  # a library that is missing or broken shows in many ways

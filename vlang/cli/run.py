@@ -11,6 +11,7 @@ import click
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import Progress, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, run_option, size
+from vlang.runtime.errors import BindError
 
 if TYPE_CHECKING:
     from vlang.program import Program
@@ -126,7 +127,10 @@ def _check_device(options: dict[str, Any]) -> None:
     from vlang.bind_options import check_options
     from vlang.runtime.devices.choose import check_device
 
-    check_options(options)
+    try:
+        check_options(options)
+    except BindError as error:
+        raise click.UsageError(str(error).replace('device="gpu"', "--device gpu")) from None
     check_device(options.get("device", "cpu"))
 
 
