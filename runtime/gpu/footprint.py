@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -55,7 +55,8 @@ class Footprint:
     """How memory is laid out.
 
     tables: name -> offset in one block of `table_bytes`: what stays, whatever pages come and go. places: key ->
-    offset of the array in a slot of `slot_bytes`. slots: how many; 0 if the whole adjacency lies in one of that size.
+    offset of the array in a slot of `slot_bytes`. slots: how many pages have room; 0 if the whole adjacency lies in one
+    slot of that size.
     """
 
     cut: Cut
@@ -74,7 +75,7 @@ class Footprint:
     @property
     def least(self) -> int:
         """Bytes without which it does not run with these pages."""
-        return self.table_bytes + (1 if self.resident else min(2, self.cut.pages)) * self.slot_bytes
+        return self.table_bytes + (1 if self.resident else _fewest(self.cut)) * self.slot_bytes
 
 
 def column_key(name: str, dtype: str) -> str:
@@ -102,17 +103,16 @@ def footprint(
     else takes memory and what would help, for the message. Raises OutOfMemory if not even two pages fit.
     """
     edges = None if page_size is None else max(1, page_size // 4)
-    everything = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, edges), whole=True)
+    everything = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, edges), resident=True)
     if everything.least <= free:
         return everything
-    found = everything
-    for size in _sizes(arrays, free - everything.table_bytes) if edges is None else (edges,):
-        found = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, size), whole=False)
-        slots = (free - found.table_bytes) // found.slot_bytes
-        if slots >= min(_FEW, found.cut.pages) or (slots >= 2 and (edges is not None or size <= SEGMENT)):
-            return _with_slots(found, min(slots, found.cut.pages))
-    if found.least <= free:
-        return _with_slots(found, min(2, found.cut.pages))
+    sizes = (edges,) if edges else _sizes(arrays, free - everything.table_bytes)
+    for size in sizes:
+        found = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, size), resident=False)
+        slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
+        enough = _fewest(found.cut) if size == sizes[-1] else min(_FEW, found.cut.pages)
+        if slots >= enough:
+            return replace(found, slots=slots)
     pages = "the only page" if found.cut.pages == 1 else "two pages"
     raise OutOfMemory(
         f"the {adjacency.kind}-neighbours of {len(adjacency.offsets) - 1:,} vertices need at least "
@@ -121,24 +121,22 @@ def footprint(
         f"{in_bytes(max(0, free))} are free{help}")
 
 
-def _sizes(arrays: Iterable[Stored], free: int) -> Iterator[int]:
+def _fewest(cut: Cut) -> int:
+    """Slots without which pages cannot be streamed: one for a page at work and one for the next."""
+    return min(2, cut.pages)
+
+
+def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
     """Edges of a page, from the size that pays best down to the smallest."""
     each = sum(array.itemsize for array in arrays)
-    size = min(max(free // _SLOTS, _LEAST), _MOST) // each
-    while size > SEGMENT:
-        yield size
-        size //= 2
-    yield SEGMENT
-
-
-def _with_slots(found: Footprint, slots: int) -> Footprint:
-    return Footprint(found.cut, found.shards, found.tables, found.table_bytes, found.places, found.slot_bytes, slots)
+    best = min(max(free // _SLOTS, _LEAST), _MOST) // each
+    return [size for size in (best >> k for k in range(best.bit_length())) if size > SEGMENT] + [SEGMENT]
 
 
 def _laid_out(
-    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, whole: bool
+    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
 ) -> Footprint:
-    """The layout with these pages; as many slots as none is said to have."""
+    """The layout with these pages; if they are not to be resident, with the fewest slots."""
     shards = {name: Shards.of(adjacency, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(adjacency)
     sizes = {
@@ -150,9 +148,9 @@ def _laid_out(
     for name, found in shards.items():
         sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
     tables, table_bytes = _packed(sizes)
-    edges = len(adjacency) if whole else cut.largest
+    edges = len(adjacency) if resident else cut.largest
     places, slot_bytes = _packed({array.key: array.itemsize * edges for array in arrays})
-    return Footprint(cut, shards, tables, table_bytes, places, slot_bytes)
+    return Footprint(cut, shards, tables, table_bytes, places, slot_bytes, 0 if resident else _fewest(cut))
 
 
 def _packed(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:

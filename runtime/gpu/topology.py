@@ -62,15 +62,15 @@ class Topology:
         self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
         free = device.budget() - device.allocated()
         free = free if memory is None else min(free, memory)
-        self._print = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, help)
-        self.parts = self._print.cut.parts()
-        self.resident = self._print.resident
+        self.layout = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, help)
+        self.parts = self.layout.cut.parts()
+        self.resident = self.layout.resident
         what = f"the {self.kind}-neighbours of {self.n:,} vertices"
-        self._buffers = [device.allocate(self._print.table_bytes, f"tables of {what}")]
+        self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
         self._addresses: dict[str, int] = {}
         self._streams: list[Stream] = []
         try:
-            size = self._print.slot_bytes * max(1, self._print.slots)
+            size = self.layout.slot_bytes * max(1, self.layout.slots)
             self._buffers.append(device.allocate(size, what))
             self._upload_tables()
             self._open_streams(streams or AUTO_STREAMS)
@@ -119,15 +119,15 @@ class Topology:
         return self._tables[name]
 
     def _at(self, name: str) -> int:
-        return self._buffers[0].pointer + self._print.tables[name]
+        return self._buffers[0].pointer + self.layout.tables[name]
 
     # ------------------------------------------------------------------------------ bring up
     def _upload_tables(self) -> None:
         rows = long_rows(self.adjacency)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
         tables: dict[str, NDArray[Any]] = {"offsets": self.adjacency.offsets, "segments": rows.segments,
-                                           "longs": rows.longs, "starts": self._print.cut.starts}
-        for name, shards in self._print.shards.items():
+                                           "longs": rows.longs, "starts": self.layout.cut.starts}
+        for name, shards in self.layout.shards.items():
             tables |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
         for name, values in tables.items():
             if len(values):
@@ -136,7 +136,7 @@ class Topology:
     def _open_streams(self, streams: int) -> None:
         """Slots and streams. Cached pages have a stream of their own, so that their kernels wait for no copy."""
         memory = self._buffers[1].pointer
-        self._slots = Slots([memory + k * self._print.slot_bytes for k in range(self._print.slots)])
+        self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
         if not self.resident:
             count = max(1, min(streams, len(self._slots)))
             self._streams = [self.device.stream() for _ in range(count)]
@@ -148,7 +148,7 @@ class Topology:
 
     def _table(self, name: str, use: Use) -> Table:
         base = self._buffers[1].pointer if self.resident else None
-        table, words, layout = make_table(name, use, self._print, self._arrays, self._at, base, self._addresses)
+        table, words, layout = make_table(name, use, self.layout, self._arrays, self._at, base, self._addresses)
         self.device.upload(table.layout, layout)
         self.device.upload(table.address, words)
         return table
@@ -167,11 +167,11 @@ class Topology:
         memory = self._buffers[1].pointer
         for key, array in self._arrays.items():
             if array.source is not None and array.source.nbytes:
-                self.device.upload(memory + self._print.places[key], array.source)
+                self.device.upload(memory + self.layout.places[key], array.source)
         for name, table in self._tables.items():
             if table.keys[-1] == f"places:{name}":
                 for part in self.parts:
-                    self._make_places(table, part, memory + self._print.places[table.keys[-1]], None)
+                    self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
         self.device.synchronize()
         self._unregister()
 
@@ -246,7 +246,7 @@ class Topology:
         return slot, work
 
     def _load(self, table: Table, array: Stored, part: Part, slot: Slot, work: Stream) -> None:
-        place = slot.address + self._print.places[array.key]
+        place = slot.address + self.layout.places[array.key]
         slot.held.add(array.key)
         if array.source is None:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
@@ -293,7 +293,7 @@ class Topology:
             return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
         cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
         edge_bytes = sum(self._arrays[key].itemsize for key in table.keys if self._arrays[key].source is not None)
-        chosen = choose_transfer(marks, np.diff(self._print.cut.starts), edge_bytes, cached, self._link, self.readable)
+        chosen = choose_transfer(marks, np.diff(self.layout.cut.starts), edge_bytes, cached, self._link, self.readable)
         self.traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
         return chosen
 
