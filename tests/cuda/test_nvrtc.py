@@ -1,0 +1,203 @@
+"""Every text for a GPU is compiled by NVRTC, without a GPU, for four architectures, and without a warning."""
+
+from __future__ import annotations
+
+import functools
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import pytest
+from hypothesis import Phase, given, seed, settings
+
+from tests.reference.cases import STDLIB
+from tests.reference.programs import Generated, programs
+from vlang import Program, ProgramError, compile, load
+from vlang.emit import cuda
+from vlang.runtime.devices.nvrtc import whole_source
+from vlang.runtime.gpu import calibrate
+from vlang.runtime.gpu.entries import PREPARATIONS, SIGNATURES, entry
+from vlang.runtime.gpu.kernels import LANES
+from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+
+core = pytest.importorskip("cuda.core", reason="cuda-core, which calls NVRTC without a GPU, is not installed")
+pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
+
+Kernel = tuple[str, str, tuple[int, ...]]  # template, struct, constants
+
+ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
+EVERYWHERE = ("bfs_tree", "pagerank", "sswp")  # on all architectures
+PLAIN = ("bfs", "sssp", "pagerank", "components", "spmv")
+DESIGN = Path(__file__).parents[1] / "reference" / "design"  # the programs of the specification
+SEED, CORPUS = 20261121, 60
+_IN_VAIN = 186  # a comparison of constants and unsigned numbers that always says the same, as a program may make
+_FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+) bytes spill stores")
+
+
+# ------------------------------------------------------------------------------------------------------------ kernels
+def scalars_of(plan: Plan) -> Iterator[ScalarSpec]:
+    """Every graph-level value of a plan."""
+    yield from plan.defaults.values()
+    for step in plan.steps:
+        if isinstance(step, ScalarSpec):
+            yield step
+        elif isinstance(step, LoopSpec):
+            yield from (s for s in (*step.steps, step.limit, step.until) if isinstance(s, ScalarSpec))
+
+
+def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
+    """Every kernel that a pass may be launched as."""
+    gpu = stage.gpu
+    assert gpu is not None
+    if stage.domain is None:
+        yield "compute", gpu.struct, ()
+        return
+    templates = ["pull_thread", "pull_segmented", "pull_stream", "segments", "finish", "finish_list"]
+    templates += ["pull_shards"] if gpu.cell else []
+    templates += ["messages", "messages_list"] if "messages" in stage.kernels else []
+    yield from ((template, gpu.struct, ()) for template in templates)
+    yield from (("pull_lanes", gpu.struct, (lanes,)) for lanes in LANES)
+
+
+def kernels_of(plan: Plan) -> list[Kernel]:
+    """Every kernel of a plan."""
+    found = [kernel for stage in plan.stages for kernel in kernels_of_stage(stage)]
+    for scalar in scalars_of(plan):
+        found.append(("scalar", f"v{scalar.index}", ()))
+        found += [("fold", f"v{scalar.index}", ())] if scalar.fold is not None else []
+    return list(dict.fromkeys(found))
+
+
+def log_of(text: str, kernels: Sequence[Kernel], architecture: str, ptxas: str | None = None) -> str:
+    """What NVRTC has to say; raises where it rejects the text."""
+    entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
+    return _log(whole_source(text, entries), architecture, ptxas)
+
+
+def _log(source: str, architecture: str, ptxas: str | None = None) -> str:
+    log = io.StringIO()
+    options = core.ProgramOptions(arch=architecture, std="c++17", fma=False, ptxas_options=ptxas,
+                                  diag_suppress=_IN_VAIN)
+    program = core.Program(source, "c++", options)
+    try:
+        made = program.compile("cubin", logs=log)
+    finally:
+        program.close()
+    assert len(made.code) > 0
+    return log.getvalue().strip("\0\n ")
+
+
+def plan_of(program: Program, columns: bool = True) -> Plan:
+    """The plan for graphs that have the program's edge fields, or only those that they must have."""
+    edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
+    return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
+
+
+# ----------------------------------------------------------------------------------------------------------- programs
+@pytest.mark.parametrize("name", STDLIB)
+def test_program_of_the_standard_library(name: str) -> None:
+    plan = plan_of(load(name))
+    others = () if name in EVERYWHERE else (ARCHITECTURES[STDLIB.index(name) % 4],)
+    for architecture in others or ARCHITECTURES:
+        assert log_of(plan.text, kernels_of(plan), architecture) == ""
+
+
+@pytest.mark.parametrize("name", EVERYWHERE)
+def test_program_in_64_bits(name: str) -> None:
+    plan = plan_of(load(name, precision=64))
+    assert log_of(plan.text, kernels_of(plan), ARCHITECTURES[EVERYWHERE.index(name) % 4]) == ""
+
+
+@pytest.mark.parametrize("name", sorted({path.stem for path in DESIGN.glob("*.vp")} - set(STDLIB)))
+def test_program_of_the_specification(name: str) -> None:
+    program = load(DESIGN / f"{name}.vp")
+    try:
+        program.plan(frozenset(edge.name for edge in program.edges), frozenset())
+    except ProgramError:  # not for a CPU yet, so not for a GPU
+        with pytest.raises(ProgramError, match="V401"):
+            plan_of(program)
+        return
+    plan = plan_of(program)
+    assert log_of(plan.text, kernels_of(plan), "sm_90") == ""
+
+
+@functools.cache
+def corpus() -> tuple[Generated, ...]:
+    """Random programs, always the same for one version of hypothesis."""
+    found: list[Generated] = []
+
+    @seed(SEED)
+    @settings(max_examples=CORPUS, deadline=None, database=None, phases=(Phase.generate,))
+    @given(programs())
+    def collect(drawn: Generated) -> None:
+        found.append(drawn)
+
+    collect()
+    return tuple(found[:CORPUS])
+
+
+@pytest.mark.parametrize("number", range(CORPUS))
+def test_random_program(number: int) -> None:
+    """Each kernel of a program on one architecture or another: pairs of program and kernel, not all of them."""
+    drawn = corpus()[number]
+    program = compile(drawn.text)
+    if "change(u." in drawn.text:
+        with pytest.raises(ProgramError, match="V401"):  # no plan does that yet
+            plan_of(program)
+        return
+    plan = plan_of(program, columns=number % 2 == 0)
+    kernels = [kernel for k, kernel in enumerate(kernels_of(plan)) if k % 6 == number % 6]
+    for half in range(2):
+        some = kernels[half::2]
+        if some:
+            assert log_of(plan.text, some, ARCHITECTURES[(number + 2 * half + number // 4) % 4]) == "", drawn.text
+
+
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_kernels_that_are_no_templates(architecture: str) -> None:
+    plan = plan_of(load("sssp"))
+    assert log_of(plan.text, [(name, "", ()) for name in PREPARATIONS], architecture) == ""
+    timing = "\n".join([plan.text, *calibrate.sources()])
+    assert _log(timing, architecture) == ""
+
+
+def test_every_template_is_compiled() -> None:
+    seen = {kernel[0] for name in STDLIB for kernel in kernels_of(plan_of(load(name)))}
+    assert seen == set(SIGNATURES)
+
+
+# --------------------------------------------------------------------------------------------------------------- text
+@pytest.mark.parametrize("name", PLAIN)
+def test_plain_programs_stay_in_registers(name: str) -> None:
+    plan = plan_of(load(name))
+    log = log_of(plan.text, kernels_of(plan), "sm_90", "-v")
+    sizes = _FRAME_SIZES.findall(log)
+    assert len(sizes) >= len(kernels_of(plan))
+    assert [size for size in sizes if size[1:] != ("0", "0")] == []
+
+
+@pytest.mark.parametrize("name", STDLIB)
+def test_text_is_stable(name: str) -> None:
+    program = load(name)
+    text = plan_of(program).text
+    assert plan_of(load(name)).text == text
+    spaced = program.source.replace("\n", "\n# a comment\n\n")
+    assert plan_of(compile(spaced)).text == text
+
+
+def test_warnings_are_seen() -> None:
+    source = 'extern "C" __global__ void warned(int* p) { int unused; *p = 1; }\n'
+    assert "never referenced" in _log(source, "sm_90")
+    spilling = 'extern "C" __global__ void kept(int* p, int k) { int a[64]; ' \
+               "for (int i = 0; i < 64; i++) a[p[i] & 63] = i; p[0] = a[k]; }\n"
+    assert _FRAME_SIZES.findall(_log(spilling, "sm_90", "-v"))[0][1] != "0"
+
+
+def test_no_text_includes_anything() -> None:
+    folder = Path(cuda.__file__).parent
+    for path in [*folder.glob("*.cuh"), Path(calibrate.__file__).with_name("calibrate.cuh")]:
+        text = path.read_text()
+        assert "#include" not in text
+        assert "asm" not in re.findall(r"\w+", text), f"{path.name}: inline assembly"
+        assert not re.search(r"__shared__(?! __align__\(16\) unsigned char dynamic_shared)", text), path.name
