@@ -222,10 +222,10 @@ class GpuMachine:
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The results, in host memory."""
-        outputs = [spec.name for spec in self.plan.fields if spec.output]
-        return Values({name: self.array(f"field:{name}") for name in outputs},
-                      {name: self.state.scalar(name) for name, _ in self.plan.globals})
+        """The results, in host memory unless they are to stay on the device."""
+        globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
+        fetch = self.state.hand_over if self.options.device_arrays else self.state.array
+        return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)
 
     def close(self) -> None:
         """Free what the run needed; topology stays for the next run on this graph."""

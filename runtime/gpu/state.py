@@ -146,10 +146,13 @@ class GpuState:
             self.device.download(result, self.buffers[slot].pointer)
         return result
 
-    def close(self, but: frozenset[str] = frozenset()) -> None:
-        """Free the arrays, except those of the slots `but`, which the caller has taken over."""
-        for slot, buffer in self.buffers.items():
-            if slot not in but:
-                self.device.free(buffer)
-        self.device.free(self._frame)
+    def hand_over(self, slot: str) -> Any:
+        """An array of the device's own library that owns the array of a slot from now on."""
+        self.flush()
+        return self.device.hand_over(self.buffers.pop(slot), self.dtypes[slot], self.lengths[slot])
+
+    def close(self) -> None:
+        """Free the arrays."""
+        for buffer in (*self.buffers.values(), self._frame):
+            self.device.free(buffer)
         self.buffers.clear()
