@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BindError",
+    "DeviceError",
     "DiskError",
     "Error",
     "Graph",
@@ -33,7 +34,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from vlang.program import Program, compile, load
-    from vlang.runtime.errors import BindError, DiskError, GraphError, OutOfMemory, ProgramError
+    from vlang.runtime.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory, ProgramError
     from vlang.runtime.errors import VlangError as Error
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.result import Result
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 # Where each public name lives; `Error` is spelled differently at home.
 _HOMES = {
     "BindError": "vlang.runtime.errors:BindError",
+    "DeviceError": "vlang.runtime.errors:DeviceError",
     "DiskError": "vlang.runtime.errors:DiskError",
     "Error": "vlang.runtime.errors:VlangError",
     "Graph": "vlang.runtime.graph.graph:Graph",
