@@ -82,14 +82,19 @@ class GpuState:
         self.set_word(self.plan.slots[slot], value)
 
     def set_word(self, number: int, value: int) -> None:
-        """A slot by number."""
+        """A slot by number, which kernels never store to."""
+        if int(self._mirror[number]) != value:
+            self._force(number, value)
+
+    def _force(self, number: int, value: int) -> None:
+        """A slot by number, whatever the mirror says."""
         self._mirror[number] = value
         self._dirty[number] = value
 
     def clear_stats(self) -> None:
         """Count from zero."""
         for k in range(2):
-            self.set_word(self._stats_at + k, 0)
+            self._force(self._stats_at + k, 0)
 
     def swap(self, field: str) -> None:
         """Exchange the two buffers of a field."""
@@ -129,7 +134,7 @@ class GpuState:
         word = np.zeros(1, dtype=np.uint64)
         with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
             word.view(DTYPES[self.plan.scalars[name]])[0] = value
-        self._put(f"scalar:{name}", int(word[0]))
+        self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
         """A graph-level value as a Python number; waits for it."""
@@ -149,6 +154,7 @@ class GpuState:
     def hand_over(self, slot: str) -> Any:
         """An array of the device's own library that owns the array of a slot from now on."""
         self.flush()
+        self.device.synchronize()
         return self.device.hand_over(self.buffers.pop(slot), self.dtypes[slot], self.lengths[slot])
 
     def close(self) -> None:
