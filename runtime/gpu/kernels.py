@@ -215,14 +215,14 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
     vertex = table.vertex[kind]
     if kind == "virtual-warp":
         vertex *= 1 + lanes / 8 + words * lanes.bit_length() * lanes / 32
-    share = table.early if stage.early and by_row else 1.0
+    share = table.early if stage.early == "absorbing" and by_row else 1.0
     return 1e-12 * (slots * edge * share + rows.vertices * vertex) + table.step * _chain(name, lanes, rows)
 
 
 def _chain(name: str, lanes: int, rows: Rows) -> float:
     """Steps one after the other that the longest row of a page takes, four loads of a thread in flight."""
     if name == "warp-segmentation":
-        return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32
+        return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
     if name in ("stream", "edge"):
         return 4 + rows.longest / THREADS  # 4: barriers between staging and reducing
     return rows.longest / lanes / 4
