@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,7 +16,7 @@ from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.kernelset import ROW_WORDS, SEGMENT
 from vlang.runtime.state import DTYPES
 
-__all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "stored_arrays"]
+__all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
 
 TARGETS = "targets"
 LAYOUT_WORDS = 3 * ROW_WORDS  # of a row: bytes an edge, place in the slot, address in host memory
@@ -95,30 +95,80 @@ def stored_arrays(adjacency: Adjacency, uses: Mapping[str, Use]) -> list[Stored]
 
 
 def footprint(
-    adjacency: Adjacency, uses: Mapping[str, Use], arrays: list[Stored], free: int, page_size: int | None, help: str
+    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
+    taken: int = 0,
 ) -> Footprint:
     """The layout that makes the best of `free` bytes.
 
-    page_size: bytes of neighbours in a page; None for one page if everything fits, else as many as pay. help: what
-    else takes memory and what would help, for the message. Raises OutOfMemory if not even two pages fit.
+    page_size: bytes of neighbours in a page; None for one page if everything fits, else as many as pay. taken: bytes
+    that others have, for the message. Raises OutOfMemory if not even two pages fit.
     """
-    edges = None if page_size is None else max(1, page_size // 4)
-    everything = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, edges), resident=True)
-    if everything.least <= free:
-        return everything
-    sizes = (edges,) if edges else _sizes(arrays, free - everything.table_bytes)
+    whole = _whole(adjacency, uses, arrays, page_size)
+    if whole.least <= free:
+        return whole
+    sizes = (_edges(page_size),) if page_size is not None else _sizes(arrays, free - whole.table_bytes)
     for size in sizes:
         found = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, size), resident=False)
         slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
         enough = _fewest(found.cut) if size == sizes[-1] else min(_FEW, found.cut.pages)
         if slots >= enough:
             return replace(found, slots=slots)
-    pages = "the only page" if found.cut.pages == 1 else "two pages"
-    raise OutOfMemory(
-        f"the {adjacency.kind}-neighbours of {len(adjacency.offsets) - 1:,} vertices need at least "
-        f"{in_bytes(found.least)} of GPU memory: {in_bytes(found.table_bytes)} for their tables and "
-        f"{in_bytes(found.least - found.table_bytes)} for {pages} ({in_bytes(everything.least)} to stay there whole); "
-        f"{in_bytes(max(0, free))} are free{help}")
+    raise _refusal(f"the {adjacency.kind}-neighbours", len(adjacency.offsets) - 1, [found], whole.least, free, taken)
+
+
+def share_memory(
+    adjacencies: Mapping[str, Adjacency], uses: Mapping[str, Mapping[str, Use]], free: int,
+    page_size: int | None = None, taken: int = 0,
+) -> dict[str, int]:
+    """How many of `free` bytes each of several adjacencies gets, by kind.
+
+    If not all of them fit whole, those that take least come first, as long as the others can still be streamed; what
+    is left is divided in proportion to what the others would take. Raises OutOfMemory if they cannot all be streamed.
+    """
+    arrays = {kind: stored_arrays(adjacency, uses[kind]) for kind, adjacency in adjacencies.items()}
+    whole = {kind: _whole(adjacency, uses[kind], arrays[kind], page_size).least
+             for kind, adjacency in adjacencies.items()}
+    if sum(whole.values()) <= free:
+        return whole
+    edges = SEGMENT if page_size is None else _edges(page_size)
+    least = {kind: _laid_out(adjacency, uses[kind], arrays[kind], Cut.of(adjacency, edges), resident=False)
+             for kind, adjacency in adjacencies.items()}
+    need = {kind: min(found.least, whole[kind]) for kind, found in least.items()}
+    left = free - sum(need.values())
+    if left < 0:
+        names = " and ".join(f"{kind}-neighbours" for kind in adjacencies)
+        n = max(len(adjacency.offsets) - 1 for adjacency in adjacencies.values())
+        raise _refusal(f"the {names}", n, list(least.values()), sum(whole.values()), free, taken)
+    shares = dict(need)
+    for kind in sorted(whole, key=whole.__getitem__):
+        if whole[kind] - need[kind] <= left:
+            left -= whole[kind] - need[kind]
+            shares[kind] = whole[kind]
+    wanted = {kind: whole[kind] for kind in whole if shares[kind] < whole[kind]}
+    return shares | {kind: shares[kind] + left * size // sum(wanted.values()) for kind, size in wanted.items()}
+
+
+def _refusal(what: str, n: int, least: Sequence[Footprint], whole: int, free: int, taken: int) -> OutOfMemory:
+    """What is needed, what there is, and what helps."""
+    tables, need = sum(found.table_bytes for found in least), sum(found.least for found in least)
+    pages = "the only page" if max(found.cut.pages for found in least) == 1 else "two pages"
+    return OutOfMemory(
+        f"{what} of {n:,} vertices do not fit into GPU memory: {in_bytes(tables)} for tables and "
+        f"{in_bytes(need - tables)} for {pages} are the least ({in_bytes(whole)} keeps all edges there), and "
+        f"{in_bytes(max(0, free))} are free beside {in_bytes(taken)} of vertex state; allow at least {taken + need} "
+        "bytes (gpu_memory), or run on the CPU")
+
+
+def _edges(page_size: int) -> int:
+    return max(1, page_size // 4)
+
+
+def _whole(
+    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
+) -> Footprint:
+    """The layout with all edges on the device."""
+    cut = Cut.of(adjacency, None if page_size is None else _edges(page_size))
+    return _laid_out(adjacency, uses, arrays, cut, resident=True)
 
 
 def _fewest(cut: Cut) -> int:

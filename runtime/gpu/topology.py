@@ -42,7 +42,7 @@ class Topology:
 
     uses: by name, what passes read of a page. memory: bytes that it may take (None: what the budget has left).
     page_size: bytes of neighbours in a page (None: one page if everything fits, else 4 to 64 MiB). streams: that copies
-    and kernels are spread over (0: as many as pay). help: what else takes memory and what would help, for messages.
+    and kernels are spread over (0: as many as pay).
 
     offsets: device u64[n + 1]. segments, longs: device int64[segment_count, 3] and int64[long_count, 3]. parts: the
     pages. resident: all edges are on the device. readable: kernels can read every page through its row at all times.
@@ -53,16 +53,17 @@ class Topology:
 
     def __init__(
         self, device: Device, prepare: Prepare, adjacency: Adjacency, uses: Mapping[str, Use],
-        memory: int | None = None, page_size: int | None = None, streams: int = 0, help: str = "",
+        memory: int | None = None, page_size: int | None = None, streams: int = 0,
         link: Link | None = None,
     ) -> None:
         self.device, self.adjacency, self._prepare, self._link = device, adjacency, prepare, link or Link()
         self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
         self.traffic = Traffic()
         self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
-        free = device.budget() - device.allocated()
+        taken = device.allocated()
+        free = device.budget() - taken
         free = free if memory is None else min(free, memory)
-        self.layout = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, help)
+        self.layout = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, taken)
         self.parts = self.layout.cut.parts()
         self.resident = self.layout.resident
         what = f"the {self.kind}-neighbours of {self.n:,} vertices"
@@ -202,21 +203,20 @@ class Topology:
         begin = self.device.record(stream)
         ends: dict[int, tuple[Stream, Event]] = {}
         for page in direct:
-            self._run(launch, table, page, self._cached, begin, ends)
+            self.device.wait(begin, self._cached)
+            self._run(launch, table, page, self._cached, ends)
         awaited = {page for page in whole if self._slots.find(page)}
         for page in self._slots.order(whole, len(self._streams)):
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
-            slot.used = self._run(launch, table, page, work, begin, ends)
+            slot.used = self._run(launch, table, page, work, ends)
         self.traffic.skipped += self.pages - len(whole) - len(direct)
         for _, event in ends.values():
             self.device.wait(event, stream)
 
     def _run(
-        self, launch: Launch, table: Table, page: int, work: Stream, begin: Event,
-        ends: dict[int, tuple[Stream, Event]],
+        self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]]
     ) -> Event:
-        self.device.wait(begin, work)
         launch(table.row(page), self.parts[page], work)
         event = self.device.record(work)
         ends[id(work)] = work, event

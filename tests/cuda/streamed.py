@@ -179,7 +179,7 @@ def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_siz
            streams: int = 2) -> Topology:
     """The topology with so many bytes for it."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
-    return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams, ": stop")
+    return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
@@ -187,6 +187,6 @@ def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_
     """The topology with room for so many pages and no more."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
-    whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size, "")
-    few = footprint(visits.adjacency, uses, arrays, whole.least - 1, page_size, "")
+    whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)
+    few = footprint(visits.adjacency, uses, arrays, whole.least - 1, page_size)
     return opened(visits, few.table_bytes + slots * few.slot_bytes, sharding, page_size, streams)

@@ -14,7 +14,7 @@ from vlang import Graph
 from vlang.runtime.devices.device import Stream
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.gpu.cut import Cut, Part, Sharding, Shards, long_rows
-from vlang.runtime.gpu.footprint import footprint, stored_arrays
+from vlang.runtime.gpu.footprint import footprint, share_memory, stored_arrays
 from vlang.runtime.gpu.topology import Topology
 from vlang.runtime.gpu.transfers import Link, Marks, Transfer, choose_transfer
 from vlang.runtime.kernelset import SEGMENT
@@ -99,16 +99,22 @@ def test_shards_cover_their_pages_and_leave_out_long_vertices(seed: int) -> None
 def test_a_footprint_is_the_best_that_fits(seed: int) -> None:
     adjacency = adjacency_of(hub_graph(np.random.default_rng(seed), n=40_000, hubs=(5,), edges=400_000))
     arrays = stored_arrays(adjacency, USES)
-    whole = footprint(adjacency, USES, arrays, 1 << 40, None, "")
+    whole = footprint(adjacency, USES, arrays, 1 << 40, None)
     assert whole.resident
     assert whole.cut.pages == 1
-    assert footprint(adjacency, USES, arrays, whole.least, None, "").resident
-    cut = footprint(adjacency, USES, arrays, whole.least - 1, None, "")
+    assert footprint(adjacency, USES, arrays, whole.least, None).resident
+    cut = footprint(adjacency, USES, arrays, whole.least - 1, None)
     assert cut.slots >= 4
-    with pytest.raises(OutOfMemory, match=r"need at least .* for their tables and .* for two pages.*are free: stop"):
-        footprint(adjacency, USES, arrays, whole.table_bytes, None, ": stop")
+    with pytest.raises(OutOfMemory) as caught:
+        footprint(adjacency, USES, arrays, whole.table_bytes, None, 1000)
+    assert "KiB for tables and 192.00 KiB for two pages are the least" in str(caught.value)
+    assert "beside 1000 bytes of vertex state" in str(caught.value)
+    need = int(str(caught.value).split("allow at least ")[1].split()[0]) - 1000
+    assert footprint(adjacency, USES, arrays, need, None).slots == 2
+    with pytest.raises(OutOfMemory):
+        footprint(adjacency, USES, arrays, need - 1, None)
     for free in range(whole.table_bytes + (300 << 10), whole.least, 100 << 10):
-        found = footprint(adjacency, USES, arrays, free, None, "")
+        found = footprint(adjacency, USES, arrays, free, None)
         assert found.slots >= 2
         assert found.table_bytes + found.slots * found.slot_bytes <= free
 
@@ -116,13 +122,42 @@ def test_a_footprint_is_the_best_that_fits(seed: int) -> None:
 def test_a_page_size_is_kept(seed: int) -> None:
     adjacency = adjacency_of(hub_graph(np.random.default_rng(seed)))
     arrays = stored_arrays(adjacency, USES)
-    whole = footprint(adjacency, USES, arrays, 1 << 40, 4096, "")
+    whole = footprint(adjacency, USES, arrays, 1 << 40, 4096)
     assert whole.resident
     assert whole.cut.pages > 3
-    least = footprint(adjacency, USES, arrays, whole.least - 1, 4096, "").least
-    assert footprint(adjacency, USES, arrays, least, 4096, "").slots == 2
+    least = footprint(adjacency, USES, arrays, whole.least - 1, 4096).least
+    assert footprint(adjacency, USES, arrays, least, 4096).slots == 2
     with pytest.raises(OutOfMemory, match="two pages"):
-        footprint(adjacency, USES, arrays, least - 1, 4096, "")
+        footprint(adjacency, USES, arrays, least - 1, 4096)
+
+
+def test_several_adjacencies_share_what_there_is(seed: int) -> None:
+    graph = hub_graph(np.random.default_rng(seed))
+    sides = {kind: graph.adjacency(kind) for kind in ("in", "out", "both")}
+    uses = {kind: {"plain": USES["plain"]} for kind in sides}
+
+    def cut(shares: dict[str, int]) -> dict[str, int]:
+        arrays = {kind: stored_arrays(side, uses[kind]) for kind, side in sides.items()}
+        return {kind: footprint(side, uses[kind], arrays[kind], shares[kind], None).slots
+                for kind, side in sides.items()}  # fmt: skip
+
+    whole = share_memory(sides, uses, 1 << 40)
+    assert cut(whole) == {"in": 0, "out": 0, "both": 0}
+    total = sum(whole.values())
+    assert share_memory(sides, uses, total) == whole
+    shares = share_memory(sides, uses, total - 1)
+    assert sum(shares.values()) <= total - 1
+    assert cut(shares)["in"] == cut(shares)["out"] == 0
+    assert cut(shares)["both"] > 2
+    with pytest.raises(OutOfMemory, match="in-neighbours and out-neighbours and both-neighbours") as caught:
+        share_memory(sides, uses, 0, taken=5)
+    need = int(str(caught.value).split("allow at least ")[1].split()[0]) - 5
+    with pytest.raises(OutOfMemory):
+        share_memory(sides, uses, need - 1)
+    for free in np.linspace(need, total, 9).astype(int).tolist():
+        shares = share_memory(sides, uses, free)
+        assert sum(shares.values()) <= free
+        assert all(slots != 1 for slots in cut(shares).values())
 
 
 # ----------------------------------------------------------------------------------------------------------- sweeps
@@ -179,7 +214,7 @@ def test_budgets_from_the_least_upwards_are_kept(seed: int) -> None:
     need, pages, slot = least.layout.least, least.pages, least.layout.slot_bytes
     closed(least)
     state = visits.device.allocated()
-    with pytest.raises(OutOfMemory, match=r"two pages .* to stay there whole\); .* are free: stop"):
+    with pytest.raises(OutOfMemory, match=f"two pages .* allow at least {state + need} bytes"):
         opened(visits, need - 1)
     assert visits.device.allocated() == state
     for free in (need, need + 1, need + slot - 1, need + slot, need + 3 * slot + 7, need + pages * slot):
