@@ -68,7 +68,6 @@ def test_the_same_bits_for_every_cut(name: str, kernel: str) -> None:
     results = [run(**options, **cut) for cut in cuts]
     for cut, result in zip(cuts, results):
         assert bits(result) == bits(results[0]), (name, kernel, cut)
-        assert result.rounds == results[0].rounds, (name, kernel, cut)
 
 
 @pytest.mark.parametrize("name", ["pagerank", "katz", "sssp", "spmv", "neural", "circuit"])
