@@ -16,7 +16,6 @@ from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.state import GpuState
 from vlang.runtime.gpu.superstep import GpuLoop
 from vlang.runtime.gpu.sweep import Sweep
-from vlang.runtime.gpu.topology import Topology
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.machine import Options, Stats, Values

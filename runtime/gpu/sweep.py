@@ -38,7 +38,8 @@ class Sweep:
         uses = _uses(machine)
         for left, (kind, needs) in enumerate(uses.items()):
             free = (machine.device.budget() - machine.device.allocated()) // (len(uses) - left)
-            adjacency = machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
+            names = dict.fromkeys(name for use in needs.values() for name, _ in use.columns)
+            adjacency = machine.graph.adjacency(kind, tuple(names))
             self.topologies[kind] = Topology(
                 machine.device, machine.prepare, adjacency, needs, free, machine.options.page_size,
                 machine.options.streams)
