@@ -18,6 +18,7 @@ typedef double f64;
 #ifdef VLANG_EMULATION
 #define UNROLL
 #define UNROLL_4
+#define ASSUME_GLOBAL(place)
 template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
   return reinterpret_cast<T*>(emulated_shared() + offset);
 }
@@ -25,6 +26,7 @@ template <class T> __device__ __forceinline__ T stream_load(const T* place) { re
 #else
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
+#define ASSUME_GLOBAL(place) __builtin_assume(__isGlobal(place))
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
 // The dynamic shared memory of the block, from a byte offset (a multiple of 16) on.
 template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
@@ -36,8 +38,11 @@ template <class T> __device__ __forceinline__ T stream_load(const T* place) { re
 
 constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
 
+// The address in a slot. It is one of global memory; knowing that spares the kernels generic loads.
 template <class T> __device__ __forceinline__ T* pointer(const u64* words, u32 slot) {
-  return reinterpret_cast<T*>(words[slot]);
+  T* place = reinterpret_cast<T*>(words[slot]);
+  ASSUME_GLOBAL(place);
+  return place;
 }
 
 __device__ __forceinline__ u32 lane_number() { return threadIdx.x & 31; }
