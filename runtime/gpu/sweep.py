@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from vlang.runtime.devices.device import Stream
 from vlang.runtime.gpu.calibrate import constants_of
-from vlang.runtime.gpu.cut import Part, Sharding
+from vlang.runtime.gpu.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.entries import shared_bytes
-from vlang.runtime.gpu.footprint import Use
+from vlang.runtime.gpu.footprint import Use, share_memory
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.sparse import SparseTopology
@@ -36,17 +36,18 @@ class Sweep:
         """Bring every orientation that the plan reads to the device, in the memory that the state leaves."""
         machine = self.machine
         uses = _uses(machine)
-        for left, (kind, needs) in enumerate(uses.items()):
-            free = (machine.device.budget() - machine.device.allocated()) // (len(uses) - left)
-            names = dict.fromkeys(name for use in needs.values() for name, _ in use.columns)
-            adjacency = machine.graph.adjacency(kind, tuple(names))
-            self.topologies[kind] = Topology(
-                machine.device, machine.prepare, adjacency, needs, free, machine.options.page_size,
-                machine.options.streams)
+        sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
+                 for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
-            if of == "segments" and kind in self.topologies:
-                machine.state.add(spec.slot, spec.dtype, self.topologies[kind].segment_count)
+            if of == "segments" and kind in sides:
+                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments))
+        taken = machine.device.allocated()
+        shares = share_memory(sides, uses, machine.device.budget() - taken, machine.options.page_size, taken)
+        for kind, adjacency in sides.items():
+            self.topologies[kind] = Topology(
+                machine.device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
+                machine.options.streams)
         machine.load((choice.template, stage.gpu.struct, choice.constants)
                      for stage in machine.plan.stages if stage.domain and stage.gpu
                      for choice in self._stage_choices(stage, stage.gpu))
