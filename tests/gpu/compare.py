@@ -18,7 +18,7 @@ from vlang.runtime.devices.gpus import gpus
 from vlang.runtime.errors import DeviceError
 
 __all__ = [
-    "DETERMINISTIC", "GRAPHS", "KERNELS", "PAGE", "Given", "assert_equal", "bits", "budgets", "given", "needs_gpu",
+    "DETERMINISTIC", "GRAPHS", "KERNELS", "PAGE", "Given", "assert_equal", "bits", "budget", "given", "needs_gpu",
     "on_cpu", "program",
 ]  # fmt: skip
 
@@ -123,21 +123,14 @@ def on_cpu(name: str, graph: str) -> Result:
 
 
 @functools.cache
-def budgets(name: str, graph: str) -> dict[str, dict[str, int]]:
-    """Run options by how much of the edges may stay on the device: all, a quarter of their bytes, two pages.
-
-    The budgets hold for every kernel: by shards a page is larger.
-    """
-    here = given(name, graph)
-    least, paged = (
-        max(least_memory(here, {"kernel": kernel, **options}) for kernel in ("auto", "edge"))
-        for options in ({}, {"page_size": PAGE})
-    )
-    return {
-        "resident": {},
-        "quarter": {"gpu_memory": least + here.graph.m},
-        "two pages": {"gpu_memory": paged, "page_size": PAGE},
-    }
+def budget(name: str, graph: str, kind: str) -> dict[str, int]:
+    """Run options by how much of the edges may stay on the device: "resident" (all), "quarter" (of their bytes), or
+    "two pages". They hold for every kernel: by shards a page is larger."""
+    if kind == "resident":
+        return {}
+    here, paged = given(name, graph), {} if kind == "quarter" else {"page_size": PAGE}
+    least = max(least_memory(here, {"kernel": kernel, **paged}) for kernel in ("auto", "edge"))
+    return {"gpu_memory": least + (here.graph.m if kind == "quarter" else 0), **paged}
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:

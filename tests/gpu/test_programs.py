@@ -13,7 +13,7 @@ from tests.gpu.compare import (
     PAGE,
     assert_equal,
     bits,
-    budgets,
+    budget,
     given,
     needs_gpu,
     on_cpu,
@@ -27,19 +27,19 @@ BUDGETS = ("resident", "quarter", "two pages")
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
-@pytest.mark.parametrize("budget", BUDGETS)
+@pytest.mark.parametrize("kind", BUDGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_kernels_and_budgets(name: str, budget: str, kernel: str) -> None:
-    options = {"kernel": kernel, **budgets(name, "hubs")[budget]}
+def test_kernels_and_budgets(name: str, kind: str, kernel: str) -> None:
+    options = {"kernel": kernel, **budget(name, "hubs", kind)}
     assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
 
 
-@pytest.mark.parametrize("budget", ["resident", "two pages"])
 @pytest.mark.parametrize("graph", [name for name in GRAPHS if name != "hubs"])
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_graphs(name: str, graph: str, budget: str) -> None:
-    options = budgets(name, graph)[budget]
-    assert_equal(given(name, graph)(device="gpu", **options), on_cpu(name, graph), (name, graph, options))
+def test_graphs(name: str, graph: str) -> None:
+    for kind in ("resident", "two pages") if graph in ("kron", "grid") else ("resident",):
+        options = budget(name, graph, kind)
+        assert_equal(given(name, graph)(device="gpu", **options), on_cpu(name, graph), (name, graph, options))
 
 
 @pytest.mark.parametrize("mode", ["pull", "notify-pull", "push"])
@@ -59,11 +59,11 @@ def test_replication(name: str, replication: Any) -> None:
 @pytest.mark.parametrize("kernel", [*DETERMINISTIC, "auto"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_the_same_bits_for_every_cut(name: str, kernel: str) -> None:
-    run, tight = given(name, "hubs"), budgets(name, "hubs")
+    run, quarter, two = given(name, "hubs"), budget(name, "hubs", "quarter"), budget(name, "hubs", "two pages")
     options: dict[str, Any] = {"device": "gpu", "kernel": kernel, "deterministic": True}
     cuts: list[dict[str, Any]] = [
-        {}, {"page_size": PAGE}, {"page_size": 5 * PAGE, "streams": 1}, {**tight["quarter"], "streams": 7},
-        {**tight["two pages"], "streams": 2},
+        {}, {"page_size": PAGE}, {"page_size": 5 * PAGE, "streams": 1}, {**quarter, "streams": 7},
+        {**two, "streams": 2},
     ]  # fmt: skip
     results = [run(**options, **cut) for cut in cuts]
     for cut, result in zip(cuts, results):
