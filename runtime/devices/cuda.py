@@ -17,6 +17,7 @@ from vlang.runtime.devices.faults import fault
 from vlang.runtime.devices.gpus import Gpu, check_gpu, look
 from vlang.runtime.devices.nvrtc import Compiler, CupyCompiler, compile_cubin
 from vlang.runtime.devices.pagelock import address_of, process_locks
+from vlang.runtime.devices.staging import LEAST, Staging
 
 __all__ = ["CudaDevice"]
 
@@ -114,11 +115,12 @@ class CudaDevice:
         self._modules: list[int] = []
         self._streams: list[CudaStream] = []
         self._registered: list[NDArray[Any]] = []
+        self._staging = Staging(runtime)
         self._launch, self._launch_together = driver.launchKernel, driver.launchCooperativeKernel
         with self._guard:
+            self.info = self._described(gpu)
             self._before = runtime.getDevice()
             runtime.setDevice(index)
-            self.info = self._described(gpu)
             self._main = self.stream()
         free = max(0, gpu.free - RESERVE)
         wanted = free if gpu_memory is None else min(gpu_memory, free)
@@ -195,8 +197,12 @@ class CudaDevice:
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device; for memory that is not registered, returns when it is read."""
         _contiguous(array)
+        handle, locks = self._handle(stream), process_locks()
         with self._guard:
-            self._runtime.memcpyAsync(pointer, address_of(array), array.nbytes, _HOST_TO_DEVICE, self._handle(stream))
+            if not locks.covers(array) and (array.nbytes >= LEAST or locks.touches(array)):
+                self._staging.upload(pointer, array, handle)
+            else:
+                self._runtime.memcpyAsync(pointer, address_of(array), array.nbytes, _HOST_TO_DEVICE, handle)
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
         """Copy device memory into a contiguous host array, after the work of the stream; waits."""
@@ -323,8 +329,9 @@ class CudaDevice:
         for array in self._registered:
             with suppress(*self._guard.kinds):
                 process_locks().unregister(array)
-        with suppress(*self._guard.kinds):
-            self._arena.close()
+        for owner in (self._staging, self._arena):
+            with suppress(*self._guard.kinds):
+                owner.close()
         for function, handle in undo:
             with suppress(*self._guard.kinds):
                 function(handle)

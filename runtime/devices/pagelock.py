@@ -70,6 +70,11 @@ class PageLocks:
         """Whether all of an array is locked."""
         return self._covering(address_of(array), array.nbytes) is not None
 
+    def touches(self, array: NDArray[Any]) -> bool:
+        """Whether some of an array is locked."""
+        start, end = address_of(array), address_of(array) + array.nbytes
+        return any(at < end and start < at + r.nbytes for at, r in list(self._ranges.items()))
+
     def _covering(self, start: int, nbytes: int) -> int | None:
         ranges = list(self._ranges.items())
         return next((at for at, r in ranges if at <= start and start + nbytes <= at + r.nbytes), None)

@@ -200,6 +200,31 @@ def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: dict) -
     device.synchronize(one)
 
 
+def test_rates_of_the_link(device: CudaDevice) -> None:
+    """No more than that the fast ways are fast; the figures are printed."""
+    array = np.random.default_rng(2).integers(0, 1 << 60, 64 << 20 >> 3)
+    target = device.allocate(array.nbytes, "target")
+    rates = {}
+    for way in ("not locked", "locked"):
+        if way == "locked":
+            begin = time.perf_counter()
+            device.register(array)
+            print(f"register: {array.nbytes / (time.perf_counter() - begin) / 1e9:.1f} GB/s")
+        for _ in range(3):
+            begin = time.perf_counter()
+            device.upload(target.pointer, array)
+            device.synchronize()
+            rates[way] = array.nbytes / (time.perf_counter() - begin) / 1e9
+        print(f"upload, {way}: {rates[way]:.1f} GB/s")
+        back = np.empty_like(array)
+        for _ in range(2):
+            begin = time.perf_counter()
+            device.download(back, target.pointer)
+            print(f"download to memory not locked: {array.nbytes / (time.perf_counter() - begin) / 1e9:.1f} GB/s")
+        assert (back == array).all()
+    assert rates["locked"] > 5
+
+
 # ------------------------------------------------------------------------ page-locked arrays
 def total(device: CudaDevice, kernels: dict, address: int, count: int) -> int:
     out = device.allocate(8, "out")

@@ -1,0 +1,329 @@
+"""The CUDA device over a stand-in for CuPy that works on host memory: what it asks of CUDA, what becomes of errors."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vlang.runtime.devices.cuda import RESERVE, CudaDevice
+from vlang.runtime.devices.pagelock import process_locks
+from vlang.runtime.errors import DeviceError, OutOfMemory
+
+GIB = 1 << 30
+
+
+class CudaError(RuntimeError):
+    def __init__(self, status: int) -> None:
+        super().__init__(f"cudaErrorNumber{status}: it went wrong")
+        self.status = status
+
+
+class Cuda(ModuleType):
+    """CuPy's `runtime` and `driver` in one. fail: the status that every call has from now on."""
+
+    CUDARuntimeError = CUDADriverError = CudaError
+    CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+    cudaDevAttrMultiProcessorCount, cudaDevAttrMaxSharedMemoryPerBlockOptin = 16, 97
+    cudaDevAttrUnifiedAddressing, cudaDevAttrCanMapHostMemory = 41, 19
+
+    def __init__(self) -> None:
+        super().__init__("cupy.cuda.runtime")
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.held: dict[int, Any] = {}
+        self.live: set[tuple[str, int]] = set()
+        self.device, self.fail, self.free_bytes = 0, 0, 8 * GIB
+        self.launched: list[tuple[Any, ...]] = []
+        self.staging: list[int] = []
+
+    def _called(self, name: str, *args: Any) -> None:
+        self.calls.append((name, args))
+        if self.fail:
+            raise CudaError(self.fail)
+
+    def _made(self, kind: str) -> int:
+        self._called(f"make {kind}")
+        number = len(self.calls)
+        self.live.add((kind, number))
+        return number
+
+    def _gone(self, kind: str, number: int) -> None:
+        self._called(f"destroy {kind}", number)
+        self.live.remove((kind, number))
+
+    def getDeviceCount(self) -> int:
+        return 2
+
+    def getDevice(self) -> int:
+        return self.device
+
+    def setDevice(self, device: int) -> None:
+        self._called("setDevice", device)
+        self.device = device
+
+    def memGetInfo(self) -> tuple[int, int]:
+        return self.free_bytes - sum(len(b) for b in self.held.values()), 16 * GIB
+
+    def getDeviceProperties(self, index: int) -> dict[str, Any]:
+        return {"name": b"Test GPU\0rest", "major": 9, "minor": 0}
+
+    def deviceGetAttribute(self, attribute: int, index: int) -> int:
+        return {16: 132, 97: 227 << 10, 41: 1, 19: 1}[attribute]
+
+    def malloc(self, nbytes: int) -> int:
+        self._called("malloc", nbytes)
+        block = ctypes.create_string_buffer(nbytes)
+        self.held[ctypes.addressof(block)] = block
+        return ctypes.addressof(block)
+
+    def free(self, pointer: int) -> None:
+        self._called("free", pointer)
+        del self.held[pointer]
+
+    def memsetAsync(self, pointer: int, byte: int, nbytes: int, stream: int) -> None:
+        self._called("memset", stream)
+        ctypes.memset(pointer, byte, nbytes)
+
+    def memcpyAsync(self, target: int, source: int, nbytes: int, kind: int, stream: int) -> None:
+        self._called("memcpy", kind, stream)
+        ctypes.memmove(target, source, nbytes)
+
+    def streamCreateWithFlags(self, flags: int) -> int:
+        assert flags == 1
+        return self._made("stream")
+
+    def streamDestroy(self, stream: int) -> None:
+        self._gone("stream", stream)
+
+    def streamSynchronize(self, stream: int) -> None:
+        assert ("stream", stream) in self.live
+        self._called("synchronize", stream)
+
+    def streamWaitEvent(self, stream: int, event: int) -> None:
+        self._called("wait", stream, event)
+
+    def deviceSynchronize(self) -> None:
+        self._called("deviceSynchronize")
+
+    def eventCreateWithFlags(self, flags: int) -> int:
+        return self._made("event")
+
+    def eventDestroy(self, event: int) -> None:
+        self._gone("event", event)
+
+    def eventRecord(self, event: int, stream: int) -> None:
+        self._called("record", event, stream)
+
+    def eventQuery(self, event: int) -> int:
+        return self.fail
+
+    def eventElapsedTime(self, start: int, end: int) -> float:
+        return 1500.0
+
+    def eventSynchronize(self, event: int) -> None:
+        assert ("event", event) in self.live
+
+    def hostAlloc(self, nbytes: int, flags: int) -> int:
+        self.staging.append(self.malloc(nbytes))
+        return self.staging[-1]
+
+    def freeHost(self, pointer: int) -> None:
+        self.staging.remove(pointer)
+        self.free(pointer)
+
+    def hostRegister(self, address: int, nbytes: int, flags: int) -> None:
+        self._called("hostRegister", nbytes)
+
+    def hostUnregister(self, address: int) -> None:
+        self._called("hostUnregister")
+
+    def pointerGetAttributes(self, address: int) -> Any:
+        return type("Attributes", (), {"devicePointer": address})
+
+    # the driver
+    def moduleLoadData(self, image: bytes) -> int:
+        assert image == b"machine code"
+        return self._made("module")
+
+    def moduleUnload(self, module: int) -> None:
+        self._gone("module", module)
+
+    def moduleGetFunction(self, module: int, name: str) -> int:
+        return 1000 + len(name)
+
+    def funcSetAttribute(self, function: int, attribute: int, value: int) -> None:
+        self._called("attribute", attribute, value)
+
+    def occupancyMaxActiveBlocksPerMultiprocessor(self, function: int, threads: int, shared: int) -> int:
+        return 3
+
+    def launchKernel(self, function: int, *rest: int) -> None:
+        *grid, shared, stream, words, extra = rest
+        assert extra == 0
+        self._called("launch")
+        self.launched.append((function, grid, shared, stream, self._words(words)))
+
+    def launchCooperativeKernel(self, function: int, *rest: int) -> None:
+        *grid, shared, stream, words = rest
+        self.launched.append((function, grid, shared, stream, self._words(words), "together"))
+
+    def _words(self, places: int) -> list[int]:
+        pointers = (ctypes.c_void_p * 2).from_address(places)
+        return [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+
+
+class Compiler:
+    version = "13.0"
+
+    def supports(self, architecture: str) -> bool:
+        return architecture == "sm_90"
+
+    def compile(self, source: str, options: tuple[str, ...]) -> bytes:
+        return b"machine code"
+
+
+@pytest.fixture
+def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuda]:
+    made, package, home = Cuda(), ModuleType("cupy.cuda"), ModuleType("cupy")
+    package.runtime = package.driver = made  # type: ignore[attr-defined]
+    home.cuda = package  # type: ignore[attr-defined]
+    for name, module in (("cupy", home), ("cupy.cuda", package)):
+        monkeypatch.setitem(sys.modules, name, module)
+    process_locks.cache_clear()
+    yield made
+    process_locks.cache_clear()
+
+
+def opened(number: int = 0, gpu_memory: int | None = None) -> CudaDevice:
+    return CudaDevice(number, gpu_memory, Compiler())
+
+
+def test_everything_is_given_back(cuda: Cuda) -> None:
+    device = opened(1)
+    assert cuda.device == 1
+    assert (device.info.name, device.info.architecture, device.info.multiprocessors) == ("Test GPU", "sm_90", 132)
+    assert device.budget() == 8 * GIB - RESERVE
+    array = np.arange(1000)
+    device.allocate(100, "held")
+    device.free(device.allocate(200, "freed"))
+    device.register(array)
+    device.load("text", {"a": "..."})
+    device.record(device.stream())
+    device.close()
+    assert cuda.device == 0
+    assert (cuda.held, cuda.live) == ({}, set())
+    assert [name for name, _ in cuda.calls].count("hostUnregister") == 1
+
+
+@pytest.mark.parametrize(("asked", "free", "budget"), [
+    (None, 8 * GIB, 8 * GIB - RESERVE), (GIB, 8 * GIB, GIB), (20 * GIB, 8 * GIB, 8 * GIB - RESERVE), (GIB, 1000, 0),
+])  # fmt: skip
+def test_the_budget(cuda: Cuda, asked: int | None, free: int, budget: int) -> None:
+    cuda.free_bytes = free
+    device = opened(0, asked)
+    assert device.budget() == budget
+    with pytest.raises(OutOfMemory) as caught:
+        device.allocate(budget + 1, "`rank`")
+    help = "a larger gpu_memory helps" if asked == budget else 'run on the CPU (device="cpu")'
+    assert help in str(caught.value)
+
+
+def test_copies_and_streams(cuda: Cuda) -> None:
+    device = opened()
+    array, back = np.arange(100), np.zeros(100, np.int64)
+    one, two = device.allocate(800, "one"), device.allocate(800, "two")
+    device.upload(one.pointer, array)
+    device.copy(two.pointer, one.pointer, 800)
+    device.fill(one.pointer, 800, 1)
+    other = device.stream()
+    device.download(back, two.pointer, other)
+    assert (back == array).all()
+    default, stream = sorted(number for kind, number in cuda.live if kind == "stream")
+    assert [args for name, args in cuda.calls if name == "memcpy"] == [(1, default), (3, default), (2, stream)]
+    assert ("synchronize", (stream,)) in cuda.calls
+    device.wait(device.record(), other)
+    assert device.elapsed(device.record(), device.record(other)) == 1.5
+    with pytest.raises(TypeError, match="contiguous"):
+        device.upload(one.pointer, array[::2])
+
+
+@pytest.mark.parametrize("nbytes", [1 << 19, 1 << 20, (8 << 20) + 8, 30 << 20])
+def test_uploads_of_memory_that_is_not_locked(cuda: Cuda, nbytes: int) -> None:
+    device = opened()
+    array = np.random.default_rng(nbytes).integers(0, 1 << 60, nbytes // 8)
+    array.flags.writeable = False
+    target, back = device.allocate(nbytes + 8, "target"), np.zeros(len(array), np.int64)
+    for _ in range(2):
+        device.upload(target.pointer + 8, array)
+    copies = [args for name, args in cuda.calls if name == "memcpy"]
+    assert len(copies) == 2 * (-(-nbytes // (8 << 20)))
+    assert bool(cuda.staging) is (nbytes >= 1 << 20)
+    device.download(back, target.pointer + 8)
+    assert (back == array).all()
+    device.register(array)
+    device.upload(target.pointer, array)
+    assert len([name for name, _ in cuda.calls if name == "memcpy"]) == len(copies) + 2  # at once
+    device.close()
+    assert (cuda.held, cuda.live) == ({}, set())
+
+
+def test_arrays_of_which_a_part_is_locked(cuda: Cuda) -> None:
+    device = opened()
+    array = np.arange(1000)
+    device.register(array[:500])
+    target, back = device.allocate(8000, "target"), np.zeros(1000, np.int64)
+    device.upload(target.pointer, array)
+    assert cuda.staging
+    device.download(back, target.pointer)
+    assert (back == array).all()
+
+
+def test_launches(cuda: Cuda) -> None:
+    device = opened()
+    kernel = device.load("text", {"run": "..."})["run"]
+    device.launch(kernel, 5, 256, [7, -1])
+    device.launch(kernel, 0, 256, [7, -1])
+    device.launch(kernel, 6, 64, [np.int64(-2), (1 << 64) - 1], shared=100, stream=device.stream(), cooperative=True)
+    device.launch(kernel, 1, 32, [1, 2], shared=100 << 10)
+    device.launch(kernel, 1, 32, [3, 4], shared=90 << 10)
+    (first, second, third, fourth) = cuda.launched
+    top = (1 << 64) - 1
+    assert first == (1003, [5, 1, 1, 256, 1, 1], 0, first[3], [7, top])
+    assert second == (1003, [6, 1, 1, 64, 1, 1], 100, second[3], [top - 1, top], "together")
+    assert second[3] != first[3]
+    assert (third[2], third[4], fourth[4]) == (100 << 10, [1, 2], [3, 4])
+    assert [args for name, args in cuda.calls if name == "attribute"] == [(8, 100 << 10)]
+    assert device.resident(kernel, 256) == 3 * 132
+
+
+def test_a_lost_device(cuda: Cuda, capsys: pytest.CaptureFixture[str]) -> None:
+    device = opened()
+    kernel = device.load("text", {"run": "..."})["run"]
+    device.register(np.arange(1000))
+    device.free(device.allocate(100, "freed"))
+    event = device.record()
+    cuda.fail = 700
+    asks: list[tuple[Callable[..., Any], tuple[Any, ...]]] = [
+        (device.synchronize, ()), (device.record, ()), (device.stream, ()), (device.launch, (kernel, 1, 1, [1, 2])),
+        (device.allocate, (5000, "more")), (device.load, ("text", {"a": ""})),
+    ]  # fmt: skip
+    for ask, args in asks:
+        with pytest.raises(DeviceError, match=r"^a kernel on gpu:0 \(Test GPU\) accessed memory that it may not \(cu"):
+            ask(*args)
+    del ask, asks
+    device.close()
+    with pytest.raises(DeviceError, match="failed earlier in this process"):
+        opened()
+    del event, device
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_device_that_cannot_be_opened_leaves_the_thread_as_it_was(cuda: Cuda) -> None:
+    with pytest.raises(DeviceError, match="there is no gpu:2: this machine has 2 GPUs, gpu:0 to gpu:1"):
+        opened(2)
+    assert cuda.device == 0
