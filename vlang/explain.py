@@ -41,9 +41,19 @@ def _numba(program: Program, graph: Graph | None) -> str:
     return _plan_of(program, graph).text
 
 
-def _plan_of(program: Program, graph: Graph | None) -> Plan:
+def _cuda(program: Program, graph: Graph | None) -> str:
+    """What is written from the program; the skeletons before it are the same for all."""
+    from vlang.emit.cuda.notes import wrapped
+    from vlang.emit.cuda.target import GENERATED, SKELETONS
+
+    files = ", ".join(f"{name}.cuh" for name in SKELETONS)
+    generated = _plan_of(program, graph, "cuda").text.partition(GENERATED)[2]
+    return wrapped(f"Before this text stand the skeletons of vlang/emit/cuda: {files}.") + generated
+
+
+def _plan_of(program: Program, graph: Graph | None, target: str = "numba") -> Plan:
     columns = frozenset(e.name for e in program.edges) if graph is None else frozenset(graph.columns)
-    return program.plan(columns)
+    return program.plan(columns, target=target)
 
 
 def _plan(program: Program, graph: Graph | None) -> str:
@@ -113,5 +123,5 @@ def _stages(plan: Plan) -> list[StageSpec]:
 
 
 STAGES: dict[str, Callable[[Program, Graph | None], str]] = {
-    "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "plan": _plan,
+    "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "cuda": _cuda, "plan": _plan,
 }  # fmt: skip

@@ -10,7 +10,7 @@ from vlang.cli.graphs import graph_options, read_graph
 
 __all__ = ["command"]
 
-_STAGES = ("tree", "ir", "facts", "numba", "plan")
+_STAGES = ("tree", "ir", "facts", "numba", "cuda", "plan")
 
 
 @click.command()
@@ -18,7 +18,7 @@ _STAGES = ("tree", "ir", "facts", "numba", "plan")
 @click.argument("graph", required=False)
 @click.option("--stage", type=click.Choice(_STAGES), default="facts", show_default=True,
               help="The form to show: syntax tree, intermediate representation, what may be done and why, the "
-              "generated kernels, or the plan of a run.")
+              "generated kernels for CPU (numba) or GPU (cuda), or the plan of a run.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
 @graph_options

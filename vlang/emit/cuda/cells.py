@@ -15,7 +15,7 @@ from vlang.emit.reductions import Accumulation
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple
 
-__all__ = ["Cell", "cells_of"]
+__all__ = ["Cell", "cells_of", "groups"]
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
-        for reduction, types in _groups(accumulation):
+        for reduction, types in groups(accumulation):
             found = places(reduction, Tuple(types) if len(types) > 1 else types[0])
             if found.cell is None:
                 return [], found.shared.reason
@@ -123,7 +123,7 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     return cells, ""
 
 
-def _groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
+def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
     """The components of an accumulator that are joined together, each group with its reduction."""
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]

@@ -79,7 +79,8 @@ class CudaDialect(Dialect):
         name = self.typename(type_)
         if value == -(1 << 63):
             return f"{name}({value + 1}ll - 1)"
-        suffix = "ull" if value >= 1 << 63 else "ll" if abs(value) >= 1 << 31 else ""
+        unsigned = "u" if value > 0 and name.startswith("u") else ""
+        suffix = f"{unsigned}ll" if abs(value) >= 1 << 32 else unsigned if value >= 1 << 31 else ""
         return f"{name}({value}{suffix})"
 
     def floating(self, value: float, type_: Scalar) -> str:

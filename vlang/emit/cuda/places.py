@@ -63,7 +63,7 @@ def packed(type_: Tuple) -> bool:
 def places(name: str, type_: Type) -> Places:
     """The operations of a reduction over components of a type: one of an accumulator, or a whole tuple."""
     cell = cell_type(type_)
-    thread = Place(f"{name}", True, "one thread owns the accumulator: a plain update")
+    thread = Place("merge", True, "one thread owns the accumulator: a plain update")
     warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")
     if cell is None:
         reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it"

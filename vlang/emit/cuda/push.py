@@ -44,7 +44,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) 
         call = f"{cell.places.pushed.function}({pointer} + v, {value})"
         lines.append(f"const bool c{number} = {d.both(test, call) if test else call};")
         own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v") for n in write.fields]
-        opened.append(d.assign(f"{pointer}[v]", cell.of(d, [f"({one})" for one in own])))
+        opened.append(d.assign(f"{pointer}[v]", cell.of(d, own)))
     parts = [part for cell, pointer in zip(cells, pointers) for part in cell.parts(d, f"{pointer}[v]")]
     unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity();",)
     return [
@@ -72,7 +72,7 @@ def _silent(writer: StageWriter, d: CudaDialect) -> Function:
     tests = []
     for gather in writer.stage.gathers:
         held = [_at_identity(writer, d, name, gather.reduce.name) for name in facts[gather.name]]
-        tests.append(f"({d.either(*held)})" if held else d.false)
+        tests.append(held[0] if len(held) == 1 else f"({d.either(*held)})" if held else d.false)
     return Function("silent", (), d.both(*tests))
 
 
@@ -81,5 +81,5 @@ def _at_identity(writer: StageWriter, d: CudaDialect, name: str, reduction: str)
     assert isinstance(type_, Scalar)
     value = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
     if type_ == BOOL:
-        return f"({value})" if reduction == "all" else d.negation(f"({value})")
-    return f"({value} == {d.constant(identity(reduction, type_), type_)})"
+        return value if reduction == "all" else d.negation(f"({value})")
+    return f"{value} == {d.constant(identity(reduction, type_), type_)}"

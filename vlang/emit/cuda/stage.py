@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.dialect import CudaDialect, indented
+from vlang.emit.cuda.notes import stage_notes
 from vlang.emit.cuda.push import push_members
 from vlang.emit.cuda.sending import early_of, push_of
 from vlang.emit.dialect import Function
@@ -47,7 +48,8 @@ class StageStruct:
             functions += push_members(self.writer, d, self.push, self.cells)
         body = [d.define(one) for one in functions]  # before the environment, which grows with them
         whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body])
-        return f"struct {writer.stage.name} {{\n{indented(whole)}}};\n"
+        notes = stage_notes(writer, self.facts(), self.push, self.early)
+        return f"{notes}struct {writer.stage.name} {{\n{indented(whole)}}};\n"
 
     def facts(self) -> GpuStage:
         """What the engine must know of the stage."""

@@ -13,14 +13,17 @@ from vlang.emit.stage import StageWriter
 from vlang.emit.target import Module, StageText
 from vlang.runtime import kernelset
 
-__all__ = ["SKELETONS", "CudaTarget"]
+__all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 
 _FOLDER = Path(__file__).resolve().parent
 SKELETONS = (
     "prelude", "words", "operators", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier", "push",
-    "persistent",
+    "persistent", "notify",
 )
 """The files of the text, in order; the constants of kernelset.py stand behind the first."""
+
+GENERATED = "// ---- generated from the program ----\n"
+"""The line between the skeletons and what is written from the program."""
 
 
 class CudaTarget:
@@ -53,7 +56,7 @@ class CudaTarget:
     def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module:
         """The whole text; its kernels are templates, so nothing is exported yet."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
-        return Module("\n".join([first, _constants(), *rest, *(one.text for one in stages), *scalars]), {})
+        return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 
 
 def _skeleton(name: str) -> str:
