@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 from dataclasses import dataclass, field
 
@@ -101,7 +102,8 @@ def test_a_stand_in_is_gone_afterwards_and_nowhere_else() -> None:
 
 
 def test_a_gpu_without_cupy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "cupy", None)
+    for name in ("cupy", "cupy.cuda"):
+        monkeypatch.setitem(sys.modules, name, None)
     for ask in (open_device, check_device):
         with pytest.raises(DeviceError) as caught:
             ask("gpu")
