@@ -83,17 +83,21 @@ class EmulatedDevice:
 
     seed: of the order of streams, lanes and blocks. memory: the budget, bytes. order: of ORDERS, for all launches;
     None changes it from launch to launch. flags: more options of g++. unified: whether kernels may read registered
-    host memory. launches: kernels launched, by name.
+    host memory. libraries: what has been compiled ahead, by text. launches: kernels launched, by name; most: the most
+    bytes that were allocated.
     """
 
     def __init__(
         self, seed: int = 0, memory: int = 1 << 30, order: str | None = None, flags: Sequence[str] = (),
         unified: bool = True, multiprocessors: int = 2, shared: int = 96 << 10, lanes: int = 512,
+        libraries: Mapping[str, Library] | None = None,
     ) -> None:
         self.info = DeviceInfo("emulated", "sm_80", multiprocessors, shared, memory, unified)
         self.launches: dict[str, int] = {}
+        self.most = 0
         self._random = Random(seed)
         self._order, self._flags, self._lanes = order, tuple(flags), lanes
+        self._libraries = libraries or {}
         self._main = EmulatedStream()
         self._streams = [self._main]
         self._buffers: list[EmulatedBuffer] = []
@@ -111,6 +115,7 @@ class EmulatedDevice:
         fence = Fence(nbytes, self._random.choice(GARBAGE))
         buffer = EmulatedBuffer(fence.pointer, nbytes, what, fence)
         self._buffers.append(buffer)
+        self.most = max(self.most, self.allocated())
         return buffer
 
     def free(self, buffer: Buffer) -> None:
@@ -277,7 +282,9 @@ class EmulatedDevice:
     # ----------------------------------------------------------------------- kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
         """The kernels of a CUDA C text, by name. Raises InternalError if g++ finds the least fault."""
-        library = compile_text(text, entries, self._flags)
+        library = self._libraries.get(text)
+        if library is None or not entries.keys() <= library.programs.keys():
+            library = compile_text(text, entries, self._flags)
         return {name: EmulatedKernel(name, library, _bound(entries[name])) for name in entries}
 
     def launch(

@@ -1,0 +1,163 @@
+"""Programs run by the engine on an emulated device: kernels compiled ahead, and the ways in which a run can go."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
+from tests.cuda.emulated import EmulatedDevice, Library, compile_text
+from tests.reference.cases import Case, case
+from tests.reference.graph import RefGraph
+from tests.reference.graphs import family
+from tests.reference.outcome import Outcome
+from vlang import Program, Result, load
+from vlang.runtime.devices.choose import stand_in
+from vlang.runtime.gpu.entries import PREPARATIONS, entry
+from vlang.runtime.gpu.kernels import LANES
+from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+
+__all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "given", "library", "program", "run"]
+
+APPROXIMATE = ("circuit", "heat", "katz", "neural", "pagerank", "rwr")
+"""Programs whose loops end when floats have come to rest, which rounding may put off: they run ROUNDS supersteps."""
+
+ROUNDS = 7
+
+_PULLS: Sequence[tuple[str, tuple[int, ...]]] = (
+    ("pull_thread", ()), ("pull_segmented", ()), ("pull_stream", ()), *(("pull_lanes", (lanes,)) for lanes in LANES),
+)
+
+
+def _drawn(n: int, edges: int, seed: int) -> RefGraph:
+    """A skewed directed graph with repeated edges, loops and vertices without edges."""
+    rng = np.random.default_rng(seed)
+    src, dst = (n * rng.random((2, edges)) ** 2).astype(np.int64)
+    return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)
+
+
+def _long() -> RefGraph:
+    """A vertex of 17,000 in-edges, which are cut into segments, and one of as many out-edges."""
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, 90, 17_000)
+    src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])
+    dst = np.concatenate([np.full(17_000, 9), ends[::-1], np.arange(1, 90)])
+    return RefGraph(90, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True)
+
+
+GRAPHS = {
+    "skewed": lambda: _drawn(300, 1500, 1),
+    "dense": lambda: _drawn(40, 900, 2),
+    "sparse": lambda: _drawn(700, 800, 3),
+    "grid": lambda: family("grid", directed=False),
+    "path": lambda: family("path", directed=False),
+    "star": lambda: family("star_in"),
+    "messy": lambda: family("messy", weights="float"),
+    "components": lambda: family("two_components", directed=False),
+    "no_edges": lambda: family("no_edges"),
+    "empty": lambda: family("empty"),
+    "long": _long,
+}
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    return load(name)
+
+
+@functools.cache
+def given(name: str, graph: str) -> tuple[Case, Outcome] | None:
+    """How to run a program on one of GRAPHS, and what the interpreter makes of it; None if it needs a vertex."""
+    found = case(name, GRAPHS[graph]())
+    return None if found is None else (found, interpreted(program(name), found, **_limits(name)))
+
+
+def _limits(name: str) -> dict[str, int]:
+    return {"max_rounds": ROUNDS} if name in APPROXIMATE else {}
+
+
+# ---------------------------------------------------------------------------------------------------- compiled ahead
+def _scalars(plan: Plan) -> Iterator[ScalarSpec]:
+    yield from plan.defaults.values()
+    for step in plan.steps:
+        found = (*step.steps, step.limit, step.until) if isinstance(step, LoopSpec) else (step,)
+        yield from (spec for spec in found if isinstance(spec, ScalarSpec))
+
+
+def _of_stage(stage: StageSpec) -> Iterator[tuple[str, str]]:
+    assert stage.gpu is not None
+    struct = stage.gpu.struct
+    if stage.domain is None:
+        yield entry("compute", struct)
+        return
+    for template, constants in _PULLS:
+        yield entry(template, struct, *constants)
+    for template in ("segments", "finish", *(("pull_shards",) if stage.gpu.cell else ())):
+        yield entry(template, struct)
+    if "messages" in stage.kernels:
+        yield entry("messages", struct)
+
+
+def _entries(plan: Plan) -> dict[str, str]:
+    found = dict(entry(name) for name in PREPARATIONS)
+    for stage in plan.stages:
+        found.update(_of_stage(stage))
+    for spec in _scalars(plan):
+        found.update([entry("scalar", f"v{spec.index}")])
+        if spec.fold is not None:
+            found.update([entry("fold", f"v{spec.index}")])
+    return found
+
+
+@functools.cache
+def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
+    """The usual kernels of a program of the standard library in one library, by text: one call of g++ instead of one a
+    kernel. Kernels that few runs need are compiled by the device when they are asked for."""
+    found = given(name, "skewed")
+    assert found is not None
+    columns, fields = frozenset(found[0].graph.columns), frozenset(found[0].fields)
+    plan = program(name).plan(columns, fields, target="cuda")
+    return {plan.text: compile_text(plan.text, _entries(plan), flags)}
+
+
+@contextmanager
+def emulated(name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",)) -> Iterator[list[EmulatedDevice]]:
+    """Within it `device="emulated"` is an EmulatedDevice; those that were opened are appended to what is yielded.
+
+    name: the program of the standard library whose kernels are compiled ahead. flags: see `compile_text`.
+    """
+    libraries = _compiled(name, flags) if name else {}
+    opened: list[EmulatedDevice] = []
+
+    def open_one(_: int, memory: int | None) -> EmulatedDevice:
+        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, libraries=libraries)
+        opened.append(device)
+        return device
+
+    with stand_in("emulated", open_one):
+        yield opened
+
+
+def run(name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), **options: Any) -> Result:
+    """A program of the standard library on one of GRAPHS, on an emulated device."""
+    found = given(name, graph)
+    assert found is not None
+    with emulated(name, seed, flags) as opened:
+        result = engine_run(program(name), found[0], device="emulated", **{**_limits(name), **options})
+    assert len(opened) == 1
+    return result
+
+
+def assert_right(name: str, graph: str, result: Result) -> None:
+    """Integers as the interpreter has them, floats within 1e-5. Runs in place may take fewer supersteps."""
+    found = given(name, graph)
+    assert found is not None
+    assert_as_interpreted(program(name), found[0], result, found[1], same_rounds=False)
+    if name not in APPROXIMATE:
+        assert result.converged == found[1].converged
+        assert result.rounds <= sum(found[1].rounds)
