@@ -14,13 +14,14 @@ from vlang.runtime.graph.workers import available_threads
 __all__ = ["HEADER", "Row", "conditions", "save", "table_line"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
-_WIDTHS = (17, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9)
-HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "rounds", "M edges", "call ms")
+_WIDTHS = (17, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9, 9)
+HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "rounds", "M edges", "steps", "call")
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measured work; all times in milliseconds. limit: what measured limits allow. problem: why there is no time,
+    """One measured work; all times in milliseconds. limit: what measured limits allow. steps, call: of the
+    supersteps alone, and of the whole call. problem: why there is no time,
     or what is wrong with it."""
 
     work: str
@@ -32,6 +33,7 @@ class Row:
     limit: float | None = None
     rounds: float = 0
     edges: float = 0
+    steps: float = 0
     call: float = 0
     samples: list[float] = field(default_factory=list)
     problem: str = ""
@@ -46,7 +48,8 @@ class Row:
     def __str__(self) -> str:
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
         cells = (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
-                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.call))  # fmt: skip
+                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps),
+                 _short(self.call))  # fmt: skip
         return table_line(cells) + (f"  {self.problem}" if self.problem else "")
 
 

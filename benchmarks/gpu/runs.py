@@ -24,11 +24,13 @@ FEW, MANY = 3, 19  # sweeps of the two runs whose difference gives the time of o
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of the supersteps (of one sweep where sweeps are measured): median and samples. call: milliseconds
-    of the whole call, the median. rounds, edges: supersteps and edges traversed of a run (or sweep)."""
+    """Milliseconds of a run (of one sweep where sweeps are measured): median and samples. steps: of the supersteps
+    alone, without initializers, contracts and what lies between; call: of the whole call; medians. rounds, edges:
+    supersteps and edges traversed of a run (or sweep)."""
 
     ms: float
     samples: list[float]
+    steps: float
     call: float
     rounds: float
     edges: float
@@ -103,7 +105,13 @@ def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) 
         CHECKS[work.kind](call.given, result)
     runs = [call.timed() for _ in range(repeats)]
     samples = [result.seconds * 1e3 for result, _ in runs]
-    return Timing(median(samples), samples, median(seconds for _, seconds in runs) * 1e3, result.rounds, result.edges)
+    return Timing(median(samples), samples, median(steps_ms(result) for result, _ in runs),
+                  median(seconds for _, seconds in runs) * 1e3, result.rounds, result.edges)  # fmt: skip
+
+
+def steps_ms(result: Result) -> float:
+    """Milliseconds of the supersteps."""
+    return sum(row.seconds for row in result.history) * 1e3
 
 
 def _sweeps(call: Call, repeats: int, check: bool) -> Timing:
@@ -112,12 +120,13 @@ def _sweeps(call: Call, repeats: int, check: bool) -> Timing:
     assert more > 0, f"{many.rounds} supersteps: {many.reason}"
     if check:
         checks.check_sweep(call.given, few, call(max_rounds=FEW + 1))
-    samples, calls = [], []
+    samples, steps, calls = [], [], []
     for _ in range(repeats):
         short, long = call.timed(max_rounds=FEW), call.timed(max_rounds=MANY)
         samples.append((long[0].seconds - short[0].seconds) * 1e3 / more)
+        steps.append((steps_ms(long[0]) - steps_ms(short[0])) / more)
         calls.append(long[1] * 1e3)
-    return Timing(median(samples), samples, median(calls), 1, (many.edges - few.edges) / more)
+    return Timing(median(samples), samples, median(steps), median(calls), 1, (many.edges - few.edges) / more)
 
 
 CHECKS: dict[str, Callable[[Input, Result], None]] = {
