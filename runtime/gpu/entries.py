@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from vlang.runtime.gpu.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.kernelset import THREADS, GpuStage
 
 __all__ = [
@@ -48,6 +49,9 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Parameters of the kernels that are no templates: for topology, and for the state."""
 
+_TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES}
+_KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
+
 WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
 LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole
 SHORTEST_SHARED = 33  # edges: from here on a warp reduces a row
@@ -57,14 +61,15 @@ FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     """Name and text of an entry point.
 
-    template: a key of SIGNATURES, or of PREPARATIONS without `struct`. constants: further template arguments, such as
-    the lanes of pull_lanes. Raises KeyError for other names.
+    template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
+    constants: further template arguments, such as the lanes of pull_lanes. Raises KeyError for other names.
     """
-    parameters = SIGNATURES[template] if struct else PREPARATIONS[template]
+    parameters = (_TEMPLATES if struct else _KERNELS)[template]
     name = "_".join([template, struct or "kernel", *map(str, constants)])
     arguments = ", ".join(p.split()[-1] for p in parameters)
     called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
-    head = f'extern "C" __global__ void __launch_bounds__({THREADS}) {name}({", ".join(parameters)})'
+    bound = SPARSE_BOUNDS.get(template, THREADS)
+    head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
     return name, f"{head} {{ {called}({arguments}); }}\n"
 
 

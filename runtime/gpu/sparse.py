@@ -10,7 +10,7 @@ from vlang.runtime.devices.device import Device
 from vlang.runtime.kernelset import StageSpec
 from vlang.runtime.machine import Stats
 
-__all__ = ["SparseMachine", "SparseTopology"]
+__all__ = ["SparseMachine", "SparseState", "SparseTopology"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +33,16 @@ class SparseTopology:
     resident: bool = True
 
 
+class SparseState(Protocol):
+    """The part of the state that sparse passes set."""
+
+    def clear_stats(self) -> None:
+        """Count from zero."""
+
+    def set_word(self, number: int, value: int) -> None:
+        """A slot of the frame by number."""
+
+
 class SparseMachine(Protocol):
     """What sparse supersteps need of the machine. Everything runs on the default stream.
 
@@ -41,6 +51,7 @@ class SparseMachine(Protocol):
 
     device: Device
     n: int
+    state: SparseState
 
     @property
     def frame(self) -> int:
@@ -69,9 +80,9 @@ class SparseMachine(Protocol):
         """Let the pass write its fields where it reads them ("next:F" stands for the array of "field:F"), or give the
         second buffers back."""
 
-    def run_full(self, stage: StageSpec) -> None:
+    def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
-        place. Counts begin at zero."""
+        place. Counts begin at zero. The edges traversed."""
 
     def counted(self) -> Stats:
         """What the last pass counted; waits for it."""

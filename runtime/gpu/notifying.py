@@ -1,0 +1,170 @@
+"""Notify-pull on a GPU: a pass over edges that leaves out vertices none of whose inputs changed (rule N)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vlang.runtime.gpu.entries import shared_bytes
+from vlang.runtime.gpu.frontier import Arena, Control, entries_of, table_words
+from vlang.runtime.gpu.sparse import SparseMachine
+from vlang.runtime.gpu.sparse_layout import LISTS, TABLE, desk_bytes
+from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
+from vlang.runtime.plan.mode import choose_mode
+
+__all__ = ["NotifyPull", "lanes_of", "notifying_kernels"]
+
+_BLOCKS = 8  # a multiprocessor, where the host does not know how much there is to do
+_PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
+_COUNTS = 8  # words: vertices that must notify and their edges; edges pulled; lengths of the lists
+
+
+def lanes_of(edges: int, vertices: int) -> int:
+    """Lanes for a listed vertex: about a quarter of its edges each."""
+    lanes = 2
+    while lanes < 32 and 4 * lanes * vertices < edges:
+        lanes *= 2
+    return lanes
+
+
+def notifying_kernels(stage: StageSpec, edges: int, vertices: int) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that `NotifyPull` launches."""
+    assert stage.gpu is not None
+    struct = stage.gpu.struct
+    found: list[tuple[str, str, tuple[int, ...]]] = [(name, "", ()) for name in _PLAIN]
+    found += [("pull_list", struct, (lanes_of(edges, vertices),)), ("segments_list", struct, ()),
+              ("finish_list", struct, ())]
+    return [*found, ("send_queue", struct, ())] if "messages" in stage.kernels else found
+
+
+class NotifyPull:
+    """One pass over edges that may run over lists, as `vlang.runtime.superstep` has it for a CPU.
+
+    explicit: active vertices run again, too, because `activate when` may decide otherwise about them. Raises
+    OutOfMemory.
+    """
+
+    def __init__(self, machine: SparseMachine, stage: StageSpec, explicit: bool) -> None:
+        assert stage.notify is not None
+        assert stage.domain is not None
+        assert stage.gpu is not None
+        self._machine, self._stage, self._explicit = machine, stage, explicit
+        self._struct = stage.gpu.struct
+        self._sparse = machine.sparse_topology(stage.domain, stage)
+        self._against = machine.sparse_topology(stage.notify, None)
+        n = machine.n
+        self._flag_words = -(-n // 8)
+        sizes = {"queues[0]": 8 * entries_of(n, self._against.edges), "marks": 8 * self._flag_words, "all": 4 * n,
+                 "longs": 4 * self._sparse.long_count, "segments": 4 * self._sparse.segment_count,
+                 "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE), "lists": 8 * len(LISTS)}
+        self._arena = Arena(machine.device, sizes, f"the lists of {n:,} vertices")
+        self._control = Control(machine.device, self._arena["control"], 0)
+        self._control.start({})
+        self._arena.fill("marks")
+        self._describe()
+        self._blocks = _BLOCKS * machine.device.info.multiprocessors
+        self._lanes = lanes_of(self._sparse.edges, n)
+        self._listed = False  # whether `all` has the vertices of the superstep before
+
+    def _describe(self) -> None:
+        """The structs that show the kernels where things lie."""
+        arena, out, sparse = self._arena, self._against, self._sparse
+        self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
+        table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
+                 "edges": out.edges, "queues[0]": arena["queues[0]"], "control": self._control.pointer}
+        lists = {"all": arena["all"], "longs": arena["longs"], "segments": arena["segments"],
+                 "counts": self._lengths, "long_rows": sparse.longs, "long_count": sparse.long_count}
+        self._machine.device.upload(arena["table"], table_words(table))
+        self._machine.device.upload(arena["lists"], table_words(lists, LISTS))
+
+    @property
+    def _flags(self) -> int:
+        return self._machine.pointer(f"work:heard.{self._stage.name}")
+
+    def chosen(self, asked: str) -> bool:
+        """Whether to run over lists: as asked ("pull", "notify-pull"), or by the edges that leave vertices that
+        changed (see `choose_mode`); waits for them."""
+        if asked != "auto":
+            return asked == "notify-pull"
+        machine = self._machine
+        machine.device.fill(self._counts, 16, 0)
+        self._plain("count_flagged", self._flags, self._flag_words, self._against.offsets, self._counts)
+        counts = np.zeros(2, dtype=np.uint64)
+        machine.device.download(counts, self._counts)
+        return choose_mode(int(counts[1]), self._against.edges)
+
+    def run(self, in_place: bool) -> None:
+        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2). in_place: the
+        pass writes where it reads."""
+        machine, stage, arena = self._machine, self._stage, self._arena
+        self._control.clear("counts[0].entries", "counts[0].touched")
+        self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
+        if "messages" in stage.kernels:
+            self._launch("send_queue", (machine.frame, arena["table"]))
+        self._plain("notify", arena["table"], arena["marks"], desk=True)
+        if not in_place:
+            self._catch_up()
+        machine.device.fill(self._edges, 8 * (_COUNTS - 2), 0)
+        also = machine.pointer("work:active") if self._explicit else 0
+        self._plain("list_marked", arena["lists"], arena["marks"], also, self._flag_words, self._sparse.offsets)
+        self._pull()
+        if not in_place:
+            self._move(exchange=True)
+        self._listed = True
+
+    def ran_full(self) -> None:
+        """The pass ran over all vertices in the meantime."""
+        self._listed = False
+
+    def edges(self) -> int:
+        """Edges that the last `run` traversed, notifications included; waits for it."""
+        counts = np.zeros(1, dtype=np.uint64)
+        self._machine.device.download(counts, self._edges)
+        return int(counts[0]) + self._notified()
+
+    def _notified(self) -> int:
+        self._control.fetch()
+        return int(self._control["counts[0].edges"])
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._arena.close()
+
+    # --------------------------------------------------------------------------------------------------- launches
+    def _plain(self, name: str, *args: int, desk: bool = False) -> None:
+        self._machine.launch(name, "", (), self._blocks, args, shared=desk_bytes(THREADS) if desk else 0)
+
+    def _launch(self, template: str, args: tuple[int, ...], constants: tuple[int, ...] = (), shared: int = 0) -> None:
+        self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared)
+
+    def _pull(self) -> None:
+        """The pass over the lists."""
+        machine, arena, sparse = self._machine, self._arena, self._sparse
+        machine.state.set_word(SLOT_SEGMENTS, sparse.segments)
+        machine.state.set_word(SLOT_LONGS, sparse.longs)
+        if self._stage.loop_end:
+            machine.state.clear_stats()
+        frame, gpu = machine.frame, self._stage.gpu
+        self._launch("pull_list", (frame, sparse.rows, sparse.pages, arena["all"], self._lengths, self._edges),
+                     (self._lanes,), shared_bytes("pull_lanes", gpu))
+        if sparse.long_count:
+            self._launch("segments_list", (frame, sparse.rows, sparse.pages, sparse.segments, arena["segments"],
+                                           self._lengths + 16), shared=shared_bytes("segments", gpu))
+            self._launch("finish_list", (frame, arena["longs"], self._lengths + 8),
+                         shared=shared_bytes("finish_list", gpu))
+
+    def _catch_up(self) -> None:
+        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        machine = self._machine
+        if self._listed and self._stage.sole:
+            self._move(exchange=False)
+            return
+        for name in self._stage.swaps:
+            size = machine.n * machine.itemsize(f"field:{name}")
+            machine.device.copy(machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"), size)
+
+    def _move(self, exchange: bool) -> None:
+        """Exchange the two buffers of each field for the listed vertices, or copy the present one over the other."""
+        machine = self._machine
+        for name in self._stage.swaps:
+            self._plain("move_values", machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"),
+                        machine.itemsize(f"field:{name}"), self._arena["all"], self._lengths, int(exchange))

@@ -1,0 +1,312 @@
+// First frontiers, and notify-pull: from flags of vertices to queues and lists (rule N).
+//
+// Flags and marks are bytes, one a vertex; the arrays are whole numbers of 16 bytes, zero behind the last vertex.
+
+// -- first frontiers --------------------------------------------------------------------------------------------------
+
+// Fills the queue of the step with the vertices that may have something to say: at the start, all that are not silent
+// (those with a value, where early exit is granted); later, those that the last pass changed.
+template <class S, int FROM, int PRIORITY>
+__device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
+  const Table& table = *where;
+  const typename S::Env env = S::bind(frame);
+  Control* control = table.control;
+  const u32 parity = u32(control->step & 1);
+  u64* sums = own_board().sums;
+  if (threadIdx.x < TALLIES) {
+    sums[threadIdx.x] = 0;
+  }
+  __syncthreads();
+  NextFrontier<S, 0> frontier{table, env, table.queues[parity], control->counts + control->step % 3,
+                              table.bits[parity], 0, 0, false, {}};
+  const Desk desk = own_desk();
+  u64 least = ~u64(0);
+  u32 filled = 0;
+  for (u64 base = thread_number() & ~u64(31); base < table.vertices; base += thread_count()) {
+    const u64 at = base + lane_number();
+    const u32 v = u32(at);
+    bool chosen = false;
+    if (at < table.vertices) {
+      chosen = FROM == FROM_HEARD ? (S::heard(env, v) & 1) != 0
+               : S::FRONTIER      ? S::settled(env, v)
+                                  : !silent<S>(env, v, 0);
+    }
+    const u32 word = __ballot_sync(WARP, chosen);
+    if (lane_number() == 0) {
+      table.bits[parity][base >> 5] = word;
+    }
+    if (PRIORITY && chosen) {
+      const u64 key = priority_key(S::priority(env, v));
+      least = key < least ? key : least;
+    }
+    filled = stage(desk, filled, chosen, v);
+    if (filled > ROOM) {
+      __syncwarp();
+      frontier.flush(desk, filled);
+      __syncwarp();
+      filled = 0;
+    }
+  }
+  __syncwarp();
+  if (filled) {
+    frontier.flush(desk, filled);
+  }
+  if constexpr (PRIORITY) {
+    NextFrontier<S, PRIORITY>::note_least(&control->start, least);
+  }
+  settle(frontier.tally, sums, frontier.counts);
+}
+
+// The cells of all vertices begin with the values of their fields.
+template <class S> __device__ __forceinline__ void open_cells(u64* frame, u64 vertices) {
+  const typename S::Env env = S::bind(frame);
+  for (u64 v = thread_number(); v < vertices; v += thread_count()) {
+    S::open(env, u32(v));
+  }
+}
+
+// -- notify -----------------------------------------------------------------------------------------------------------
+
+// counts[0], counts[1]: vertices with flag 1, and the edges that leave them.
+__device__ __forceinline__ void count_flagged(const u64* flags, u64 words, const u64* offsets, u64* counts) {
+  u64 vertices = 0, edges = 0;
+  for (u64 word = thread_number(); word < words; word += thread_count()) {
+    for (u64 ones = flags[word] & 0x0101010101010101ull; ones; ones &= ones - 1) {
+      const u64 v = 8 * word + u64(__ffsll(i64(ones)) - 1) / 8;
+      vertices++;
+      edges += offsets[v + 1] - offsets[v];
+    }
+  }
+  vertices = warp_sum_wide(vertices);
+  edges = warp_sum_wide(edges);
+  if (lane_number() == 0 && vertices) {
+    atomicAdd(counts, vertices);
+    atomicAdd(counts + 1, edges);
+  }
+}
+
+// Vertices with flag 1 to the first queue, those with flag 2 to the marks; the flags are cleared.
+__device__ __forceinline__ void queue_flagged(const Table* where, u64* flags, u64 words, u8* marks) {
+  const Table& table = *where;
+  const Desk desk = own_desk();
+  Counts* counts = table.control->counts;
+  u64 edges = 0;
+  u32 filled = 0;
+  for (u64 base = thread_number() & ~u64(31); base < words; base += thread_count()) {
+    const u64 at = base + lane_number();
+    const u64 word = at < words ? flags[at] : 0;
+    if (word) {
+      flags[at] = 0;
+    }
+    if (!__any_sync(WARP, word != 0)) {
+      continue;
+    }
+    for (u32 j = 0; j < 8; j++) {
+      const u32 flag = u32(word >> 8 * j) & 255;
+      const u32 v = u32(8 * at + j);
+      if (flag & 2) {
+        marks[v] = 1;
+      }
+      filled = stage(desk, filled, flag & 1, v);
+      if (filled > ROOM) {
+        __syncwarp();
+        append_entries(desk, filled, table.offsets, table.queues[0], &counts->entries, &edges);
+        __syncwarp();
+        filled = 0;
+      }
+    }
+  }
+  __syncwarp();
+  if (filled) {
+    append_entries(desk, filled, table.offsets, table.queues[0], &counts->entries, &edges);
+  }
+  edges = warp_sum_wide(edges);
+  if (lane_number() == 0 && edges) {
+    atomicAdd(&counts->edges, edges);
+  }
+}
+
+// Vertices of the first queue bring their messages up to date.
+template <class S> __device__ __forceinline__ void send_queue(u64* frame, const Table* where) {
+  const Table& table = *where;
+  send_queued<S>(S::bind(frame), table.queues[0], table.control->counts[0].entries, crew_of(false));
+}
+
+struct Notifying {
+  struct Columns {};
+  struct Item {};
+  static constexpr bool FINDS = false;
+  u8* marks;
+
+  __device__ __forceinline__ Columns bind(const u64*) const { return Columns{}; }
+  __device__ __forceinline__ Item look(const Columns&, u32, u32, i64) const { return Item{}; }
+  __device__ __forceinline__ bool join(u32 v, const Item&) {
+    marks[v] = 1;
+    return false;
+  }
+  __device__ __forceinline__ void leave(u32) {}
+};
+
+// Marks the neighbours of the vertices of the first queue.
+__device__ __forceinline__ void notify(const Table* where, u8* marks) {
+  const Table& table = *where;
+  Counts* counts = table.control->counts;
+  Notifying work{marks};
+  walk(table, table.queues[0], counts->entries, &counts->taken, work, crew_of(false));
+}
+
+// -- lists ------------------------------------------------------------------------------------------------------------
+
+// Vertices to run again. counts: how many `all` has, `longs` (numbers in the table of long vertices) and `segments`
+// (numbers in the table of segments).
+struct Lists {
+  u32* all;
+  u32* longs;
+  u32* segments;
+  u64* counts;
+  const i64* long_rows;
+  u64 long_count;
+};
+
+// The number of a long vertex, by binary search.
+__device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
+  u64 low = 0, high = count;
+  while (low + 1 < high) {
+    const u64 middle = (low + high) / 2;
+    if (longs[3 * middle] <= i64(v)) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// Marked vertices, and those in `also` (0: none), to the lists; the marks are cleared.
+__device__ __forceinline__ void list_marked(
+    const Lists* where, u64* marks, const u64* also, u64 words, const u64* offsets) {
+  const Lists lists = *where;
+  for (u64 base = thread_number() & ~u64(31); base < words; base += thread_count()) {
+    const u64 at = base + lane_number();
+    u64 word = at < words ? marks[at] : 0;
+    if (word) {
+      marks[at] = 0;
+    }
+    word |= also && at < words ? also[at] : 0;
+    if (!__any_sync(WARP, word != 0)) {
+      continue;
+    }
+    for (u32 j = 0; j < 8; j++) {
+      const bool marked = (word >> 8 * j & 255) != 0;
+      const u64 v = 8 * at + j;
+      append_listed(lists.all, lists.counts, marked, u32(v));
+      const bool is_long = marked && offsets[v + 1] - offsets[v] > SEGMENT;
+      if (!__any_sync(WARP, is_long)) {
+        continue;
+      }
+      const u64 number = is_long ? long_number(lists.long_rows, lists.long_count, u32(v)) : 0;
+      append_listed(lists.longs, lists.counts + 1, is_long, u32(number));
+      if (is_long) {
+        const i64 first = lists.long_rows[3 * number + 1], end = lists.long_rows[3 * number + 2];
+        const u64 to = atomicAdd(lists.counts + 2, u64(end - first));
+        for (i64 s = first; s < end; s++) {
+          lists.segments[to + u64(s - first)] = u32(s);
+        }
+      }
+    }
+  }
+}
+
+// to[v] = from[v], or both exchanged, for listed vertices. size: bytes of a value.
+template <class T> __device__ __forceinline__ void move_listed(
+    T* to, T* from, const u32* list, u64 listed, bool exchange) {
+  for (u64 i = thread_number(); i < listed; i += thread_count()) {
+    const u32 v = list[i];
+    const T old = to[v];
+    to[v] = from[v];
+    if (exchange) {
+      from[v] = old;
+    }
+  }
+}
+
+__device__ __forceinline__ void move_values(u64 to, u64 from, u64 size, const u32* list, const u64* count, u64 exchange) {
+  const u64 listed = *count;
+  if (size == 1) {
+    move_listed(reinterpret_cast<u8*>(to), reinterpret_cast<u8*>(from), list, listed, exchange != 0);
+  } else if (size == 2) {
+    move_listed(reinterpret_cast<u16*>(to), reinterpret_cast<u16*>(from), list, listed, exchange != 0);
+  } else if (size == 4) {
+    move_listed(reinterpret_cast<u32*>(to), reinterpret_cast<u32*>(from), list, listed, exchange != 0);
+  } else {
+    move_listed(reinterpret_cast<u64*>(to), reinterpret_cast<u64*>(from), list, listed, exchange != 0);
+  }
+}
+
+// -- pull over lists --------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ const u64* row_with(const u64* rows, u64 pages, u64 edge) {
+  return pages == 1 ? rows : rows + page_of(rows, pages, edge) * ROW_WORDS;
+}
+
+// Listed vertices that are not long, L lanes each, as pull_lanes; edges[0] grows by the edges of all that are listed.
+template <class S, int L>
+__device__ __forceinline__ void pull_list(
+    u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges) {
+  const typename S::Env env = S::bind(frame);
+  const u64* offsets = pointer<const u64>(rows, ROW_OFFSETS);
+  const u64 listed = *count;
+  u64 traversed = 0;
+  u32 changed = 0, active = 0;
+  for (u64 base = thread_number() / 32 * (32 / L); base < listed; base += thread_count() / L) {
+    const u64 i = base + lane_number() / L;
+    const bool there = i < listed;
+    const u32 v = there ? list[i] : 0;
+    const u64 begin = there ? offsets[v] : 0, degree = there ? offsets[u64(v) + 1] - begin : 0;
+    const bool mine = there && degree <= SEGMENT;
+    typename S::Acc acc = S::identity();
+    if (mine && degree && gathers<S>(env, v, S::ready(env, v))) {
+      const u64* row = row_with(rows, pages, begin);
+      const typename S::Columns columns = S::bind_columns(row);
+      const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+      acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
+    }
+    acc = lanes_merge<S>(acc, L);
+    if (lane_number() % L == 0) {
+      traversed += degree;
+      const u32 flags = mine ? S::apply(env, v, S::ready(env, v), acc) : 0;
+      changed += flags & 1;
+      active += flags >> 1;
+    }
+  }
+  traversed = warp_sum_wide(traversed);
+  if (lane_number() == 0 && traversed) {
+    atomicAdd(edges, traversed);
+  }
+  note(pointer<u64>(frame, SLOT_STATS), changed, active);
+}
+
+// Listed segments of long vertices, one block each, as segments.
+template <class S>
+__device__ __forceinline__ void segments_list(
+    u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count) {
+  const typename S::Env env = S::bind(frame);
+  const u64 listed = *count;
+  for (u64 i = blockIdx.x; i < listed; i += gridDim.x) {
+    const u32 s = list[i];
+    const u32 v = u32(table[3 * s]);
+    const u64 begin = u64(table[3 * s + 1]);
+    const u32 degree = u32(u64(table[3 * s + 2]) - begin);
+    const u64* row = row_with(rows, pages, begin);
+    const typename S::Columns columns = S::bind_columns(row);
+    const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+    typename S::Acc acc = S::identity();
+    if (gathers<S>(env, v, S::ready(env, v))) {
+      acc = strided<S, STAGED_AT_ONCE>(Edges<S>(env, columns, targets, begin, v), degree, threadIdx.x, blockDim.x);
+    }
+    acc = block_merge<S>(acc, shared_memory<typename S::Acc>(0));
+    if (threadIdx.x == 0) {
+      S::put(env, i64(s), acc);
+    }
+  }
+}

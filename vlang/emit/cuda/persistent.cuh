@@ -1,0 +1,321 @@
+// Many supersteps in one launch: blocks that all run at the same time meet at a barrier in global memory. A frontier
+// that fits one block is walked by block 0 alone, which then pays block barriers only.
+
+// Lets others run while this thread polls.
+__device__ __forceinline__ void relax() { __nanosleep(32); }
+
+// Where a crew meets. due: arrivals that complete the next meeting of the whole grid.
+struct Meeting {
+  u64* arrived;
+  u64 due;
+
+  __device__ __forceinline__ void wait(bool alone) {
+    __syncthreads();
+    if (alone) {
+      return;
+    }
+    due += gridDim.x;
+    if (threadIdx.x == 0) {
+      __threadfence();
+      atomicAdd(arrived, u64(1));
+      while (*(volatile u64*)arrived < due) {
+        relax();
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+};
+
+// What all blocks know of a launch under way.
+struct Course {
+  u64 step, done;
+  u64 unsettled, unsettled_edges;
+  bool alone, pulling;
+};
+
+// Whether the next superstep of an early-exit loop should look from vertices not reached for the frontier, rather than
+// push from the frontier. By cost: a vertex that is asked looks at about (all edges) / (edges of the frontier) edges
+// until it finds one, if it has as many. RULE_BEAMER: the published rule, alpha 14, beta 24.
+__device__ __forceinline__ bool should_pull(const Table& table, const Course& course, const Counts& now) {
+  if (table.rule == RULE_BEAMER) {
+    return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unsettled_edges;
+  }
+  if (table.rule != RULE_COST || now.edges == 0) {
+    return table.rule == RULE_PULL;
+  }
+  const f64 push = f64(now.edges) * f64(table.push_cost);
+  const f64 asked = f64(course.unsettled) * (f64(table.edges) / f64(now.edges));
+  const f64 looks = asked < f64(course.unsettled_edges) ? asked : f64(course.unsettled_edges);
+  return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
+}
+
+// A new bound for the far pile, decided by one thread. Deltas begin at the mean of what the first pushes added, and
+// follow the size of the frontiers: supersteps of few edges cost as much as those of many, so the next bucket is made
+// larger, up to the point where edges count.
+constexpr u64 FEW_EDGES = 1 << 15, MANY_EDGES = 1 << 21;  // of a superstep
+
+__device__ __forceinline__ void raise_bound(Control* control) {
+  const f64 infinity = __longlong_as_double(0x7FF0000000000000ll);
+  const f64 least = key_priority(control->least[control->pile]);
+  f64 delta = control->delta;
+  if (delta == 0) {
+    const f64 mean = control->total / f64(control->totalled) - key_priority(control->start);
+    delta = mean > 0 && mean < infinity ? mean : 1;
+  } else if (control->worked < FEW_EDGES * control->worked_steps) {
+    delta *= 2;
+  } else if (control->worked > MANY_EDGES * control->worked_steps) {
+    delta /= 2;
+  }
+  const f64 from = least > control->bound ? least : control->bound;
+  f64 bound = from + delta;
+  while (!(bound > from) && from > -infinity && from < infinity) {
+    delta *= 2;
+    bound = from + delta;
+  }
+  control->delta = delta;
+  control->bound = from > -infinity && from < infinity ? bound : infinity;
+  control->raises++;
+  control->worked = 0;
+  control->worked_steps = 0;
+}
+
+// Moves the vertices of the far pile that are below the bound into a queue, and the others to the other pile.
+template <class S>
+__device__ __forceinline__ void sift(
+    const Table& table, const typename S::Env& env, u64* queue, Counts* counts, const Crew& crew) {
+  Control* control = table.control;
+  const u64 pile = control->pile, piled = control->piled[pile];
+  const f64 bound = control->bound;
+  const Desk desk = own_desk();
+  u64 edges = 0, least = ~u64(0);
+  u32 filled = 0;
+  for (u64 base = 32 * crew.warp; base < piled; base += 32 * crew.warps) {
+    const bool there = base + lane_number() < piled;
+    const u32 v = there ? table.far[pile][base + lane_number()] : 0;
+    const bool valid = there && bit_of(table.far_bits, v);
+    const f64 priority = valid ? S::priority(env, v) : 0;
+    const bool near = valid && priority < bound;
+    if (near) {
+      clear_bit(table.far_bits, v);
+    } else if (valid) {
+      least = priority_key(priority) < least ? priority_key(priority) : least;
+    }
+    append_listed(table.far[1 - pile], &control->piled[1 - pile], valid && !near, v);
+    filled = stage(desk, filled, near, v);
+    if (filled > ROOM) {
+      __syncwarp();
+      append_entries(desk, filled, table.offsets, queue, &counts->entries, &edges);
+      __syncwarp();
+      filled = 0;
+    }
+  }
+  NextFrontier<S, 1>::note_least(control->least + 1 - pile, least);
+  __syncwarp();
+  if (filled) {
+    append_entries(desk, filled, table.offsets, queue, &counts->entries, &edges);
+  }
+  edges = warp_sum_wide(edges);
+  if (lane_number() == 0 && edges) {
+    atomicAdd(&counts->edges, edges);
+  }
+}
+
+// Raises the bound until the queue has an entry, or the pile has none: one turn of it.
+template <class S>
+__device__ __forceinline__ void refill(
+    const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, u64* queue, Counts* now) {
+  Control* control = table.control;
+  const bool first = threadIdx.x == 0 && blockIdx.x == 0;
+  meeting.wait(course.alone);  // all have seen that the queue is empty
+  if (first) {
+    raise_bound(control);
+  }
+  meeting.wait(course.alone);
+  sift<S>(table, env, queue, now, crew_of(course.alone));
+  meeting.wait(course.alone);
+  if (first) {
+    const u64 pile = control->pile;
+    control->piled[pile] = 0;
+    control->least[pile] = ~u64(0);
+    control->pile = 1 - pile;
+  }
+  meeting.wait(course.alone);
+}
+
+// One superstep: what the vertices of the queue tell, and who is active then.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void push_step(
+    const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
+    u64* sums) {
+  const u32 parity = u32(course.step & 1);
+  const u64* queue = table.queues[parity];
+  const Crew crew = crew_of(course.alone);
+  Control* control = table.control;
+  NextFrontier<S, PRIORITY> frontier{table, env, table.queues[1 - parity], next, table.bits[1 - parity], 0, 0, false, {}};
+  if constexpr (PRIORITY) {
+    frontier.pile = control->pile;
+    frontier.bound = control->bound;
+    frontier.first = control->delta == 0;
+  }
+  if constexpr (sends<S>(0)) {
+    send_queued<S>(env, queue, now->entries, crew);
+    meeting.wait(course.alone);
+  }
+  if constexpr (S::PUSH == 1) {
+    PushDirect<S, PRIORITY> work{frontier, table.bits[parity]};
+    walk(table, queue, now->entries, &now->taken, work, crew);
+    frontier.tally.changed = frontier.tally.active;
+  } else {
+    PushCells<S> work{table, env, &next->touched};
+    walk(table, queue, now->entries, &now->taken, work, crew);
+    meeting.wait(course.alone);
+    apply_touched<S>(table, frontier, crew);
+  }
+  settle(frontier.tally, sums, next);
+}
+
+template <class S>
+__device__ __forceinline__ void early_step(
+    const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* next, u64* sums) {
+  const u32 parity = u32(course.step & 1);
+  NextFrontier<S, 0> frontier{table, env, table.queues[1 - parity], next, table.bits[1 - parity], 0, 0, false, {}};
+  Seeker<S> seeker{table, frontier, table.bits[parity]};
+  seeker.all(crew_of(false));
+  frontier.tally.changed = frontier.tally.active;
+  settle(frontier.tally, sums, next);
+  meeting.wait(false);
+  for (u64 word = thread_number(); word < (table.vertices + 31) / 32; word += thread_count()) {
+    table.bits[parity][word] = 0;
+  }
+}
+
+// Shared memory of a block behind the desks.
+struct Board {
+  Counts* counts;  // 3, while block 0 is alone
+  u64* sums;       // TALLIES
+};
+
+__device__ __forceinline__ Board own_board() {
+  const u32 at = (blockDim.x >> 5) * DESK_BYTES;
+  return {shared_memory<Counts>(at), shared_memory<u64>(at + 3 * u32(sizeof(Counts)))};
+}
+
+// Block 0 goes on alone, or comes back; the others wait in the meantime. All threads of the grid call this together.
+__device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting, Course& course) {
+  if (course.alone || blockIdx.x != 0) {
+    __syncthreads();
+    if (course.alone && threadIdx.x == 0) {
+      for (int k = 0; k < 3; k++) {
+        control->counts[k] = board.counts[k];
+      }
+      control->step = course.step;
+      control->done = course.done;
+      control->unsettled = course.unsettled;
+      control->unsettled_edges = course.unsettled_edges;
+    }
+    meeting.wait(false);
+    course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
+    return;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (int k = 0; k < 3; k++) {
+      board.counts[k] = control->counts[k];
+    }
+  }
+  __syncthreads();
+  course.alone = true;
+}
+
+// What follows for the crew from the counts of the next superstep.
+__device__ __forceinline__ void record(
+    const Table& table, Course& course, const Counts& next, u64 edges, u64 mode) {
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    u64* row = table.records + 4 * course.done;
+    row[0] = next.active;
+    row[1] = next.changed;
+    row[2] = edges;
+    row[3] = mode;
+  }
+  course.step++;
+  course.done++;
+  course.unsettled -= next.active < course.unsettled ? next.active : course.unsettled;
+  course.unsettled_edges -= next.edges < course.unsettled_edges ? next.edges : course.unsettled_edges;
+}
+
+// Supersteps until the frontier is empty (and, under PRIORITY, the pile), or has so many edges that the host wants it
+// back, or `most` have been done. Launched so that all blocks run at the same time, with control->arrived = 0.
+template <class S, int PRIORITY>
+__device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 most) {
+  const Table& table = *where;
+  const typename S::Env env = S::bind(frame);
+  Control* control = table.control;
+  const Board board = own_board();
+  if (threadIdx.x < TALLIES) {
+    board.sums[threadIdx.x] = 0;
+  }
+  Meeting meeting{&control->arrived, 0};
+  Course course{control->step, 0, control->unsettled, control->unsettled_edges, false, false};
+  if (course.step == 0) {
+    course.unsettled = table.vertices - control->counts[0].active;
+    course.unsettled_edges = table.edges - control->counts[0].edges;
+  }
+  __syncthreads();
+  u64 reason = 0;
+  for (;;) {
+    Counts* sets = course.alone ? board.counts : control->counts;
+    Counts* now = sets + course.step % 3;
+    Counts* next = sets + (course.step + 1) % 3;
+    Counts* later = sets + (course.step + 2) % 3;
+    const Counts seen = *now;
+    const u64 piled = PRIORITY ? control->piled[control->pile] : 0;
+    reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
+             : course.done == most           ? ENDED_LIMIT
+             : seen.edges >= table.leave     ? ENDED_LARGE
+                                             : 0;
+    bool pull = false;
+    if constexpr (S::FRONTIER && S::PUSH == 1) {
+      pull = !reason && should_pull(table, course, seen);
+    }
+    const u64 limit = course.alone ? table.solo : table.solo / 2;
+    const bool small = !reason && !pull && seen.entries <= limit && (seen.entries || piled <= 8 * limit);
+    if (small != course.alone) {
+      part(control, board, meeting, course);
+      continue;
+    }
+    if (reason) {
+      break;
+    }
+    if constexpr (PRIORITY) {
+      if (seen.entries == 0) {
+        refill<S>(table, env, meeting, course, table.queues[course.step & 1], now);
+        continue;
+      }
+    }
+    if (threadIdx.x == 0 && blockIdx.x == 0) {
+      *later = Counts{};
+      control->worked += seen.edges;
+      control->worked_steps++;
+    }
+    course.pulling = pull;
+    if constexpr (S::FRONTIER && S::PUSH == 1) {
+      if (pull) {
+        early_step<S>(table, env, meeting, course, next, board.sums);
+      }
+    }
+    if (!pull) {
+      push_step<S, PRIORITY>(table, env, meeting, course, now, next, board.sums);
+    }
+    meeting.wait(course.alone);
+    const Counts coming = *next;
+    record(table, course, coming, pull ? coming.looked : seen.edges, pull ? MODE_EARLY : MODE_PUSH);
+  }
+  if (threadIdx.x == 0 && blockIdx.x == 0) {
+    control->step = course.step;
+    control->done = course.done;
+    control->reason = reason;
+    control->unsettled = course.unsettled;
+    control->unsettled_edges = course.unsettled_edges;
+  }
+}

@@ -1,0 +1,359 @@
+// Pushing along the edges of a frontier, and what follows from it in the same superstep.
+
+// What a warp counts during a superstep. edges: of each lane; the others are known to all lanes.
+struct Tally {
+  u64 edges = 0, looked = 0;
+  u32 active = 0, changed = 0;
+};
+
+constexpr u32 TALLIES = 4;  // words of shared memory of a block
+
+// Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, 0 before and
+// after. All threads take part; the next barrier must come before they are read.
+__device__ __forceinline__ void settle(const Tally& tally, u64* sums, Counts* next) {
+  const u64 edges = warp_sum_wide(tally.edges), looked = warp_sum_wide(tally.looked);
+  if (lane_number() == 0) {
+    if (tally.active) {
+      atomicAdd(sums, u64(tally.active));
+      atomicAdd(sums + 1, edges);
+    }
+    if (tally.changed) {
+      atomicAdd(sums + 2, u64(tally.changed));
+    }
+    if (looked) {
+      atomicAdd(sums + 3, looked);
+    }
+  }
+  __syncthreads();
+  if (threadIdx.x < TALLIES) {
+    const u64 sum = sums[threadIdx.x];
+    sums[threadIdx.x] = 0;
+    if (sum) {
+      atomicAdd(&next->active + threadIdx.x, sum);  // active, edges, changed, looked
+    }
+  }
+}
+
+// -- what a stage may have, or not ------------------------------------------------------------------------------------
+
+// Messages of a vertex that is about to push.
+template <class S>
+__device__ __forceinline__ auto send_from(const typename S::Env& env, u32 v, int) -> decltype(S::send(env, v)) {
+  S::send(env, v);
+}
+template <class S> __device__ __forceinline__ void send_from(const typename S::Env&, u32, long) {}
+
+template <class S> __device__ constexpr auto sends(int) -> decltype(S::send(typename S::Env{}, 0u), true) {
+  return true;
+}
+template <class S> __device__ constexpr bool sends(long) { return false; }
+
+// Whether all contributions of a vertex are the identity (rule Z), as far as the stage can tell.
+template <class S>
+__device__ __forceinline__ auto silent(const typename S::Env& env, u32 v, int) -> decltype(S::silent(env, v)) {
+  return S::silent(env, v);
+}
+template <class S> __device__ __forceinline__ bool silent(const typename S::Env&, u32, long) { return false; }
+
+// -- order of priorities ----------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ u64 priority_key(f64 x) {
+  const u64 bits = u64(__double_as_longlong(x));
+  return bits >> 63 ? ~bits : bits | u64(1) << 63;
+}
+__device__ __forceinline__ f64 key_priority(u64 key) {
+  return __longlong_as_double(i64(key >> 63 ? key & ~(u64(1) << 63) : ~key));
+}
+
+// -- next frontiers ---------------------------------------------------------------------------------------------------
+
+// Where vertices that must push in the next superstep go: into its queue or, under PRIORITY, those whose priority is
+// not below the bound to the far pile.
+//
+// A vertex is found once a superstep: its bit in `bits` says that it is on a desk or in the queue. A vertex of a far
+// pile has its bit in far_bits; once it is queued after all, the bit is cleared, and its place in the pile is void. Its
+// priority may be out of date when it is looked up, but then it is too large, and the vertex only goes too late.
+template <class S, int PRIORITY> struct NextFrontier {
+  const Table& table;
+  const typename S::Env& env;
+  u64* queue;
+  Counts* counts;
+  u32* bits;
+  u64 pile;
+  f64 bound;
+  bool first;  // no bound is known yet: the priorities are added up
+  Tally tally;
+
+  __device__ __forceinline__ void flush(const Desk& desk, u32 filled) {
+    tally.active += filled;
+    if constexpr (PRIORITY) {
+      filled = divide(desk, filled);
+    }
+    if (filled) {
+      append_entries(desk, filled, table.offsets, queue, &counts->entries, &tally.edges);
+    }
+  }
+
+  // Sends what is beyond the bound to the pile, and closes the ranks of the rest.
+  __device__ __forceinline__ u32 divide(const Desk& desk, u32 filled) {
+    u32 kept = 0;
+    u64 least = ~u64(0);
+    for (u32 base = 0; base < filled; base += 32) {
+      const bool there = base + lane_number() < filled;
+      const u32 v = there ? desk.staged[base + lane_number()] : 0;
+      const f64 priority = there ? S::priority(env, v) : 0;
+      const bool near = there && priority < bound;
+      __syncwarp();
+      kept = stage(desk, kept, near, v);
+      bool fresh = false;
+      if (near && bit_of(table.far_bits, v)) {
+        clear_bit(table.far_bits, v);
+      }
+      if (there && !near) {
+        clear_bit(bits, v);
+        fresh = set_bit(table.far_bits, v);
+        least = priority_key(priority) < least ? priority_key(priority) : least;
+      }
+      append_listed(table.far[pile], &table.control->piled[pile], fresh, v);
+      if (first) {
+        add_up(table.control, fresh, priority);
+      }
+    }
+    note_least(table.control->least + pile, least);
+    __syncwarp();
+    return kept;
+  }
+
+  static __device__ __forceinline__ void add_up(Control* control, bool there, f64 priority) {
+    f64 sum = there ? priority : 0;
+    for (int offset = 16; offset; offset >>= 1) {
+      sum += __shfl_xor_sync(WARP, sum, offset);
+    }
+    const u32 count = __popc(__ballot_sync(WARP, there));
+    if (lane_number() == 0 && count) {
+      atomicAdd(&control->total, sum);
+      atomicAdd(&control->totalled, u64(count));
+    }
+  }
+
+  static __device__ __forceinline__ void note_least(u64* place, u64 least) {
+    for (int offset = 16; offset; offset >>= 1) {
+      const u64 other = __shfl_xor_sync(WARP, least, offset);
+      least = other < least ? other : least;
+    }
+    if (lane_number() == 0 && least < *place) {
+      atomicMin(place, least);
+    }
+  }
+};
+
+// -- pushing ----------------------------------------------------------------------------------------------------------
+
+// Contributions joined into the field itself; vertices that this changes are found.
+template <class S, int PRIORITY> struct PushDirect {
+  using Columns = typename S::Columns;
+  using Item = typename S::Item;
+  static constexpr bool FINDS = true;
+  NextFrontier<S, PRIORITY>& frontier;
+  u32* present;  // bits of the queue that is walked
+
+  __device__ __forceinline__ Columns bind(const u64* row) const { return S::bind_columns(row); }
+  __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
+    return S::contribute(frontier.env, columns, v, u, k);
+  }
+  __device__ __forceinline__ bool join(u32 v, const Item& item) {
+    if (!S::push(frontier.env, v, item)) {
+      return false;
+    }
+    const bool fresh = set_bit(frontier.bits, v);
+    return fresh || S::FRONTIER;  // there a vertex changes once only
+  }
+  __device__ __forceinline__ void leave(u32 u) { present[u >> 5] = 0; }
+  __device__ __forceinline__ void flush(const Desk& desk, u32 filled) { frontier.flush(desk, filled); }
+};
+
+// Contributions joined into cells; vertices whose cells this changes are touched.
+template <class S> struct PushCells {
+  using Columns = typename S::Columns;
+  using Item = typename S::Item;
+  static constexpr bool FINDS = true;
+  const Table& table;
+  const typename S::Env& env;
+  u64* touched;
+
+  __device__ __forceinline__ Columns bind(const u64* row) const { return S::bind_columns(row); }
+  __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
+    return S::contribute(env, columns, v, u, k);
+  }
+  __device__ __forceinline__ bool join(u32 v, const Item& item) {
+    return S::push(env, v, item) && set_bit(table.touched_bits, v);
+  }
+  __device__ __forceinline__ void leave(u32) {}
+  __device__ __forceinline__ void flush(const Desk& desk, u32 filled) {
+    for (u32 base = 0; base < filled; base += 32) {
+      const bool there = base + lane_number() < filled;
+      const u32 v = there ? desk.staged[base + lane_number()] : 0;
+      append_listed(table.touched, touched, there, v);
+    }
+  }
+};
+
+// Touched vertices take what was pushed to them; those that are active push next.
+template <class S>
+__device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S, 0>& frontier, const Crew& crew) {
+  const Desk desk = own_desk();
+  const u64 touched = frontier.counts->touched;
+  u32 filled = 0;
+  for (u64 base = 32 * crew.warp; base < touched; base += 32 * crew.warps) {
+    u32 v = 0, flags = 0;
+    if (base + lane_number() < touched) {
+      v = table.touched[base + lane_number()];
+      table.touched_bits[v >> 5] = 0;
+      flags = S::apply(frontier.env, v, S::ready(frontier.env, v), S::pushed(frontier.env, v));
+    }
+    frontier.tally.changed += __popc(__ballot_sync(WARP, flags & 1));
+    filled = stage(desk, filled, flags & 2, v);
+    if (filled > ROOM) {
+      __syncwarp();
+      frontier.flush(desk, filled);
+      __syncwarp();
+      filled = 0;
+    }
+  }
+  __syncwarp();
+  if (filled) {
+    frontier.flush(desk, filled);
+    __syncwarp();
+  }
+}
+
+// Vertices of a queue bring their messages up to date.
+template <class S>
+__device__ __forceinline__ void send_queued(
+    const typename S::Env& env, const u64* queue, u64 entries, const Crew& crew) {
+  for (u64 i = 32 * crew.warp + lane_number(); i < entries; i += 32 * crew.warps) {
+    if (queue[i] >> 32 == 0) {
+      send_from<S>(env, u32(queue[i]), 0);
+    }
+  }
+}
+
+// -- early exit -------------------------------------------------------------------------------------------------------
+
+[[maybe_unused]] constexpr u32 GLANCES = 8;  // edges that a lane looks at on its own before its warp helps
+
+// Vertices that no one has reached look for a neighbour in the frontier (rule X2; the bottom-up step of Beamer,
+// Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). Each lane looks at the first edges of its
+// vertex, then the warp at the rest of each; long vertices are looked up segment by segment.
+template <class S> struct Seeker {
+  const Table& table;
+  NextFrontier<S, 0>& frontier;
+  const u32* present;  // bits of the frontier
+
+  __device__ __forceinline__ typename S::Columns bind(const u64* row) const { return S::bind_columns(row); }
+
+  // Whether edge k comes from the frontier; if so, its contribution is joined.
+  __device__ __forceinline__ bool takes(const typename S::Columns& columns, const u32* targets, u32 v, u64 k) {
+    const u32 u = targets[k];
+    if (!bit_of(present, u)) {
+      return false;
+    }
+    return S::push(frontier.env, v, S::contribute(frontier.env, columns, v, u, i64(k)));
+  }
+
+  // All lanes look at edges [begin, end) of one vertex; the lane that joins a contribution says so.
+  __device__ __forceinline__ bool together(
+      const typename S::Columns& columns, const u32* targets, u32 v, u64 begin, u64 end) {
+    for (u64 base = begin; base < end; base += 32 * FLIGHT) {
+      bool hit = false;
+      u64 at = 0;
+      UNROLL
+      for (u32 j = 0; j < FLIGHT; j++) {
+        const u64 k = base + 32 * j + lane_number();
+        if (k < end && bit_of(present, targets[k])) {
+          hit = true;
+          at = k;
+        }
+      }
+      const u32 hits = __ballot_sync(WARP, hit);
+      frontier.tally.looked += base + 32 * FLIGHT < end ? FLIGHT : (end - base + 31 - lane_number()) / 32;
+      if (hits) {
+        return lane_number() + 1 == u32(__ffs(int(hits))) && takes(columns, targets, v, at);
+      }
+    }
+    return false;
+  }
+
+  __device__ __forceinline__ const u64* row_of(u64 k) const {
+    return table.pull_rows + (table.pull_pages == 1 ? 0 : page_of(table.pull_rows, table.pull_pages, k) * ROW_WORDS);
+  }
+
+  // 32 vertices from `base` on, one a lane. Returns the lanes whose vertex was reached.
+  __device__ __forceinline__ bool vertices(u64 base) {
+    const u64 at = base + lane_number();
+    const u32 v = u32(at);
+    u64 k = 0, end = 0;
+    if (at < table.vertices && !S::settled(frontier.env, v)) {
+      k = table.pull_offsets[at];
+      end = table.pull_offsets[at + 1];
+    }
+    if (end - k > SEGMENT) {
+      k = end;
+    }
+    bool reached = false;
+    if (k < end) {
+      const u64* row = row_of(k);
+      const typename S::Columns columns = bind(row);
+      const u32* targets = pointer<const u32>(row, ROW_TARGETS);
+      const u64 glance = end - k < GLANCES ? end : k + GLANCES;
+      for (; k < glance && !reached; k++) {
+        reached = takes(columns, targets, v, k);
+        frontier.tally.looked++;
+      }
+    }
+    for (u32 rest = __ballot_sync(WARP, k < end && !reached); rest; rest &= rest - 1) {
+      const int lane = __ffs(int(rest)) - 1;
+      const u64 from = lane_value(WARP, k, lane), to = lane_value(WARP, end, lane);
+      const u64* row = row_of(from);
+      const bool hit = together(bind(row), pointer<const u32>(row, ROW_TARGETS), u32(base) + lane, from, to);
+      const bool any = __ballot_sync(WARP, hit) != 0;
+      reached |= any && lane_number() == u32(lane);
+    }
+    return reached;
+  }
+
+  __device__ __forceinline__ void all(const Crew& crew) {
+    const Desk desk = own_desk();
+    u32 filled = 0;
+    for (u64 base = 32 * crew.warp; base < table.vertices; base += 32 * crew.warps) {
+      const bool reached = vertices(base);
+      filled = kept(desk, stage(desk, filled, reached, u32(base) + lane_number()), ROOM);
+    }
+    for (u64 s = crew.warp; s < table.segment_count; s += crew.warps) {
+      const u32 v = u32(table.segments[3 * s]);
+      bool hit = false;
+      const bool open = lane_value(WARP, !S::settled(frontier.env, v), 0);  // others may be settling it
+      if (open) {
+        const u64 from = u64(table.segments[3 * s + 1]);
+        const u64* row = row_of(from);
+        hit = together(bind(row), pointer<const u32>(row, ROW_TARGETS), v, from, u64(table.segments[3 * s + 2]));
+      }
+      filled = kept(desk, stage(desk, filled, hit, v), ROOM);
+    }
+    kept(desk, filled, 0);
+  }
+
+  // Flushes the desk if more than `room` vertices lie on it.
+  __device__ __forceinline__ u32 kept(const Desk& desk, u32 filled, u32 room) {
+    if (filled <= room) {
+      return filled;
+    }
+    __syncwarp();
+    for (u32 i = lane_number(); i < filled; i += 32) {
+      set_bit(frontier.bits, desk.staged[i]);
+    }
+    frontier.flush(desk, filled);
+    __syncwarp();
+    return 0;
+  }
+};
