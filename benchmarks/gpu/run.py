@@ -1,10 +1,10 @@
 """Measure vlang on the GPU: python benchmarks/gpu/run.py [--only pagerank,bfs,...] [--graphs rmat22,...] [--quick]
 
 Builds the graphs on this machine, measures what the device can do, runs each work (a run that is checked against NumPy
-and SciPy, then the median of five), and prints a line for each as it is done: milliseconds of the run (`Result.seconds`:
-the data is there, kernels are compiled), what must be reached and what is aimed at, the best peer on an H200, what the
-measured limits allow, supersteps, edges traversed, and milliseconds of the supersteps alone, without initializers and
-contracts, and of the whole call. Everything goes into benchmarks/results, too (not with --quick).
+and SciPy, then the median of five), and prints a line for each as it is done: milliseconds of the run (the data is
+there, kernels are compiled), what must be reached and what is aimed at, the best peer on an H200, what the measured
+limits allow, supersteps, edges traversed, and milliseconds of the supersteps alone, without initializers and contracts,
+and of the whole call. Everything goes into benchmarks/results, too (not with --quick).
 
 Limits: a sweep cannot be faster than the gathers of its edges; a traversal is held against the gathers of the edges it
 traversed and a grid barrier for each superstep; a streamed work against the bytes that are not resident over the link.
