@@ -154,7 +154,9 @@ struct nearest : Shared {
   static __device__ __forceinline__ Cells cells(unsigned char* memory, u32) {
     return Cells{reinterpret_cast<u64*>(memory)};
   }
-  static __device__ __forceinline__ u64 packed(const Item& item) { return pack(order_key(item.a0), order_key(item.a1)); }
+  static __device__ __forceinline__ u64 packed(const Item& item) {
+    return pack(order_key(item.a0), order_key(item.a1));
+  }
   static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = packed(nothing()); }
   static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
     shared_min(cells.a0 + i, packed(item));

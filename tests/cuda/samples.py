@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -74,24 +74,21 @@ class State:
         self.frame = np.zeros(FIRST_SLOT + 10, np.uint64)
         self.frame[SLOT_STATS] = self.stats.ctypes.data
         self.frame[SLOT_SEGMENTS], self.frame[SLOT_LONGS] = (t.ctypes.data for t in self.longs)
-        arrays = [self.values, self.numbers, self.chosen, *self.results, *self.parts]
+        arrays: list[Array] = [self.values, self.numbers, self.chosen, *self.results, *self.parts]
         for slot, array in enumerate(arrays):
             self.frame[FIRST_SLOT + slot] = array.ctypes.data
 
 
-Reference = Callable[[State, Rows, Callable[[Array], Array]], tuple[Array, ...]]
-
-
 @dataclass(frozen=True)
 class Sample:
-    """A pass: what the engine knows of it, the types of its results, and what they are in NumPy: `expected` takes the
-    state, the rows and a function from values of edges to values of rows (by the ufunc `joined` from `start`)."""
+    """A pass: what the engine knows of it, the types of its results, and `expected`, which makes them with NumPy. exact:
+    they are those bit by bit. settled: some vertices need not gather."""
 
     gpu: GpuStage
     dtypes: tuple[str, str]
     expected: Callable[[State, Rows], tuple[Array, ...]]
     exact: bool = True
-    settled: bool = field(default=False)
+    settled: bool = False
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:

@@ -97,8 +97,9 @@ def special(type_: str) -> Array:
     if dtype.kind == "f":
         return np.array(FLOATS, dtype)
     info = np.iinfo(dtype)
-    some = {0, 1, 2, 3, 5, 7, 8, 31, 32, 33, 63, 64, 65, -1, -2, -3, -7, -8, info.min, info.min + 1, info.max, info.max - 1}
-    return np.array(sorted(x for x in some if info.min <= x <= info.max), dtype)
+    some = {0, 1, 2, 3, 5, 7, 8, 31, 32, 33, 63, 64, 65, -1, -2, -3, -7, -8}
+    ends = {info.min, info.min + 1, info.max, info.max - 1}
+    return np.array(sorted(x for x in some | ends if info.min <= x <= info.max), dtype)
 
 
 def pairs(type_: str) -> tuple[Array, Array]:
@@ -109,7 +110,7 @@ def pairs(type_: str) -> tuple[Array, Array]:
 
 def same(a: Array, b: Array) -> Array:
     """Whether values are the same, bit by bit but for NaN."""
-    return (a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")) | ((a != a) & (b != b))
+    return np.logical_or(a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"), (a != a) & (b != b))
 
 
 @functools.cache

@@ -133,7 +133,8 @@ template <class S> __device__ __forceinline__ void reduce_by_warps() {
   }
 }
 
-// Reduces and applies up to a row a thread, from row r of the block on. The threads meet before they look at items.
+// Reduces and applies up to a row a thread, from row r of the block on. The threads meet before they look at items;
+// what they read after the last barrier here is not written before the next one.
 template <class S>
 __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const typename S::Columns& columns,
                                             const RowBlock& block, u32 r, u32& changed, u32& active) {
@@ -156,6 +157,7 @@ __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const ty
     Stage<S>::listed()[slot] = start << 16 | degree;
   }
   __syncthreads();
+  const u32 larger = found[1];
   reduce_by_warps<S>();
   typename S::Acc acc = S::identity();
   if (degree < SHORTEST_SHARED) {
@@ -171,13 +173,11 @@ __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const ty
   }
   changed += flags & 1;
   active += flags >> 1;
-  const u32 larger = found[1];
   for (u32 k = 0; k < larger; k++) {
     flags = reduce_by_block<S>(env, columns, block, found[2 + k]);
     changed += flags & 1;
     active += flags >> 1;
   }
-  __syncthreads();
 }
 
 // Row blocks [low, high) of a page, one block each.
