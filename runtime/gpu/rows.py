@@ -30,30 +30,43 @@ class Table:
     """The rows of all pages for one use.
 
     keys: the arrays that it reads. address: device u64[P, ROW_WORDS]. shards: int64[P], the shards of each page (0
-    without sharding). most_cells: int64[P], the largest vertices x replicas of a shard of each page. layout: device
-    u64[3, ROW_WORDS]: bytes an edge, place in a slot and address in host memory of what a word points to. bounds: the
-    addresses of the bounds of the shards of each page. at: the slot that the row of each page points to, 0 for host
-    memory.
+    without sharding). most_cells: int64[P], the largest vertices x replicas of a shard of each page. layout: u64[3,
+    ROW_WORDS]: bytes an edge, place in a slot and address in host memory of what a word points to; it lies at
+    layout_address on the device. words: the rows as first written. at: the slot that the row of each page points to, 0
+    for host memory.
     """
 
     keys: tuple[str, ...]
     address: int
     shards: NDArray[np.int64]
     most_cells: NDArray[np.int64]
-    layout: int
-    bounds: list[int]
+    layout: NDArray[np.uint64]
+    layout_address: int
+    words: NDArray[np.uint64]
     at: list[int]
 
     def row(self, page: int) -> int:
         """The address of the row of a page."""
         return self.address + 8 * ROW_WORDS * page
 
+    def bounds(self, page: int) -> int:
+        """The address of the bounds of the shards of a page."""
+        return int(self.words[page, ROW_SHARDS])
+
+    def pointing(self) -> NDArray[np.uint64]:
+        """The rows as they should be: what the kernel aim_row makes of each."""
+        rows, slots = self.words.copy(), np.array(self.at, dtype=np.uint64)
+        for word in np.flatnonzero(self.layout[0]):
+            size, place, host = self.layout[:, word]
+            rows[:, word] = np.where(slots > 0, slots + place - rows[:, ROW_BEGIN] * size, host)
+        return rows
+
 
 def make_table(
     name: str, use: Use, layout: Footprint, arrays: Mapping[str, Stored], table_at: Callable[[str], int],
     memory: int | None, host: Mapping[str, int],
-) -> tuple[Table, NDArray[np.uint64], NDArray[np.uint64]]:
-    """The table of a use, its rows and the layout of its words, both yet to be uploaded.
+) -> Table:
+    """The table of a use; its rows and the layout are yet to be uploaded.
 
     table_at: the addresses of the tables of the layout. memory: where all edges are, or None: they are in host memory
     at the addresses `host` by key, 0 where kernels cannot read it.
@@ -76,6 +89,5 @@ def make_table(
     for word, key in words.items():
         place[:, word] = arrays[key].itemsize, layout.places[key], host.get(key, 0)
         rows[:, word] = host.get(key, 0) if memory is None else memory + layout.places[key]
-    table = Table(use.keys(name), table_at(f"rows:{name}"), counts, cells, table_at(f"layout:{name}"),
-                  rows[:, ROW_SHARDS].tolist(), [0] * cut.pages)
-    return table, rows, place
+    return Table(use.keys(name), table_at(f"rows:{name}"), counts, cells, place, table_at(f"layout:{name}"), rows,
+                 [0] * cut.pages)

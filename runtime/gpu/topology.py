@@ -70,6 +70,8 @@ class Topology:
         self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
         self._addresses: dict[str, int] = {}
         self._streams: list[Stream] = []
+        self._turn = 0
+        self._shown: set[str] = set()  # tables whose rows others read
         try:
             size = self.layout.slot_bytes * max(1, self.layout.slots)
             self._buffers.append(device.allocate(size, what))
@@ -142,16 +144,15 @@ class Topology:
             count = max(1, min(streams, len(self._slots)))
             self._streams = [self.device.stream() for _ in range(count)]
             self._cached = self.device.stream() if count > 1 else self._streams[0]
-        self._turn = 0
-        for key, array in self._arrays.items():
-            if array.source is not None and array.source.nbytes:
-                self._addresses[key] = self.device.register(array.source)
+            for key, array in self._arrays.items():
+                if array.source is not None and array.source.nbytes:
+                    self._addresses[key] = self.device.register(array.source)
 
     def _table(self, name: str, use: Use) -> Table:
         base = self._buffers[1].pointer if self.resident else None
-        table, words, layout = make_table(name, use, self.layout, self._arrays, self._at, base, self._addresses)
-        self.device.upload(table.layout, layout)
-        self.device.upload(table.address, words)
+        table = make_table(name, use, self.layout, self._arrays, self._at, base, self._addresses)
+        self.device.upload(table.layout_address, table.layout)
+        self.device.upload(table.address, table.words)
         return table
 
     def _prepare_blocks(self) -> None:
@@ -173,15 +174,13 @@ class Topology:
             if table.keys[-1] == f"places:{name}":
                 for part in self.parts:
                     self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
-        self.device.synchronize()
-        self._unregister()
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """The destinations of the edges of a page inside its shards; `places` is where that of edge 0 would lie."""
         count = int(table.shards[part.page])
         if count:
-            bounds = int(table.bounds[part.page])
-            self._prepare("places", count, (self.offsets, bounds, places % (1 << 64), 0, count), stream)
+            args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
+            self._prepare("places", count, args, stream)
 
     # ---------------------------------------------------------------------------------- passes
     def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
@@ -199,7 +198,7 @@ class Topology:
         direct = [page for page in transfer.direct if not self._slots.find(page)]
         whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
         if direct:
-            self._refresh(table, stream)
+            self.rows(name, stream)
         begin = self.device.record(stream)
         ends: dict[int, tuple[Stream, Event]] = {}
         for page in direct:
@@ -213,6 +212,7 @@ class Topology:
         self.traffic.skipped += self.pages - len(whole) - len(direct)
         for _, event in ends.values():
             self.device.wait(event, stream)
+        self._refresh(stream)
 
     def _run(
         self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]]
@@ -255,26 +255,30 @@ class Topology:
             self.device.upload(place, piece, work)
             self.traffic.copied += piece.nbytes
 
-    def _aim(self, table: Table, page: int, slot: int, work: Stream | None) -> None:
-        """Let the row of a page point into a slot, or to host memory for slot 0."""
+    def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
+        """Let the row of a page point into a slot."""
         table.at[page] = slot
-        self._prepare("aim_row", 1, (table.row(page), slot, table.layout), work)
+        self._prepare("aim_row", 1, (table.row(page), slot, table.layout_address), work)
 
     # ---------------------------------------------------------------------- few vertices at work
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The address of the rows, up to date after the stream's work: cached pages point into device memory, the
-        others to the host's. Holds until the next sweep or fetch. Use it only if `readable`."""
-        table = self._tables[name]
-        self._refresh(table, stream)
-        return table.address
+        """The address of the rows for kernels on the stream that read any page, wherever it lies.
 
-    def _refresh(self, table: Table, stream: Stream | None) -> None:
-        for page, at in enumerate(table.at):
-            slot = self._slots.find(page)
-            complete = slot is not None and slot.held.issuperset(table.keys)
-            now = slot.address if slot is not None and complete else 0
-            if not self.resident and at != now:
-                self._aim(table, page, now, stream)
+        Cached pages point into device memory, the others to the host's. From now on the rows are kept so after every
+        sweep and fetch. Use them only if `readable`.
+        """
+        self._shown.add(name)
+        self._refresh(stream)
+        return self._tables[name].address
+
+    def _refresh(self, stream: Stream | None) -> None:
+        """Bring rows up to date that have been given away."""
+        for table in [self._tables[name] for name in self._shown] if not self.resident else ():
+            slots = [self._slots.find(page) for page in range(self.pages)]
+            now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
+            if now != table.at:
+                table.at = now
+                self.device.upload(table.address, table.pointing(), stream)
 
     def mark(self, vertices: int, count: int, stream: Stream | None = None) -> Marks:
         """Which pages hold edges of listed vertices: device u32[count], *count; waits for the answer."""
@@ -310,6 +314,7 @@ class Topology:
             slot, work = self._bring(table, self.parts[page], kept, begin)
             slot.used = self.device.record(work)
             self.device.wait(slot.used, stream)
+        self._refresh(stream)
         self.traffic.skipped += self.pages - len(transfer.whole) - len(transfer.direct)
         return True
 
@@ -320,15 +325,11 @@ class Topology:
             self.device.synchronize()
             for stream in (*self._streams, self._cached) if self._streams else ():
                 self.device.synchronize(stream)
-            self._unregister()
+            for key in self._addresses:
+                source = self._arrays[key].source
+                if source is not None:
+                    self.device.unregister(source)
+            self._addresses.clear()
         for buffer in self._buffers:
             self.device.free(buffer)
         self._buffers.clear()
-
-    def _unregister(self) -> None:
-        """Give the host's arrays back to the system."""
-        for key in self._addresses:
-            source = self._arrays[key].source
-            if source is not None:
-                self.device.unregister(source)
-        self._addresses.clear()

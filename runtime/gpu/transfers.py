@@ -1,8 +1,9 @@
 """How the edges of a page reach a kernel: cached, copied whole, or read from host memory as they are needed.
 
 Whole copies move every edge of a page at the full rate of the link; direct reads move only the edges of the vertices
-at work, but pay for each row. The cheaper one is taken for each page (the idea of HyTGraph, ICDE 2023, section 4,
-whose third way, compaction by the CPU, does not pay on links as fast as this one).
+at work, but whole lines of them, and pay for every page of host memory that they touch. The cheaper one is taken for
+each page (the idea of HyTGraph, ICDE 2023, section 4, whose third way, compaction by the CPU, does not pay on links as
+fast as this one).
 """
 
 from __future__ import annotations
@@ -17,13 +18,20 @@ __all__ = ["Link", "Marks", "Traffic", "Transfer", "choose_transfer"]
 
 @dataclass(frozen=True)
 class Link:
-    """What moving bytes from the host costs, as measured on PCIe 5 x16: the seconds that a copy takes to start, bytes
-    a second of copies, of direct reads of whole rows, and rows that can be begun in a second."""
+    """What moving bytes from the host costs, as measured on PCIe 5 x16.
+
+    start: seconds that a copy takes to start. copied: bytes a second of copies. direct: of direct reads of rows that
+    are not aligned. touched: pages of host memory that reads in no order can touch in a second.
+    """
 
     start: float = 2.6e-6
     copied: float = 55.5e9
     direct: float = 36e9
-    rows: float = 61e6
+    touched: float = 61e6
+
+
+_HOST_PAGE = 4096  # bytes
+_ENDS = 96  # bytes of lines of 128 that a row reads beside its own, on average
 
 
 @dataclass(frozen=True)
@@ -62,6 +70,7 @@ def choose_transfer(
     readable: whether kernels can read the host's arrays."""
     needed = marks.edges > 0
     whole = link.start + page_edges * edge_bytes / link.copied
-    direct = marks.vertices / link.rows + marks.edges * edge_bytes / link.direct
+    touched = np.minimum(marks.vertices, page_edges * edge_bytes // _HOST_PAGE + 1)
+    direct = touched / link.touched + (marks.edges * edge_bytes + marks.vertices * _ENDS) / link.direct
     directly = needed & ~cached & (direct < whole) if readable else np.zeros(len(needed), dtype=bool)
     return Transfer(tuple(np.flatnonzero(needed & ~directly).tolist()), tuple(np.flatnonzero(directly).tolist()))

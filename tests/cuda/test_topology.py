@@ -259,6 +259,7 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
     offsets = visits.adjacency.offsets.astype(np.int64)
     starts = topology.layout.cut.starts
     assert topology.readable == (unified or not slots)
+    rows = 0
     for _ in range(4):
         listed = np.flatnonzero(rng.random(len(offsets) - 1) < rng.choice([0.003, 0.02, 0.5])).astype(np.uint32)
         visits.list(listed)
@@ -274,12 +275,17 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         assert sorted(chosen.whole + chosen.direct) == np.flatnonzero(marks.edges).tolist()
         if not unified:
             assert not chosen.direct
-        copied = topology.traffic.copied
-        if topology.fetch("plain", chosen) and topology.readable:
-            visits.launch("visit_listed", 2, (topology.rows("plain"), topology.pages, visits.at("list"), len(listed),
-                                              visits.at("targets")))
-            assert np.array_equal(visits.array("targets", np.uint32), np.where(edges, visits.adjacency.targets, 0))
+        use = str(rng.choice(list(USES)))
+        for fetch in (False, True):  # the rows follow
+            _ = topology.fetch("plain", chosen) if fetch else visits.sweep(topology, use)
             visits.clear()
+            if topology.readable:
+                rows = rows or topology.rows("plain")
+                visits.launch("visit_listed", 2, (rows, topology.pages, visits.at("list"), len(listed),
+                                                  visits.at("targets")))
+                assert np.array_equal(visits.array("targets", np.uint32), np.where(edges, visits.adjacency.targets, 0))
+        visits.clear()
+        copied = topology.traffic.copied
         assert sorted(visits.sweep(topology, "plain", chosen)) == sorted(chosen.whole + chosen.direct)
         assert topology.traffic.copied - copied <= 4 * sum(topology.parts[page].edges for page in chosen.whole)
         pages = np.isin(np.searchsorted(starts, np.arange(len(edges)), side="right") - 1, chosen.whole + chosen.direct)
@@ -315,11 +321,11 @@ def test_every_edge_has_its_place_in_a_shard(slots: int, seed: int) -> None:
 
 # -------------------------------------------------------------------------------------------------------- transfers
 def test_pages_with_little_to_do_are_read_directly() -> None:
-    link = Link(start=2e-6, copied=50e9, direct=25e9, rows=50e6)
+    link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
     edges = np.array([1_000_000, 1_000_000, 1_000_000, 1_000_000, 10])
-    marks = Marks(np.array([0, 10, 5000, 10, 1]), np.array([0, 1000, 5000, 900_000, 10]))
+    marks = Marks(np.array([0, 10, 20_000, 10, 1]), np.array([0, 1000, 20_000, 900_000, 10]))
     cached = np.zeros(5, dtype=bool)
-    # A copy takes 82 us; reading directly 0.4, 101 and 144 us.
+    # A copy takes 82 us (the last one 2); reading directly 0.4, 100, 144 and 0.03 us.
     assert choose_transfer(marks, edges, 4, cached, link, True) == Transfer((2, 3), (1, 4))
     assert choose_transfer(marks, edges, 4, cached, link, False) == Transfer((1, 2, 3, 4))
     cached[1] = True
