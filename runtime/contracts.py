@@ -11,7 +11,7 @@ from vlang.runtime.machine import Machine
 
 __all__ = ["check_contract"]
 
-_NONE = np.uint32(0xFFFFFFFF)
+_NONE = 0xFFFFFFFF
 
 
 def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
@@ -21,10 +21,11 @@ def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
         if not machine.scalar(contract.name):
             raise GraphError(head)
         return
-    found = machine.array(f"field:{contract.name}")
-    bad = np.flatnonzero(found == 0) if contract.kind == "vertex" else np.flatnonzero(found != _NONE)
-    if not len(bad):
+    slot, good = f"field:{contract.name}", 1 if contract.kind == "vertex" else _NONE
+    if not machine.others(slot, good):
         return
+    found = machine.array(slot)
+    bad = np.flatnonzero(found != good)
     v = int(bad[0])
     where = f" for vertex {graph.label(v)}" + (f" and {len(bad) - 1:,} more" if len(bad) > 1 else "")
     if contract.kind == "edge":

@@ -57,6 +57,10 @@ class CpuMachine:
         """A vertex array."""
         return self.state.arrays[slot]
 
+    def others(self, slot: str, value: int) -> int:
+        """How many entries of a vertex array are not `value`."""
+        return int(np.count_nonzero(self.state.arrays[slot] != value))
+
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value."""
         if spec.fold is not None:

@@ -110,6 +110,9 @@ class Machine(Protocol):
     def array(self, slot: str) -> NDArray[Any]:
         """A vertex array as it is now, in host memory; to be read only."""
 
+    def others(self, slot: str, value: int) -> int:
+        """How many entries of a vertex array of u8 or u32 are not `value`."""
+
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value into its slot."""
 

@@ -45,6 +45,8 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
                    "u64* marks"),
     "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
+    "count_other_8": ("const u8* array", "u64 count", "u64 value", "u64* others"),
+    "count_other_32": ("const u32* array", "u64 count", "u64 value", "u64* others"),
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
 """Parameters of the kernels that are no templates: for topology, and for the state."""

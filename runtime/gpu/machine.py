@@ -197,6 +197,16 @@ class GpuMachine:
         self._kept = _Copy(tuple(buffers))
         return self._kept
 
+    def others(self, slot: str, value: int) -> int:
+        """How many entries of a vertex array of u8 or u32 are not `value`."""
+        size = self.itemsize(slot)
+        args = (self.pointer(slot), self.n, value, self.state.stats)
+        self.state.clear_stats()
+        self.state.flush()
+        self.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-self.n // THREADS)), args)
+        _ = self.frame  # what was counted lies beside it
+        return self.counted().changed
+
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as a copy."""
         assert isinstance(kept, _Copy)

@@ -24,3 +24,21 @@ __device__ __forceinline__ void count_differing(const u64* a, const u64* b, u64 
     atomicAdd(differing, u64(found));
   }
 }
+
+// Counts the entries that are not `value` into *others.
+template <class T> __device__ __forceinline__ void count_other(const T* array, u64 count, u64 value, u64* others) {
+  u32 found = 0;
+  const u64 stride = u64(gridDim.x) * blockDim.x;
+  for (u64 i = u64(blockIdx.x) * blockDim.x + threadIdx.x; i < count; i += stride) {
+    found += array[i] != T(value);
+  }
+  if (found) {
+    atomicAdd(others, u64(found));
+  }
+}
+__device__ __forceinline__ void count_other_8(const u8* array, u64 count, u64 value, u64* others) {
+  count_other(array, count, value, others);
+}
+__device__ __forceinline__ void count_other_32(const u32* array, u64 count, u64 value, u64* others) {
+  count_other(array, count, value, others);
+}
