@@ -81,7 +81,7 @@ class State:
 
 @dataclass(frozen=True)
 class Sample:
-    """A pass: what the engine knows of it, the types of its results, and `expected`, which makes them with NumPy. exact:
+    """A pass: what the engine knows of it, the types of its results, and `expected`, which makes them. exact:
     they are those bit by bit. settled: some vertices need not gather."""
 
     gpu: GpuStage
