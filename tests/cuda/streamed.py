@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(256) visit_places(const u64* row, u
 """,
     "visit_listed": """
 extern "C" __global__ void __launch_bounds__(256) visit_listed(
-    const u64* rows, u64 pages, const u32* list, u64 count, u32* targets) {
+    const u64* rows, const u32* list, u64 count, u32* targets, i16* weights) {
   const u64* offsets = reinterpret_cast<const u64*>(rows[ROW_OFFSETS]);
   for (u64 i = thread_number(); i < count; i += thread_count()) {
     for (u64 k = offsets[list[i]]; k < offsets[list[i] + 1]; k++) {
@@ -84,6 +84,7 @@ extern "C" __global__ void __launch_bounds__(256) visit_listed(
         page++;
       }
       targets[k] = reinterpret_cast<const u32*>(rows[page * ROW_WORDS + ROW_TARGETS])[k];
+      weights[k] = reinterpret_cast<const i16*>(rows[page * ROW_WORDS + ROW_COLUMNS])[k];
     }
   }
 }
