@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels import grid
+from vlang.runtime.gpu.pushing import PushLoop, push_stage
 from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.state import GpuState
-from vlang.runtime.gpu.superstep import GpuLoop
+from vlang.runtime.gpu.superstep import GpuLoop, sparse_way
 from vlang.runtime.gpu.sweep import Sweep
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.runtime.machine import Options, Stats, Values
+from vlang.runtime.machine import Loop, Options, Stats, Values
 
 __all__ = ["GpuMachine"]
 
@@ -47,7 +48,7 @@ class GpuMachine:
         self._kept: _Copy | None = None
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), *_wanted(plan)])
-        self.state = GpuState(device, plan, graph.n, {}, self._set_words)
+        self._state = GpuState(device, plan, graph.n, {}, self._set_words)
         for kind, attribute in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self._degrees(f"degree:{kind}", getattr(graph, attribute))
@@ -90,6 +91,11 @@ class GpuMachine:
         self.launch("set_words", "", (), 1, args, threads=32)
 
     # -------------------------------------------------------------------------- state
+    @property
+    def state(self) -> GpuState:
+        """The arrays of the run, and the frame."""
+        return self._state
+
     @property
     def frame(self) -> int:
         """The address of the frame, up to date."""
@@ -180,9 +186,12 @@ class GpuMachine:
         """An orientation with the columns of a stage, or without columns."""
         return self.sweep.sparse(kind, stage)
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> GpuLoop:
+    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
         """Begin a loop."""
-        return GpuLoop(self, spec, bound)
+        stage = push_stage(spec)
+        if stage is not None and sparse_way(spec, self.options) == "push" and self.sweep.readable(stage):
+            return PushLoop(self, stage, full=self.options.mode == "auto")
+        return GpuLoop(self, spec)
 
     # ------------------------------------------------------------------------- copies
     def keep(self, slots: Sequence[str]) -> object:

@@ -51,7 +51,10 @@ class SparseMachine(Protocol):
 
     device: Device
     n: int
-    state: SparseState
+
+    @property
+    def state(self) -> SparseState:
+        """The state of the run."""
 
     @property
     def frame(self) -> int:

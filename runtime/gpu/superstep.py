@@ -1,38 +1,67 @@
-"""Supersteps of one loop on a GPU: every pass in full, or sparse where the facts of the loop allow it."""
+"""Supersteps of one loop on a GPU: every pass in full, or over the vertices that must run again (notify-pull)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vlang.runtime.kernelset import LoopSpec, ScalarSpec
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.gpu.notifying import NotifyPull
+from vlang.runtime.gpu.pushing import push_stage
+from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.machine import Done, Options, Stats
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.machine import GpuMachine
 
-__all__ = ["GpuLoop"]
+__all__ = ["GpuLoop", "in_place", "sparse_way"]
+
+
+def sparse_way(spec: LoopSpec, options: Options) -> str:
+    """How a loop runs while few vertices are at work: "push", "notify-pull" or, in full passes alone, "".
+
+    A caller who counts supersteps gets them one by one, and a push in place may be ahead of them.
+    """
+    stage = push_stage(spec)
+    if stage is not None and stage.gpu is not None:
+        counted = options.max_rounds is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
+        if options.mode == "push" or (options.mode == "auto" and not counted):
+            return "push"
+    skips = any(stage.notify is not None for stage in spec.stages)
+    return "notify-pull" if skips and options.mode in ("auto", "notify-pull") else ""
+
+
+def in_place(spec: LoopSpec, options: Options) -> bool:
+    """Whether the passes of a loop write where they read.
+
+    Loops whose result does not depend on order (rule A) do unless the caller counts supersteps: they end in the same
+    state after fewer of them. Those with a uniform frontier (rule X2) do not: it holds between whole supersteps only,
+    and settled vertices gain more.
+    """
+    frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
+    return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
 
 
 class GpuLoop:
-    """Runs the supersteps of a loop.
+    """Runs the supersteps of a loop one by one; a `vlang.runtime.machine.Loop`."""
 
-    Loops whose result does not depend on order (rule A) write in place unless the caller counts supersteps: they end
-    in the same state after fewer of them. Those with a uniform frontier (rule X2) do not: it holds between whole
-    supersteps only, and settled vertices gain more.
-    """
-
-    def __init__(self, machine: GpuMachine, spec: LoopSpec, bound: int | None) -> None:
+    def __init__(self, machine: GpuMachine, spec: LoopSpec) -> None:
         self._machine, self._spec = machine, spec
         options = machine.options
-        frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
-        in_place = spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
+        self._in_place = in_place(spec, options)
         for stage in spec.stages:
-            machine.in_place(stage, in_place)
+            machine.in_place(stage, self._in_place)
         if "work:active" in machine.state.buffers:
             active = machine.state.buffers["work:active"]
             machine.device.fill(active.pointer, active.nbytes, 1)
+        self._skipping: dict[str, NotifyPull] = {}
+        if sparse_way(spec, options) == "notify-pull":
+            self._skipping = {
+                stage.name: NotifyPull(machine, stage, explicit=spec.explicit and stage.loop_end)
+                for stage in spec.stages if stage.notify is not None and machine.sweep.readable(stage)
+            }
+        self._done = 0
         self._edges = 0
+        self._listed: list[NotifyPull] = []
 
     @property
     def stats(self) -> Stats:
@@ -47,18 +76,33 @@ class GpuLoop:
             start, now = state.buffers[f"start:{name}"], state.buffers[f"field:{name}"]
             machine.device.copy(start.pointer, now.pointer, now.nbytes)
         self._edges = 0
+        self._listed.clear()
         for step in self._spec.steps:
             if isinstance(step, ScalarSpec):
                 machine.evaluate(step)
             else:
-                self._edges += machine.run_full(step)
+                self._pass(step)
+        self._done += 1
         return ()
+
+    def _pass(self, stage: StageSpec) -> None:
+        skipping = self._skipping.get(stage.name)
+        if skipping is not None and self._done and skipping.chosen(self._machine.options.mode):
+            skipping.run(self._in_place)
+            self._listed.append(skipping)
+            return
+        self._edges += self._machine.run_full(stage)
+        if skipping is not None:
+            skipping.ran_full()
 
     def last(self) -> Done:
         """The last superstep, which has ended."""
-        return Done(self.stats.active, "pull", self._edges)
+        edges = self._edges + sum(skipping.edges() for skipping in self._listed)
+        return Done(self.stats.active, "notify-pull" if self._listed else "pull", edges)
 
     def close(self) -> None:
-        """Give every field its second buffer back."""
+        """Give every field its second buffer back, and the lists' memory."""
+        for skipping in self._skipping.values():
+            skipping.close()
         for stage in self._spec.stages:
             self._machine.in_place(stage, False)

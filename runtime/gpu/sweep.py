@@ -13,6 +13,7 @@ from vlang.runtime.gpu.footprint import Use, share_memory
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.sparse import SparseTopology
+from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, GpuStage, LoopSpec, StageSpec
 
@@ -115,6 +116,11 @@ class Sweep:
             topology.rows(name), topology.pages, topology.offsets, topology.edges, topology.segments,
             topology.segment_count, topology.longs, topology.long_count, topology.resident)
 
+    def readable(self, stage: StageSpec) -> bool:
+        """Whether kernels can read every edge at any time, in both orientations that a sparse pass reads."""
+        domain = stage.domain or "in"
+        return all(self.topologies[kind].readable for kind in (domain, _AGAINST[domain]) if kind in self.topologies)
+
     def close(self) -> None:
         """Give the topology back."""
         for topology in self.topologies.values():
@@ -138,11 +144,11 @@ def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
             if stage.domain is None or stage.gpu is None:
                 continue
             uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
+            way = sparse_way(step, machine.options) if isinstance(step, LoopSpec) else ""
             against = _AGAINST[stage.domain]
-            if isinstance(step, LoopSpec) and stage.gpu.push:
-                uses.setdefault(against, {})[_pushed(stage) if against != stage.domain else stage.name] = \
-                    uses.get(against, {}).get(stage.name) or Use(stage.columns)
-            if isinstance(step, LoopSpec) and stage.notify is not None:
+            if way == "push" and against != stage.domain:
+                uses.setdefault(against, {})[_pushed(stage)] = Use(stage.columns)
+            if way == "notify-pull" and stage.notify is not None:
                 uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
     return uses
 
