@@ -113,25 +113,39 @@ struct sssp : Pushed {
 
 // best = min(best, (u.best's first + 1, u)), as one word; contributions go through messages and cells.
 struct tree : Pushed {
+  struct Acc { i32 a0; u32 a1; };
   struct Env {
     u64* field;
     u64* next;
     u8* flags;
     u32* sent;
     u64* cells;
+    Acc* parts;
   };
-  struct Acc { i32 a0; u32 a1; };
   struct Item { i32 a0; u32 a1; };
   static constexpr bool FRONTIER = false;
   static constexpr int PUSH = 2;
   static __device__ __forceinline__ Env bind(const u64* frame) {
     return Env{pointer<u64>(frame, 8), pointer<u64>(frame, 9), pointer<u8>(frame, 10), pointer<u32>(frame, 11),
-               pointer<u64>(frame, 12)};
+               pointer<u64>(frame, 12), pointer<Acc>(frame, 13)};
   }
   static __device__ __forceinline__ Masks ready(const Env&, u32) { return Masks{}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
-    return Item{i32(env.sent[u]), u};
+    const i32 depth = i32(env.sent[u]);
+    return depth == bfs::FAR ? nothing() : Item{depth, u};
   }
+  static __device__ __forceinline__ Acc identity() { return Acc{bfs::FAR, ~0u}; }
+  static __device__ __forceinline__ Item nothing() { return Item{bfs::FAR, ~0u}; }
+  static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0, item.a1}; }
+  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+    return b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1) ? b : a;
+  }
+  static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
+    return Acc{lane_value(mask, acc.a0, lane), lane_value(mask, acc.a1, lane)};
+  }
+  static __device__ __forceinline__ void put(const Env& env, i64 s, const Acc& acc) { env.parts[s] = acc; }
+  static __device__ __forceinline__ Acc get(const Env& env, i64 s) { return env.parts[s]; }
+  static __device__ __forceinline__ bool decided(const Acc&) { return false; }
   static __device__ __forceinline__ void send(const Env& env, u32 v) {
     const i32 depth = key_value<i32>(packed_first(env.field[v]));
     env.sent[v] = u32(depth == bfs::FAR ? depth : depth + 1);

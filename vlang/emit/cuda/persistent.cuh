@@ -201,31 +201,32 @@ __device__ __forceinline__ Board own_board() {
   return {shared_memory<Counts>(at), shared_memory<u64>(at + 3 * u32(sizeof(Counts)))};
 }
 
-// Block 0 goes on alone, or comes back; the others wait in the meantime. All threads of the grid call this together.
+// Block 0 goes on alone, or comes back to the others, who wait in the meantime and learn then how far it went.
 __device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting, Course& course) {
-  if (course.alone || blockIdx.x != 0) {
-    __syncthreads();
-    if (course.alone && threadIdx.x == 0) {
-      for (int k = 0; k < 3; k++) {
-        control->counts[k] = board.counts[k];
+  if (!course.alone) {
+    meeting.wait(false);  // all have decided, and may be overtaken
+    if (blockIdx.x == 0) {
+      if (threadIdx.x < 3) {
+        board.counts[threadIdx.x] = control->counts[threadIdx.x];
       }
+      __syncthreads();
+      course.alone = true;
+      return;
+    }
+  } else {
+    __syncthreads();
+    if (threadIdx.x < 3) {
+      control->counts[threadIdx.x] = board.counts[threadIdx.x];
+    }
+    if (threadIdx.x == 0) {
       control->step = course.step;
       control->done = course.done;
       control->unsettled = course.unsettled;
       control->unsettled_edges = course.unsettled_edges;
     }
-    meeting.wait(false);
-    course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
-    return;
   }
-  __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int k = 0; k < 3; k++) {
-      board.counts[k] = control->counts[k];
-    }
-  }
-  __syncthreads();
-  course.alone = true;
+  meeting.wait(false);
+  course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
 }
 
 // What follows for the crew from the counts of the next superstep.
