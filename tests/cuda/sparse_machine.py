@@ -139,7 +139,8 @@ class SampleMachine:
             rows[page, ROW_OFFSETS], rows[page, ROW_BEGIN], rows[page, ROW_END] = offsets, begin, end
             rows[page, ROW_TARGETS] = self._upload(arcs.targets[begin:end]) - 4 * begin
             rows[page, ROW_COLUMNS] = self._upload(arcs.weights[begin:end]) - 4 * begin
-        segments, longs = [], []
+        segments: list[tuple[int, int, int]] = []
+        longs: list[tuple[int, int, int]] = []
         for v in np.flatnonzero(np.diff(arcs.offsets) > SEGMENT).tolist():
             starts = range(int(arcs.offsets[v]), int(arcs.offsets[v + 1]), SEGMENT)
             longs.append((v, len(segments), len(segments) + len(starts)))

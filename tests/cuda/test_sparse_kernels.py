@@ -17,7 +17,7 @@ from vlang.emit import cuda
 from vlang.runtime.gpu import pushing, sparse_layout
 from vlang.runtime.gpu.notifying import NotifyPull
 from vlang.runtime.gpu.pushing import Costs, PushLoop
-from vlang.runtime.machine import Done
+from vlang.runtime.machine import Done, Stats
 
 FAR = np.int32(2**31 - 1)
 NEVER = 10**6
@@ -170,7 +170,7 @@ def test_breadth_first(device: EmulatedDevice, rule: str, pages: int) -> None:
 @pytest.mark.parametrize("graph", ["hub", "long", "path"])
 @pytest.mark.parametrize("rule", ["push", "pull"])
 def test_breadth_first_on_awkward_graphs(device: EmulatedDevice, graph: str, rule: str) -> None:
-    arcs = {"hub": hub_arcs, "long": long_arcs, "path": lambda: path_arcs(70)}[graph]()
+    arcs = hub_arcs() if graph == "hub" else long_arcs() if graph == "long" else path_arcs(70)
     n = len(arcs.offsets) - 1
     start = depths(n, 1)
     machine = machine_of(device, arcs, start)
@@ -266,7 +266,7 @@ def test_launches_end_after_as_many_supersteps_as_asked(device: EmulatedDevice) 
                                                ("tree", "hub"), ("tree", "random")])
 @pytest.mark.parametrize("in_place", [False, True])
 def test_notify_pull(device: EmulatedDevice, struct: str, graph: str, in_place: bool) -> None:
-    arcs = {"random": lambda: random_arcs(71), "hub": hub_arcs, "long": long_arcs}[graph]()
+    arcs = hub_arcs() if graph == "hub" else long_arcs() if graph == "long" else random_arcs(71)
     n, source = len(arcs.offsets) - 1, 5
     if struct == "least":
         start: NDArray[Any] = np.arange(n, dtype=np.int32)
@@ -308,7 +308,7 @@ def test_active_vertices_run_again_under_explicit_activity(device: EmulatedDevic
     active[[3, 9]] = 1
     machine.set_active(active)
     lists.run(in_place=False)
-    assert machine.counted() == machine.counted().__class__(0, 0)  # 3 and 9 only have larger neighbours
+    assert machine.counted() == Stats(0, 0)  # 3 and 9 only have larger neighbours
     assert lists.edges() == 2
     lists.close()
 
