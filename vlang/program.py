@@ -124,7 +124,7 @@ class Program:
         return _result(opened.plan, graph, outcome, falling, opened.device, opened.reason)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None) -> str:
-        """A stage of the compilation as text: "tree", "ir", "facts", "numba" or "plan"."""
+        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan"."""
         from vlang.explain import explain
 
         return explain(self, stage, graph)

@@ -60,8 +60,7 @@ class CudaTarget:
 
 
 def _skeleton(name: str) -> str:
-    path = _FOLDER / f"{name}.cuh"
-    return path.read_text(encoding="utf-8") if path.is_file() else ""
+    return (_FOLDER / f"{name}.cuh").read_text(encoding="utf-8")
 
 
 def _constants() -> str:

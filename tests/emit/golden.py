@@ -1,0 +1,28 @@
+"""Golden CUDA texts: `python -m tests.emit.golden` writes what the compiler writes now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from vlang import load
+
+__all__ = ["NAMES", "golden", "written"]
+
+NAMES = ("bfs", "pagerank", "sssp_tree")
+_FOLDER = Path(__file__).parent / "golden"
+
+
+def golden(name: str) -> str:
+    """The text as it should be."""
+    return (_FOLDER / f"{name}.cu").read_text(encoding="utf-8")
+
+
+def written(name: str) -> str:
+    """The text as it is, without the list of skeletons, which may grow."""
+    lines = load(name).explain("cuda").splitlines()
+    return "\n".join(lines[lines.index("") + 1 :]) + "\n"
+
+
+if __name__ == "__main__":
+    for one in NAMES:
+        (_FOLDER / f"{one}.cu").write_text(written(one), encoding="utf-8")

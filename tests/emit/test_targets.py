@@ -1,0 +1,81 @@
+"""Every program is written for both targets, or refused by both in the same words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+
+from tests.reference.programs import Generated, programs
+from vlang import Program, ProgramError, compile, stdlib
+from vlang.emit.cuda.target import GENERATED, SKELETONS
+from vlang.runtime.kernelset import LoopSpec, Plan, StageSpec
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
+
+
+def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str]:
+    """The plans for numba and CUDA, or what is said instead."""
+    found: list[Plan | str] = []
+    for target in ("numba", "cuda"):
+        try:
+            found.append(program.plan(frozenset(e.name for e in program.edges), precision=precision, target=target))
+        except ProgramError as error:
+            found.append(str(error))
+    return found[0], found[1]
+
+
+def stages(plan: Plan) -> list[StageSpec]:
+    """All passes of a plan."""
+    steps = [s for step in plan.steps for s in (step.steps if isinstance(step, LoopSpec) else (step,))]
+    return [s for s in steps if isinstance(s, StageSpec)]
+
+
+def assert_alike(program: Program, precision: int = 32) -> None:
+    """The two plans describe the same run."""
+    numba, cuda = plans(program, precision)
+    if isinstance(numba, str) or isinstance(cuda, str):
+        assert numba == cuda
+        return
+    assert numba.fields == cuda.fields
+    assert numba.scalars == cuda.scalars
+    assert [s.name for s in stages(numba)] == [s.name for s in stages(cuda)]
+    extra = {slot for slot in cuda.slots if slot not in numba.slots}
+    assert all(slot.startswith("work:push.") for slot in extra), extra
+    for stage in stages(cuda):
+        assert stage.gpu is not None
+        assert stage.gpu.struct == stage.name
+        assert f"struct {stage.name} {{" in cuda.text
+        assert stage.domain is None or stage.gpu.push or stage.gpu.push_reason
+        assert stage.domain is None or stage.gpu.cell or stage.gpu.cell_reason
+    again = compile(program.source, program.filename, program.precision)
+    assert plans(again, precision)[1] == cuda
+
+
+@pytest.mark.parametrize("precision", [32, 64])
+@pytest.mark.parametrize("name", stdlib.names())
+def test_standard_library(name: str, precision: int) -> None:
+    assert_alike(compile(stdlib.path(name).read_text(encoding="utf-8"), f"{name}.vp"), precision)
+
+
+@pytest.mark.parametrize("path", DESIGN, ids=lambda path: path.stem)
+def test_programs_of_the_specification(path: Path) -> None:
+    assert_alike(compile(path.read_text(encoding="utf-8"), path.name))
+
+
+@settings(max_examples=60, deadline=None)
+@given(programs())
+def test_random_programs(drawn: Generated) -> None:
+    assert_alike(compile(drawn.text))
+
+
+def test_skeletons_stand_before_what_is_generated() -> None:
+    plan = compile("program p\nvertex x: int = 1").plan(frozenset(), target="cuda")
+    skeletons, mark, generated = plan.text.partition(GENERATED)
+    assert mark
+    assert "struct s0 {" in generated
+    assert skeletons.index("typedef float f32") < skeletons.index("SEGMENT = 16384") < skeletons.index("pull_thread")
+    assert "#include" not in plan.text
+    assert len(set(SKELETONS)) == len(SKELETONS)
