@@ -47,7 +47,7 @@ class GpuMachine:
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._kept: _Copy | None = None
         self._in_place: dict[str, tuple[str, ...]] = {}
-        self.load([("set_words", "", ()), *_wanted(plan)])
+        self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
         self._state = GpuState(device, plan, graph.n, {}, self._set_words)
         for kind, attribute in _DEGREES:
             if f"degree:{kind}" in plan.slots:

@@ -11,6 +11,8 @@ from vlang.runtime.gpu.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.entries import shared_bytes
 from vlang.runtime.gpu.footprint import Use, share_memory
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
+from vlang.runtime.gpu.notifying import notifying_kernels
+from vlang.runtime.gpu.pushing import pushing_kernels
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.superstep import sparse_way
@@ -49,9 +51,26 @@ class Sweep:
             self.topologies[kind] = Topology(
                 machine.device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
                 machine.options.streams)
-        machine.load((choice.template, stage.gpu.struct, choice.constants)
-                     for stage in machine.plan.stages if stage.domain and stage.gpu
-                     for choice in self._stage_choices(stage, stage.gpu))
+        self._load()
+
+    def _load(self) -> None:
+        """Compile, or load, what the passes will launch."""
+        machine = self.machine
+        for stage in machine.plan.stages:
+            if stage.domain and stage.gpu:
+                machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
+        for spec in machine.plan.steps:
+            way = sparse_way(spec, machine.options) if isinstance(spec, LoopSpec) else ""
+            if isinstance(spec, LoopSpec) and way:
+                for stage in spec.stages:
+                    machine.load(self._sparse_kernels(stage, way))
+
+    def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
+        if way == "push":
+            return pushing_kernels(stage)
+        if stage.notify is None:
+            return []
+        return notifying_kernels(stage, self.topologies[stage.domain or "in"].edges, self.machine.n)
 
     def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
         topology = self.topologies[stage.domain or "in"]
