@@ -61,7 +61,8 @@ def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
         return Push("", refused.reason)
     why = _not_direct(writer, cells, joined)
     priority = ""
-    if facts.priority.granted and "final" in facts.priority.marks:
+    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # nothing is added on the way: all go at once
+    if facts.priority.granted and "final" in facts.priority.marks and not copied:
         priority = {"down": "ascending", "up": "descending"}.get(facts.directions[joined[0].fields[0]] or "", "")
     if why:
         return Push("cells", f"{facts.push.reason}; beside the field: {why}", joined, priority)
