@@ -13,12 +13,17 @@
 
 // -- scheduler --------------------------------------------------------------------------------------------------------
 
-static char* take_stack() {
-  if (now.stacks.empty()) now.stacks.push_back(fenced(stack_size(), PAGE).base);
-  char* stack = now.stacks.back();
-  now.stacks.pop_back();
-  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(stack, stack_size());
-  return stack;
+// The thread sanitizer takes lanes that share a fiber to be ordered, so there each has its own, up to a limit.
+static Fiber take_fiber() {
+  if (now.fibers.empty() && now.used_fibers.size() >= FIBERS) now.fibers.swap(now.used_fibers);
+  if (now.fibers.empty()) {
+    void* thread = __tsan_create_fiber ? __tsan_create_fiber(0) : nullptr;
+    now.fibers.push_back({fenced(stack_size(), PAGE).base, thread});
+  }
+  const Fiber fiber = now.fibers.back();
+  now.fibers.pop_back();
+  if (__asan_unpoison_memory_region) __asan_unpoison_memory_region(fiber.stack, stack_size());
+  return fiber;
 }
 
 static Memory take_shared() {
@@ -55,20 +60,19 @@ static void start_block(unsigned number) {
     memset((void*)lane, 0, sizeof(Lane));
     lane->block = block;
     lane->index = i;
-    lane->stack = take_stack();
-    if (__tsan_create_fiber) lane->thread = __tsan_create_fiber(0);
-    prepare(&lane->context, lane->stack, stack_size(), run_lane);
+    lane->fiber = take_fiber();
+    prepare(&lane->context, lane->fiber.stack, stack_size(), run_lane);
     set(block->ready, i);
   }
+  if (__tsan_release) __tsan_release(&now.started);
   now.alive.push_back(block);
 }
 
-// The thread sanitizer must not see a stack or shared memory twice in a launch, as lanes that follow each other in them
-// are not ordered.
+// The thread sanitizer must not see shared memory twice in a launch, as lanes that follow each other in it are not
+// ordered.
 static void end_block(Block* block) {
   for (unsigned i = 0; i < block->threads; i++) {
-    (__tsan_create_fiber ? now.used_stacks : now.stacks).push_back(block->lanes[i].stack);
-    if (__tsan_destroy_fiber) __tsan_destroy_fiber(block->lanes[i].thread);
+    (__tsan_create_fiber ? now.used_fibers : now.fibers).push_back(block->lanes[i].fiber);
   }
   for (size_t i = 0; i < now.alive.size(); i++) {
     if (now.alive[i] == block) now.alive.erase(now.alive.begin() + (long)i);
@@ -177,7 +181,7 @@ static void fault(int signal, siginfo_t* info, void*) {
     say("illegal instruction");
   } else {
     const char* address = (const char*)info->si_addr;
-    const char* stack = now.lane->stack;
+    const char* stack = now.lane->fiber.stack;
     const long long byte = address - (const char*)now.lane->block->shared, end = (long long)now.launch.shared;
     const long long page = (long long)PAGE;
     say("illegal address %p", (const void*)address);
@@ -238,9 +242,9 @@ extern "C" int emulated_run(const char* name, void (*body)(const u64*), const u6
   now.lane = nullptr;
   while (!now.alive.empty()) end_block(now.alive.back());
   if (__tsan_acquire) __tsan_acquire(&now.finished);
-  now.stacks.insert(now.stacks.end(), now.used_stacks.begin(), now.used_stacks.end());
+  now.fibers.insert(now.fibers.end(), now.used_fibers.begin(), now.used_fibers.end());
   now.shared.insert(now.shared.end(), now.used_shared.begin(), now.used_shared.end());
-  now.used_stacks.clear();
+  now.used_fibers.clear();
   now.used_shared.clear();
   return now.failed;
 }

@@ -69,6 +69,11 @@ static void prepare(Context* context, char* stack, size_t size, void (*start)())
 }
 #endif
 
+struct Fiber {
+  char* stack;
+  void* thread;  // of the thread sanitizer
+};
+
 struct Memory {
   char* base;
   size_t size;

@@ -1,4 +1,4 @@
-"""Kernel texts compiled by g++ and run on the CPU: emulation.h in front, emulation.cpp behind."""
+"""Kernel texts compiled by g++ and run on the CPU: emulation.h in front, the scheduler of emulation.cpp beside."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import pytest
 
 from vlang.runtime.errors import DeviceError, InternalError
 
-__all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_object"]
+__all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_library"]
 
 ORDERS = ("ascending", "descending", "random")
 """In which order lanes that are ready run."""
@@ -97,10 +97,11 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 
 
 @cache
-def runtime_object() -> Path:
-    """The scheduler, compiled once; it works under every sanitizer."""
+def runtime_library() -> Path:
+    """The scheduler, compiled once; it works under every sanitizer, and all libraries of a process share it."""
     sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
-    return _build(sources, ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-c", "emulation.cpp"), ".o")
+    flags = ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
+    return _build(sources, (*flags, "emulation.cpp"), ".so")
 
 
 def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
@@ -118,6 +119,5 @@ def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = (
     as "-fsanitize=thread". Raises InternalError with g++'s messages, and the folder where the sources lie, if it
     finds the least fault.
     """
-    runtime = runtime_object()
-    arguments = (*_FLAGS, "-shared", "kernels.cpp", str(runtime), *flags)
+    arguments = (*_FLAGS, "-shared", "kernels.cpp", str(runtime_library()), *flags)
     return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))

@@ -11,6 +11,7 @@ typedef unsigned long long u64;
 
 static const unsigned LANES = 1024, WORDS = LANES / 64, CELLS = 64;
 static const unsigned POLLS = 64;          // atomic operations in a row that make a lane let the others run
+static const unsigned FIBERS = 4096;       // that the thread sanitizer is told of at most in a launch
 static const unsigned ROUNDS = 100000;     // of polling without any progress that are taken for a deadlock
 static const char* const NAMES[] = {
     "__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count", "__syncwarp", "__shfl_sync",
@@ -23,9 +24,8 @@ struct Block;
 struct Lane {
   Context context;
   Block* block;
-  char* stack;
-  void* thread;  // of the thread sanitizer
-  void* fake;    // stack of the address sanitizer
+  Fiber fiber;
+  void* fake;  // stack of the address sanitizer
   void* cell;    // what the thread sanitizer orders the lanes of one warp operation by
   u64 value, result;
   unsigned index, mask, polls;
@@ -68,10 +68,10 @@ static struct {
   const void* bottom;
   size_t extent;
   Lane* lane;  // that runs
-  u64 random, finished, fence;
+  u64 random, started, finished, fence;
   unsigned rounds;  // of polling since something last happened
   std::vector<Block*> alive;
-  std::vector<char*> stacks, used_stacks;
+  std::vector<Fiber> fibers, used_fibers;
   std::vector<Block*> blocks;
   std::vector<Memory> shared, used_shared;
   sigjmp_buf trap;
@@ -140,8 +140,8 @@ static void enter(Lane* lane) {
   now.lane = lane;
   threadIdx.x = lane->index;
   blockIdx.x = lane->block->number;
-  if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(lane->thread, 1);
-  if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(&now.fake, lane->stack, stack_size());
+  if (__tsan_switch_to_fiber) __tsan_switch_to_fiber(lane->fiber.thread, 1);
+  if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(&now.fake, lane->fiber.stack, stack_size());
   emulated_switch(&now.scheduler, &lane->context);
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(now.fake, nullptr, nullptr);
 }
@@ -195,6 +195,7 @@ static void retire(Lane* lane) {
 static void run_lane() {
   Lane* lane = now.lane;
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &now.bottom, &now.extent);
+  if (__tsan_acquire) __tsan_acquire(&now.started);
   now.body(now.arguments);
   if (__tsan_release) __tsan_release(&now.finished);
   retire(lane);

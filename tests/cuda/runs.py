@@ -21,7 +21,7 @@ from vlang.runtime.gpu.entries import PREPARATIONS, entry
 from vlang.runtime.gpu.kernels import LANES
 from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "given", "library", "program", "run"]
+__all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "program", "run"]
 
 APPROXIMATE = ("circuit", "heat", "katz", "neural", "pagerank", "rwr")
 """Programs whose loops end when floats have come to rest, which rounding may put off: they run ROUNDS supersteps."""
@@ -71,10 +71,21 @@ def program(name: str) -> Program:
 
 
 @functools.cache
-def given(name: str, graph: str) -> tuple[Case, Outcome] | None:
-    """How to run a program on one of GRAPHS, and what the interpreter makes of it; None if it needs a vertex."""
-    found = case(name, GRAPHS[graph]())
-    return None if found is None else (found, interpreted(program(name), found, **_limits(name)))
+def given(name: str, graph: str) -> Case | None:
+    """How to run a program on one of GRAPHS; None if it needs a vertex and there is none."""
+    return case(name, GRAPHS[graph]())
+
+
+@functools.cache
+def expected(name: str, graph: str) -> Outcome:
+    """What the interpreter makes of a program on one of GRAPHS."""
+    return interpreted(program(name), _given(name, graph), **_limits(name))
+
+
+def _given(name: str, graph: str) -> Case:
+    found = given(name, graph)
+    assert found is not None
+    return found
 
 
 def _limits(name: str) -> dict[str, int]:
@@ -118,9 +129,8 @@ def _entries(plan: Plan) -> dict[str, str]:
 def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
     """The usual kernels of a program of the standard library in one library, by text: one call of g++ instead of one a
     kernel. Kernels that few runs need are compiled by the device when they are asked for."""
-    found = given(name, "skewed")
-    assert found is not None
-    columns, fields = frozenset(found[0].graph.columns), frozenset(found[0].fields)
+    found = _given(name, "skewed")
+    columns, fields = frozenset(found.graph.columns), frozenset(found.fields)
     plan = program(name).plan(columns, fields, target="cuda")
     return {plan.text: compile_text(plan.text, _entries(plan), flags)}
 
@@ -143,21 +153,23 @@ def emulated(name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",)) -
         yield opened
 
 
-def run(name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), **options: Any) -> Result:
-    """A program of the standard library on one of GRAPHS, on an emulated device."""
-    found = given(name, graph)
-    assert found is not None
-    with emulated(name, seed, flags) as opened:
-        result = engine_run(program(name), found[0], device="emulated", **{**_limits(name), **options})
+def run(
+    name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, **options: Any
+) -> Result:
+    """A program of the standard library on one of GRAPHS, on an emulated device.
+
+    ahead: compile the usual kernels of the program in one go.
+    """
+    with emulated(name if ahead else "", seed, flags) as opened:
+        result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})
     assert len(opened) == 1
     return result
 
 
 def assert_right(name: str, graph: str, result: Result) -> None:
     """Integers as the interpreter has them, floats within 1e-5. Runs in place may take fewer supersteps."""
-    found = given(name, graph)
-    assert found is not None
-    assert_as_interpreted(program(name), found[0], result, found[1], same_rounds=False)
+    outcome = expected(name, graph)
+    assert_as_interpreted(program(name), _given(name, graph), result, outcome, same_rounds=False)
     if name not in APPROXIMATE:
-        assert result.converged == found[1].converged
-        assert result.rounds <= sum(found[1].rounds)
+        assert result.converged == outcome.converged
+        assert result.rounds <= sum(outcome.rounds)

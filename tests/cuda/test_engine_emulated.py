@@ -86,7 +86,7 @@ def test_the_same_bits_for_every_cut(name: str) -> None:
     """Deterministic kernels: no page size, number of streams or order of lanes changes a bit."""
     first = run(name, "skewed", deterministic=True, max_rounds=6)
     for seed, kernel in enumerate(KERNELS[1:9]):
-        cut = {"page_size": PAGES[seed % 5], "streams": STREAMS[seed % 3]}
+        cut: Way = {"page_size": PAGES[seed % 5], "streams": STREAMS[seed % 3]}
         again = run(name, "skewed", seed, deterministic=True, max_rounds=6, **kernel, **cut)
         same = run(name, "skewed", seed + 1, deterministic=True, max_rounds=6, **kernel)
         for field in first.fields:

@@ -1,0 +1,60 @@
+"""Generated kernels under the address, undefined-behaviour and thread sanitizers, which are seen to catch bugs first.
+
+The thread sanitizer knows that lanes are ordered by barriers, warp operations and fences, and by nothing else: two
+lanes that touch a word between those, one of them writing, are a race unless both do so by atomic operations or
+through `volatile`.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cuda.sanitized import missing, sanitized
+
+RUNS = (
+    "pagerank:skewed:kernel=stream", "bfs:dense:mode=push", "sssp:messy:kernel=edge,replication=4",
+    "components:skewed:mode=push,page_size=256", "sssp_tree:dense:kernel=edge,replication=32",
+    "katz:skewed:kernel=virtual-warp-8", "viterbi:sparse:kernel=warp-segmentation", "spmv:dense:kernel=thread",
+    "kcore_members:skewed:mode=notify-pull,max_rounds=9", "bfs_tree:path:mode=auto,max_rounds=20",
+    "pagerank:long:kernel=virtual-warp-32",
+)
+"""Program, graph, options."""
+
+
+@pytest.fixture(params=["address", "thread"])
+def sanitizer(request: pytest.FixtureRequest) -> str:
+    reason = missing(request.param)
+    if reason:
+        pytest.skip(reason)
+    return str(request.param)
+
+
+def test_right_kernels_pass(sanitizer: str) -> None:
+    names = ["reverse", "turn", "halves", "grid_barrier", "atomic_poll"]
+    done = sanitized(sanitizer, "kernels", *names)
+    assert done.returncode == 0, done.stderr[-4000:]
+    assert done.stdout.split() == [word for name in names for word in ("done", name)]
+
+
+@pytest.mark.parametrize(("sanitizer", "kernel", "says"), [
+    ("thread", "reverse_unsynced", "data race"),
+    ("thread", "turn_unsynced", "data race"),
+    ("thread", "add_one_racing", "data race"),
+    ("thread", "flag_unfenced", "data race"),
+    ("address", "write_at", "SEGV"),
+    ("address", "shared_at", "use-after-poison"),
+    ("address", "divides", "division by zero"),
+    ("address", "shifts", "shift exponent"),
+    ("address", "local_at", "out of bounds"),
+], indirect=["sanitizer"])
+def test_bugs_are_caught(sanitizer: str, kernel: str, says: str) -> None:
+    done = sanitized(sanitizer, "kernels", kernel)
+    assert done.returncode != 0, done.stdout
+    assert says in done.stderr, done.stderr[-4000:]
+    assert "kernels.cu" in done.stderr, done.stderr[-4000:]
+
+
+def test_programs(sanitizer: str) -> None:
+    done = sanitized(sanitizer, "programs", *RUNS)
+    assert done.returncode == 0, done.stdout[-500:] + done.stderr[-8000:]
+    assert done.stdout.splitlines() == [f"done {run}" for run in RUNS]
