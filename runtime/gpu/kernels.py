@@ -59,8 +59,8 @@ class Costs:
     """
 
     edge: Mapping[str, float] = field(
-        # Segmentation and atomics as measured with shards in shared memory (language.md, section 13: 290 and 390 G
-        # edges a second, 90 for loops that collide); the other kernels move the same bytes with fewer operations.
+        # Estimates around two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges a second
+        # by segmentation, up to 390 with atomics or plain stores. "edge" also reads a place for each edge.
         default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
                                  "edge": 4.0, "edge loop": 6.0})
     vertex: Mapping[str, float] = field(
