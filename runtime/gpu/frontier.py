@@ -15,7 +15,7 @@ from vlang.runtime.gpu.sparse_layout import CHUNK, CONTROL, TABLE
 __all__ = ["Arena", "Control", "entries_of", "table_words"]
 
 _ALIGNED = 256  # bytes
-_FLOATS = frozenset({"total", "bound", "delta"})
+_FLOATS = frozenset({"total", "bound", "delta", "worked_from", "cost"})
 
 
 def entries_of(vertices: int, edges: int) -> int:

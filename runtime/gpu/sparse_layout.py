@@ -50,6 +50,7 @@ COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 CONTROL = (
     "arrived", "step", "done", "reason", "unsettled", "unsettled_edges", "pile", "piled[0]", "piled[1]", "least[0]",
     "least[1]", "start", "total", "totalled", "bound", "delta", "raises", "worked", "worked_steps",
+    "worked_raises", "worked_from", "cost", "narrowing",
     *(f"counts[{k}].{name}" for k in range(3) for name in COUNTS),
 )
 

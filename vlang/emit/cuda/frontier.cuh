@@ -38,8 +38,12 @@ struct Control {
   f64 bound;            // priorities below it go first
   f64 delta;            // by how much it is raised; 0: not known yet
   u64 raises;           // how often it was raised
-  u64 worked;           // edges since then
-  u64 worked_steps;     // supersteps since then
+  u64 worked;           // edges, supersteps and raises since `worked_from` was the bound
+  u64 worked_steps;
+  u64 worked_raises;
+  f64 worked_from;
+  f64 cost;             // of a unit of priority, when it was last measured; 0: not yet
+  u64 narrowing;        // whether delta was halved then, not doubled
   Counts counts[3];     // of supersteps step, step + 1 and step + 2, modulo 3
 };
 

@@ -50,34 +50,53 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// A new bound for the far pile, decided by one thread. Deltas begin at the mean of what the first pushes added, and
-// follow the size of the frontiers: supersteps of few edges cost as much as those of many, so the next bucket is made
-// larger, up to the point where edges count.
-constexpr u64 FEW_EDGES = 1 << 15, MANY_EDGES = 1 << 21;  // of a superstep
+// How far a bound is raised. Buckets of priorities that are too narrow make many supersteps of few edges, each of which
+// costs as much as STEP_EDGES edges; in buckets that are too wide vertices push values that are not final. So delta
+// climbs towards what costs least for a unit of priority: it is doubled, or halved, after every DELTA_RAISES raises, the
+// other way when that made it dearer. It begins with the mean of what the first pushes added, and stays there as long as
+// supersteps have many edges.
+constexpr f64 STEP_EDGES = 32768;
+constexpr u64 DELTA_RAISES = 4;
 
+__device__ __forceinline__ bool is_finite(f64 x) { return x - x == 0; }
+
+__device__ __forceinline__ void climb(Control* control, f64 from) {
+  control->worked_raises++;
+  if (control->worked_raises < DELTA_RAISES || !(from > control->worked_from)) {
+    return;
+  }
+  const f64 steps = f64(control->worked_steps), edges = f64(control->worked);
+  const f64 cost = (edges + STEP_EDGES * (steps + 2 * DELTA_RAISES)) / (from - control->worked_from);
+  if (control->cost != 0 || edges < STEP_EDGES * steps) {
+    if (control->cost != 0 && cost > control->cost) {
+      control->narrowing ^= 1;
+    }
+    control->delta *= control->narrowing ? 0.5 : 2;
+    control->cost = cost;
+  }
+  control->worked = control->worked_steps = control->worked_raises = 0;
+  control->worked_from = from;
+}
+
+// A new bound for the far pile, decided by one thread.
 __device__ __forceinline__ void raise_bound(Control* control) {
-  const f64 infinity = __longlong_as_double(0x7FF0000000000000ll);
   const f64 least = key_priority(control->least[control->pile]);
-  f64 delta = control->delta;
-  if (delta == 0) {
-    const f64 mean = control->total / f64(control->totalled) - key_priority(control->start);
-    delta = mean > 0 && mean < infinity ? mean : 1;
-  } else if (control->worked < FEW_EDGES * control->worked_steps) {
-    delta *= 2;
-  } else if (control->worked > MANY_EDGES * control->worked_steps) {
-    delta /= 2;
-  }
   const f64 from = least > control->bound ? least : control->bound;
-  f64 bound = from + delta;
-  while (!(bound > from) && from > -infinity && from < infinity) {
-    delta *= 2;
-    bound = from + delta;
+  if (control->delta == 0) {
+    const f64 mean = control->total / f64(control->totalled) - key_priority(control->start);
+    control->delta = mean > 0 && is_finite(mean) ? mean : 1;
+    control->worked = control->worked_steps = 0;
+    control->worked_from = from;
+  } else {
+    climb(control, from);
   }
-  control->delta = delta;
-  control->bound = from > -infinity && from < infinity ? bound : infinity;
+  f64 bound = from + control->delta;
+  while (!(bound > from) && is_finite(from)) {  // delta is lost in rounding
+    control->delta *= 2;
+    bound = from + control->delta;
+  }
+  control->bound = is_finite(from) ? bound : __longlong_as_double(0x7FF0000000000000ll);
   control->raises++;
-  control->worked = 0;
-  control->worked_steps = 0;
 }
 
 // Moves the vertices of the far pile that are below the bound into a queue, and the others to the other pile.
