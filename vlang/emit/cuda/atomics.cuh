@@ -90,7 +90,7 @@ template <> __device__ __forceinline__ i64 product(i64 a, i64 b) { return i64(u6
 
 template <class T> __device__ __forceinline__ void shared_mul(T* place, T value) {
   auto* words = reinterpret_cast<decltype(word_of(value))*>(place);
-  auto seen = *words;
+  auto seen = glance(words);
   for (;;) {
     T old;
     from_word(seen, old);
@@ -121,48 +121,48 @@ template <class T> __device__ __forceinline__ void shared_or(T* place, T value) 
 template <class T> __device__ __forceinline__ void shared_xor(T* place, T value) {
   atomicXor(bits_at(place), word_of(value));
 }
-// Whoever stores, stores the same, so a plain store does.
+// Whoever stores, stores the same, so plain stores do; volatile, as they meet.
 template <class T> __device__ __forceinline__ void shared_any(T* place, T value) {
   if (value) {
-    *place = T(1);
+    *const_cast<volatile T*>(place) = T(1);
   }
 }
 template <class T> __device__ __forceinline__ void shared_all(T* place, T value) {
   if (!value) {
-    *place = T(0);
+    *const_cast<volatile T*>(place) = T(0);
   }
 }
 
 // -- global memory: join, and tell whether that changed the cell ------------------------------------------------------
-// A plain load comes first: most of what is pushed improves nothing. It may be out of date, but cells only ever
+// A glance comes first: most of what is pushed improves nothing. It may be out of date, but cells only ever
 // improve, so what does not improve an old value does not improve the present one.
 
 template <class T> __device__ __forceinline__ bool improve_min(T* place, T value) {
-  return value < *place && value < atomic_least(place, value);
+  return value < glance(place) && value < atomic_least(place, value);
 }
 template <class T> __device__ __forceinline__ bool improve_max(T* place, T value) {
-  return value > *place && value > atomic_most(place, value);
+  return value > glance(place) && value > atomic_most(place, value);
 }
 template <class T> __device__ __forceinline__ bool improve_or(T* place, T value) {
   const auto bits = word_of(value);
-  return (bits & ~word_of(*place)) && (bits & ~atomicOr(bits_at(place), bits));
+  return (bits & ~word_of(glance(place))) && (bits & ~atomicOr(bits_at(place), bits));
 }
 template <class T> __device__ __forceinline__ bool improve_and(T* place, T value) {
   const auto bits = word_of(value);
-  return (~bits & word_of(*place)) && (~bits & atomicAnd(bits_at(place), bits));
+  return (~bits & word_of(glance(place))) && (~bits & atomicAnd(bits_at(place), bits));
 }
 // Of several that come at once, more than one may be told that it changed the cell.
 template <class T> __device__ __forceinline__ bool improve_any(T* place, T value) {
-  if (!value || *place) {
+  if (!value || glance(place)) {
     return false;
   }
-  *place = T(1);
+  *const_cast<volatile T*>(place) = T(1);
   return true;
 }
 template <class T> __device__ __forceinline__ bool improve_all(T* place, T value) {
-  if (value || !*place) {
+  if (value || !glance(place)) {
     return false;
   }
-  *place = T(0);
+  *const_cast<volatile T*>(place) = T(0);
   return true;
 }

@@ -23,6 +23,7 @@ template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
   return reinterpret_cast<T*>(emulated_shared() + offset);
 }
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return *place; }
+template <class T> __device__ __forceinline__ T glance(const T* place) { return *const_cast<const volatile T*>(place); }
 #else
 #define UNROLL _Pragma("unroll")
 #define UNROLL_4 _Pragma("unroll 4")
@@ -34,6 +35,8 @@ template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
 }
 // A load of what is read once: it leaves the caches to what is gathered.
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return __ldcs(place); }
+// A load of what others join into meanwhile, where an old value does no harm: it may come from the nearest cache.
+template <class T> __device__ __forceinline__ T glance(const T* place) { return *place; }
 #endif
 
 constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
