@@ -17,7 +17,7 @@ FROM_START, FROM_HEARD = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
-WALKING = 512  # threads of a block of a launch of many supersteps
+WALKING = 1024  # threads of a block of a launch of many supersteps
 
 _FRAME, _TABLE = "u64* frame", "const Table* where"
 
@@ -42,8 +42,8 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
 }
 """Parameters of the kernels that are no templates."""
 
-SPARSE_BOUNDS: Mapping[str, str] = {"traverse": f"{WALKING}, 2"}
-"""Threads of a block at most, and blocks of a multiprocessor at least, where that is not THREADS."""
+SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
+"""Threads of a block at most, where they are not THREADS."""
 
 COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 

@@ -220,6 +220,7 @@ __device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (
 
 // Whoever walks a queue brings `work`:
 //   Columns bind(row); Item look(columns, v, u, k); what it needs of an edge from u to v, many at a time
+//   bool wants(v, item): whether that might do anything, by plain loads, many at a time
 //   bool join(v, item): does it, and says whether v is found; FINDS: whether any ever is
 //   void leave(u): sees every vertex of the queue, at least once
 //   void flush(desk, filled): takes what lies on the desk
@@ -282,9 +283,14 @@ __device__ __forceinline__ u32 walk_tile(
         items[j] = work.look(place.columns, receivers[j], desk.vertex[slot], k);
       }
     }
+    bool wanted[FLIGHT];
     UNROLL
     for (u32 j = 0; j < FLIGHT; j++) {
-      const bool found = base + 32 * j + lane < total && work.join(receivers[j], items[j]);
+      wanted[j] = base + 32 * j + lane < total && work.wants(receivers[j], items[j]);
+    }
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      const bool found = wanted[j] && work.join(receivers[j], items[j]);
       if constexpr (W::FINDS) {
         filled = stage(desk, filled, found, receivers[j]);
       }
@@ -318,15 +324,12 @@ __device__ __forceinline__ void walk(
   u32 filled = 0;
   for (u64 tile = crew.warp; tile < tiles;) {
     u64 next = tiles;
-    if (tiles > crew.warps) {
-      if (lane_number() == 0) {
-        next = crew.warps + atomicAdd(taken, u64(1));
-      }
-      next = lane_value(WARP, next, 0);
+    if (tiles > crew.warps && lane_number() == 0) {
+      next = crew.warps + atomicAdd(taken, u64(1));  // known by the time the tile is done
     }
     const u64 begin = tile << shift, end = (tile + 1) << shift;
     filled = walk_tile(table, queue, begin, end < entries ? end : entries, work, place, desk, filled);
-    tile = next;
+    tile = lane_value(WARP, next, 0);
   }
   if constexpr (W::FINDS) {
     if (filled) {

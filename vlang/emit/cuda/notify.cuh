@@ -140,6 +140,7 @@ struct Notifying {
 
   __device__ __forceinline__ Columns bind(const u64*) const { return Columns{}; }
   __device__ __forceinline__ Item look(const Columns&, u32, u32, i64) const { return Item{}; }
+  __device__ __forceinline__ bool wants(u32, const Item&) const { return true; }
   __device__ __forceinline__ bool join(u32 v, const Item&) {
     marks[v] = 1;
     return false;

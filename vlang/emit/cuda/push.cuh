@@ -55,6 +55,17 @@ __device__ __forceinline__ auto silent(const typename S::Env& env, u32 v, int) -
 }
 template <class S> __device__ __forceinline__ bool silent(const typename S::Env&, u32, long) { return false; }
 
+// Whether a contribution might change the field or the cells of a vertex, by plain loads.
+template <class S>
+__device__ __forceinline__ auto improves(const typename S::Env& env, u32 v, const typename S::Item& item, int)
+    -> decltype(S::improves(env, v, item)) {
+  return S::improves(env, v, item);
+}
+template <class S>
+__device__ __forceinline__ bool improves(const typename S::Env&, u32, const typename S::Item&, long) {
+  return true;
+}
+
 // -- order of priorities ----------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ u64 priority_key(f64 x) {
@@ -161,6 +172,9 @@ template <class S, int PRIORITY> struct PushDirect {
   __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
     return S::contribute(frontier.env, columns, v, u, k);
   }
+  __device__ __forceinline__ bool wants(u32 v, const Item& item) const {
+    return improves<S>(frontier.env, v, item, 0);
+  }
   __device__ __forceinline__ bool join(u32 v, const Item& item) {
     if (!S::push(frontier.env, v, item)) {
       return false;
@@ -185,6 +199,7 @@ template <class S> struct PushCells {
   __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
     return S::contribute(env, columns, v, u, k);
   }
+  __device__ __forceinline__ bool wants(u32 v, const Item& item) const { return improves<S>(env, v, item, 0); }
   __device__ __forceinline__ bool join(u32 v, const Item& item) {
     return S::push(env, v, item) && set_bit(table.touched_bits, v);
   }
@@ -240,7 +255,7 @@ __device__ __forceinline__ void send_queued(
 
 // -- early exit -------------------------------------------------------------------------------------------------------
 
-[[maybe_unused]] constexpr u32 GLANCES = 8;  // edges that a lane looks at on its own before its warp helps
+[[maybe_unused]] constexpr u32 GLANCES = 2;  // times that a lane looks at FLIGHT edges on its own before its warp helps
 
 // Vertices that no one has reached look for a neighbour in the frontier (rule X2; the bottom-up step of Beamer,
 // Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). Each lane looks at the first edges of its
@@ -252,13 +267,32 @@ template <class S> struct Seeker {
 
   __device__ __forceinline__ typename S::Columns bind(const u64* row) const { return S::bind_columns(row); }
 
-  // Whether edge k comes from the frontier; if so, its contribution is joined.
-  __device__ __forceinline__ bool takes(const typename S::Columns& columns, const u32* targets, u32 v, u64 k) {
-    const u32 u = targets[k];
-    if (!bit_of(present, u)) {
-      return false;
+  // Joins the contribution of edge k; whether that changes v.
+  __device__ __forceinline__ bool take(const typename S::Columns& columns, const u32* targets, u32 v, u64 k) {
+    return S::push(frontier.env, v, S::contribute(frontier.env, columns, v, targets[k], i64(k)));
+  }
+
+  // Edges k to k + FLIGHT, before `end`: whether one comes from the frontier and changes v.
+  __device__ __forceinline__ bool glance(
+      const typename S::Columns& columns, const u32* targets, u32 v, u64 k, u64 end) {
+    u32 senders[FLIGHT];
+    bool hits[FLIGHT];
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      senders[j] = targets[k + j < end ? k + j : end - 1];
     }
-    return S::push(frontier.env, v, S::contribute(frontier.env, columns, v, u, i64(k)));
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      hits[j] = bit_of(present, senders[j]);
+    }
+    frontier.tally.looked += end - k < FLIGHT ? end - k : FLIGHT;
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      if (hits[j]) {  // a look past the end repeats the last edge
+        return take(columns, targets, v, k + j < end ? k + j : end - 1);
+      }
+    }
+    return false;
   }
 
   // All lanes look at edges [begin, end) of one vertex; the lane that joins a contribution says so.
@@ -278,7 +312,7 @@ template <class S> struct Seeker {
       const u32 hits = __ballot_sync(WARP, hit);
       frontier.tally.looked += base + 32 * FLIGHT < end ? FLIGHT : (end - base + 31 - lane_number()) / 32;
       if (hits) {
-        return lane_number() + 1 == u32(__ffs(int(hits))) && takes(columns, targets, v, at);
+        return lane_number() + 1 == u32(__ffs(int(hits))) && take(columns, targets, v, at);
       }
     }
     return false;
@@ -305,10 +339,9 @@ template <class S> struct Seeker {
       const u64* row = row_of(k);
       const typename S::Columns columns = bind(row);
       const u32* targets = pointer<const u32>(row, ROW_TARGETS);
-      const u64 glance = end - k < GLANCES ? end : k + GLANCES;
-      for (; k < glance && !reached; k++) {
-        reached = takes(columns, targets, v, k);
-        frontier.tally.looked++;
+      for (u32 round = 0; round < GLANCES && k < end && !reached; round++) {
+        reached = glance(columns, targets, v, k, end);
+        k += FLIGHT;
       }
     }
     for (u32 rest = __ballot_sync(WARP, k < end && !reached); rest; rest &= rest - 1) {
