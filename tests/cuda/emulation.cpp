@@ -216,6 +216,10 @@ static bool faulted(const std::vector<unsigned>& numbers) {
   return trapped;
 }
 
+// Whether the thread sanitizer looks at what lanes do. It knows the names of functions in those libraries only that were
+// loaded before its first report, so a first run that it does not watch loads them.
+extern "C" void emulated_watch(int on) { now.unwatched = !on; }
+
 extern "C" int emulated_run(const char* name, void (*body)(const u64*), const u64* launch, const u64* arguments,
                             char* message, u64 size) {
   memcpy(&now.launch, launch, sizeof(Launch));

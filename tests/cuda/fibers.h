@@ -21,6 +21,8 @@ WEAK void __tsan_destroy_fiber(void*);
 WEAK void __tsan_switch_to_fiber(void*, unsigned);
 WEAK void __tsan_acquire(void*);
 WEAK void __tsan_release(void*);
+WEAK void AnnotateIgnoreReadsBegin(const char*, int);
+WEAK void AnnotateIgnoreReadsEnd(const char*, int);
 
 #if defined(__x86_64__)
 typedef void* Context;

@@ -62,7 +62,7 @@ static struct {
   const u64* arguments;
   char* message;
   size_t size;
-  bool failed;
+  bool failed, unwatched;
   Context scheduler;
   void *thread, *fake;
   const void* bottom;
@@ -196,7 +196,9 @@ static void run_lane() {
   Lane* lane = now.lane;
   if (__sanitizer_finish_switch_fiber) __sanitizer_finish_switch_fiber(nullptr, &now.bottom, &now.extent);
   if (__tsan_acquire) __tsan_acquire(&now.started);
+  if (now.unwatched && AnnotateIgnoreReadsBegin) AnnotateIgnoreReadsBegin(now.name, 0);
   now.body(now.arguments);
+  if (now.unwatched && AnnotateIgnoreReadsEnd) AnnotateIgnoreReadsEnd(now.name, 0);
   if (__tsan_release) __tsan_release(&now.finished);
   retire(lane);
   leave(lane, true);

@@ -5,6 +5,7 @@ Runs with the sanitizer's library loaded ahead of Python, see `sanitized`. A rep
 
 from __future__ import annotations
 
+import ctypes
 import functools
 import os
 import shutil
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from tests.cuda.emulated import EmulatedDevice
+from tests.cuda.gxx import runtime_library
 from tests.cuda.planted import ARGUMENTS, TYPES, entries
 from tests.cuda.runs import run
 
@@ -29,7 +31,7 @@ FLAGS = {
 _LIBRARIES = {"address": "libasan.so", "thread": "libtsan.so"}
 _OPTIONS = {
     "ASAN_OPTIONS": "detect_leaks=0:halt_on_error=1", "UBSAN_OPTIONS": "print_stacktrace=1",
-    "TSAN_OPTIONS": "halt_on_error=1:exitcode=66:report_signal_unsafe=0",
+    "TSAN_OPTIONS": f"halt_on_error=1:exitcode=66:suppressions={Path(__file__).with_name('races.txt')}",
 }
 _ROOT = Path(__file__).parents[2]
 
@@ -85,9 +87,17 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
 
 
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:
-    """Run kernels or programs, and say so after each."""
+    """Run kernels or programs, and say so after each. The thread sanitizer watches the second run: it can name the
+    functions only of libraries that were loaded before its first report."""
+    runtime = ctypes.CDLL(str(runtime_library()))
+    one = _run_kernel if what == "kernels" else _run_program
+    if sanitizer == "thread":
+        runtime.emulated_watch(0)
+        for name in names:
+            one(name, FLAGS[sanitizer])
+    runtime.emulated_watch(1)
     for name in names:
-        (_run_kernel if what == "kernels" else _run_program)(name, FLAGS[sanitizer])
+        one(name, FLAGS[sanitizer])
         print("done", name, flush=True)
 
 
