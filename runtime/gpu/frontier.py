@@ -23,18 +23,27 @@ def entries_of(vertices: int, edges: int) -> int:
     return vertices + edges // CHUNK
 
 
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // _ALIGNED) * _ALIGNED
+
+
 class Arena:
     """Pieces of device memory by name. sizes: bytes of each. Raises OutOfMemory, naming `what`."""
 
     def __init__(self, device: Device, sizes: Mapping[str, int], what: str) -> None:
         self._device = device
         self._at: dict[str, int] = {}
-        total = 0
+        at = 0
         for name, size in sizes.items():
-            self._at[name] = total
-            total += -(-max(size, 1) // _ALIGNED) * _ALIGNED
+            self._at[name] = at
+            at += _rounded(size)
         self._sizes = dict(sizes)
-        self._buffer = device.allocate(max(total, _ALIGNED), what)
+        self._buffer = device.allocate(Arena.bytes(sizes), what)
+
+    @staticmethod
+    def bytes(sizes: Mapping[str, int]) -> int:
+        """What it takes."""
+        return max(_ALIGNED, sum(map(_rounded, sizes.values())))
 
     def __getitem__(self, name: str) -> int:
         """The address of a piece; 0 for one that is not there."""

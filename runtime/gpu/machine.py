@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
+from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels import grid
 from vlang.runtime.gpu.pushing import PushLoop, push_stage
@@ -195,15 +196,19 @@ class GpuMachine:
 
     # ------------------------------------------------------------------------- copies
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays, which replaces the one before."""
+        """A copy of vertex arrays, which replaces the one before; None where there is no memory for it."""
         self._drop()
-        buffers = []
+        buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]
-            copy = self.device.allocate(source.nbytes, "a copy of the state, to notice supersteps that repeat")
-            self.device.copy(copy.pointer, source.pointer, source.nbytes)
-            buffers.append(copy)
+            try:
+                buffers.append(self.device.allocate(source.nbytes, "a copy of the state"))
+            except OutOfMemory:
+                break
+            self.device.copy(buffers[-1].pointer, source.pointer, source.nbytes)
         self._kept = _Copy(tuple(buffers))
+        if len(buffers) < len(slots):
+            self._drop()
         return self._kept
 
     def others(self, slot: str, value: int) -> int:

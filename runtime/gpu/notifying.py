@@ -11,7 +11,7 @@ from vlang.runtime.gpu.sparse_layout import LISTS, TABLE, desk_bytes
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
 from vlang.runtime.plan.mode import choose_mode
 
-__all__ = ["NotifyPull", "lanes_of", "notifying_kernels"]
+__all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
 
 _BLOCKS = 8  # a multiprocessor, where the host does not know how much there is to do
 _PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
@@ -36,6 +36,14 @@ def notifying_kernels(stage: StageSpec, edges: int, vertices: int) -> list[tuple
     return [*found, ("send_queue", struct, ())] if "messages" in stage.kernels else found
 
 
+def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
+    """The memory that such a pass needs on a graph of n vertices, by name; edges: of the orientation of notifications;
+    longs, segments: of the orientation of the pass."""
+    return {"queues[0]": 8 * entries_of(n, edges), "marks": 8 * -(-n // 8), "all": 4 * n, "longs": 4 * longs,
+            "segments": 4 * segments, "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE),
+            "lists": 8 * len(LISTS)}
+
+
 class NotifyPull:
     """One pass over edges that may run over lists, as `vlang.runtime.superstep` has it for a CPU.
 
@@ -53,9 +61,7 @@ class NotifyPull:
         self._against = machine.sparse_topology(stage.notify, None)
         n = machine.n
         self._flag_words = -(-n // 8)
-        sizes = {"queues[0]": 8 * entries_of(n, self._against.edges), "marks": 8 * self._flag_words, "all": 4 * n,
-                 "longs": 4 * self._sparse.long_count, "segments": 4 * self._sparse.segment_count,
-                 "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE), "lists": 8 * len(LISTS)}
+        sizes = notify_sizes(n, self._against.edges, self._sparse.long_count, self._sparse.segment_count)
         self._arena = Arena(machine.device, sizes, f"the lists of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], 0)
         self._control.start({})

@@ -23,7 +23,7 @@ from vlang.runtime.gpu.sparse_layout import (
 from vlang.runtime.kernelset import THREADS, LoopSpec, StageSpec
 from vlang.runtime.machine import Done, Stats
 
-__all__ = ["Costs", "PushLoop", "push_stage", "pushing_kernels"]
+__all__ = ["Costs", "PushLoop", "push_sizes", "push_stage", "pushing_kernels"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one launch at most
@@ -80,6 +80,20 @@ def _by_priority(stage: StageSpec) -> int:
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
 
 
+def push_sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
+    """The memory that such a loop needs on a graph of n vertices, by name; edges: of the orientation of the pushes."""
+    assert stage.gpu is not None
+    bits = 4 * -(-n // 32)
+    queue = 8 * entries_of(n, edges)
+    sizes = {"queues[0]": queue, "queues[1]": queue, "bits[0]": bits, "bits[1]": bits, "control": Control.bytes(_ROWS),
+             "table": 8 * len(TABLE)}
+    if stage.gpu.push == "cells":
+        sizes |= {"touched": 4 * n, "touched_bits": bits}
+    if _by_priority(stage):
+        sizes |= {"far[0]": 4 * n, "far[1]": 4 * n, "far_bits": bits}
+    return sizes
+
+
 class PushLoop:
     """A loop whose only pass pushes (see `push_stage`); a `vlang.runtime.machine.Loop`.
 
@@ -96,14 +110,7 @@ class PushLoop:
         self._priority = _by_priority(stage)
         out = machine.sparse_topology(_AGAINST[stage.domain], stage)
         n = machine.n
-        bits = 4 * -(-n // 32)
-        sizes = {"queues[0]": 8 * entries_of(n, out.edges), "bits[0]": bits, "bits[1]": bits,
-                 "control": Control.bytes(_ROWS), "table": 8 * len(TABLE)}
-        sizes["queues[1]"] = sizes["queues[0]"]
-        if gpu.push == "cells":
-            sizes |= {"touched": 4 * n, "touched_bits": bits}
-        if self._priority:
-            sizes |= {"far[0]": 4 * n, "far[1]": 4 * n, "far_bits": bits}
+        sizes = push_sizes(stage, n, out.edges)
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         self._uniform = _uniform(stage)

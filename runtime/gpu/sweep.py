@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -10,14 +11,16 @@ from vlang.runtime.gpu.calibrate import constants_of
 from vlang.runtime.gpu.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.entries import shared_bytes
 from vlang.runtime.gpu.footprint import Use, share_memory
+from vlang.runtime.gpu.frontier import Arena
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
-from vlang.runtime.gpu.notifying import notifying_kernels
-from vlang.runtime.gpu.pushing import pushing_kernels
+from vlang.runtime.gpu.notifying import notify_sizes, notifying_kernels
+from vlang.runtime.gpu.pushing import push_sizes, pushing_kernels
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
-from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, GpuStage, LoopSpec, StageSpec
+from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, GpuStage, LoopSpec, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.machine import GpuMachine
@@ -45,13 +48,31 @@ class Sweep:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments))
+        # What loops will ask for is taken now, and free again when the edges have their share.
+        kept = [machine.device.allocate(size, "the frontiers of loops") for size in self._frontiers(sides)]
         taken = machine.device.allocated()
         shares = share_memory(sides, uses, machine.device.budget() - taken, machine.options.page_size, taken)
         for kind, adjacency in sides.items():
             self.topologies[kind] = Topology(
                 machine.device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
                 machine.options.streams)
+        for buffer in kept:
+            machine.device.free(buffer)
         self._load()
+
+    def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
+        """Bytes that the loops of the plan allocate while they run."""
+        machine = self.machine
+        for spec in machine.plan.steps:
+            way = sparse_way(spec, machine.options) if isinstance(spec, LoopSpec) else ""
+            for stage in spec.stages if isinstance(spec, LoopSpec) else ():
+                if way == "push":
+                    edges = len(sides[_AGAINST[stage.domain or "in"]])
+                    yield Arena.bytes(push_sizes(stage, machine.n, edges))
+                elif way and stage.notify is not None:
+                    rows = long_rows(sides[stage.domain or "in"])
+                    yield Arena.bytes(notify_sizes(machine.n, len(sides[stage.notify]), len(rows.longs),
+                                                   len(rows.segments)))
 
     def _load(self) -> None:
         """Compile, or load, what the passes will launch."""
@@ -85,10 +106,15 @@ class Sweep:
         known = self._choices.get(key)
         if known is None:
             topology, options = self.topologies[stage.domain or "in"], self.machine.options
-            rows = Rows.measured(topology.adjacency.offsets[part.low : part.high + 1])
-            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows)
+            # Kernels differ in the last bits of float sums: where those count, pages do not choose for themselves.
+            pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
+            rows = Rows.measured(topology.adjacency.offsets[pages])
+            shared = self.machine.device.info.shared
+            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows,
+                                  shared=shared)
             if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
-                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows)
+                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows,
+                                      shared=shared)
             self._choices[key] = known
         return known
 
@@ -103,7 +129,7 @@ class Sweep:
         frame = machine.frame
         topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
         if topology.long_count:
-            machine.launch("finish", gpu.struct, (), -(-topology.long_count // THREADS),
+            machine.launch("finish", gpu.struct, (), grid("finish", (), topology.long_count),
                            (frame, 0, topology.long_count), shared=shared_bytes("finish", gpu))
         return topology.edges
 
