@@ -206,13 +206,17 @@ __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there,
 
 // -- bits -------------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ bool bit_of(const u32* bits, u32 v) { return bits[v >> 5] >> (v & 31) & 1; }
+// Others may be setting and clearing bits of the same word.
+__device__ __forceinline__ bool bit_of(const u32* bits, u32 v) { return glance(bits + (v >> 5)) >> (v & 31) & 1; }
 
 // True if the bit was not set before.
 __device__ __forceinline__ bool set_bit(u32* bits, u32 v) {
   const u32 bit = 1u << (v & 31);
   return !(atomicOr(bits + (v >> 5), bit) & bit);
 }
+
+// Clears a word of bits, as others may do at the same time.
+__device__ __forceinline__ void clear_word(u32* bits, u32 v) { *(volatile u32*)(bits + (v >> 5)) = 0; }
 
 __device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (v >> 5), ~(1u << (v & 31))); }
 

@@ -289,7 +289,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     Counts* next = sets + (course.step + 1) % 3;
     Counts* later = sets + (course.step + 2) % 3;
     const Counts seen = *now;
-    const u64 piled = PRIORITY ? control->piled[control->pile] : 0;
+    const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
     reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
              : course.done == most           ? ENDED_LIMIT
              : seen.edges >= table.leave     ? ENDED_LARGE
@@ -331,6 +331,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     const Counts coming = *next;
     record(table, course, coming, pull ? coming.looked : seen.edges, pull ? MODE_EARLY : MODE_PUSH);
   }
+  meeting.wait(false);  // all have read where block 0 came back
   if (threadIdx.x == 0 && blockIdx.x == 0) {
     control->step = course.step;
     control->done = course.done;

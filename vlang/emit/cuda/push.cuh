@@ -152,7 +152,7 @@ template <class S, int PRIORITY> struct NextFrontier {
       const u64 other = __shfl_xor_sync(WARP, least, offset);
       least = other < least ? other : least;
     }
-    if (lane_number() == 0 && least < *place) {
+    if (lane_number() == 0 && least < glance(place)) {
       atomicMin(place, least);
     }
   }
@@ -182,7 +182,7 @@ template <class S, int PRIORITY> struct PushDirect {
     const bool fresh = set_bit(frontier.bits, v);
     return fresh || S::FRONTIER;  // there a vertex changes once only
   }
-  __device__ __forceinline__ void leave(u32 u) { present[u >> 5] = 0; }
+  __device__ __forceinline__ void leave(u32 u) { clear_word(present, u); }
   __device__ __forceinline__ void flush(const Desk& desk, u32 filled) { frontier.flush(desk, filled); }
 };
 
@@ -223,7 +223,7 @@ __device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S
     u32 v = 0, flags = 0;
     if (base + lane_number() < touched) {
       v = table.touched[base + lane_number()];
-      table.touched_bits[v >> 5] = 0;
+      clear_word(table.touched_bits, v);
       flags = S::apply(frontier.env, v, S::ready(frontier.env, v), S::pushed(frontier.env, v));
     }
     frontier.tally.changed += __popc(__ballot_sync(WARP, flags & 1));
