@@ -52,7 +52,7 @@ class GpuLoop:
             machine.in_place(stage, self._in_place)
         if "work:active" in machine.state.buffers:
             active = machine.state.buffers["work:active"]
-            machine.device.fill(active.pointer, active.nbytes, 1)
+            machine.device.fill(active.pointer, machine.n, 1)
         self._skipping: dict[str, NotifyPull] = {}
         if sparse_way(spec, options) == "notify-pull":
             self._skipping = {
