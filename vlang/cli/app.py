@@ -13,6 +13,7 @@ __all__ = ["cli"]
 _COMMANDS = {
     "run": "Run a program on a graph.",
     "check": "Check programs and say what is wrong.",
+    "fmt": "Lay out programs in the one canonical way.",
     "explain": "Show what the compiler makes of a program, and why.",
     "list": "List the programs that come with vlang.",
     "info": "Read a graph and describe it.",

@@ -1,0 +1,77 @@
+"""`vlang fmt FILE...`."""
+
+from __future__ import annotations
+
+import difflib
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from vlang.cli.show import note
+from vlang.runtime.errors import DiskError, ProgramError, VlangError
+
+__all__ = ["command"]
+
+
+@click.command()
+@click.argument("files", nargs=-1, required=True, metavar="FILE...")
+@click.option("--check", is_flag=True, help="Write nothing; exit with 1 if a file would change.")
+@click.option("--diff", is_flag=True, help="Write nothing; show what would change.")
+def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
+    """Lay out programs in the one canonical way: the same program, the same comments, other spaces.
+
+    `-` reads standard input and writes standard output. A file with errors of syntax is left as it is, and the
+    errors are shown. Exits with 1 after errors, and with --check if a file would change.
+    """
+    failed = changed = 0
+    for name in files:
+        try:
+            before, after = _formatted(name)
+            if check or diff:
+                changed += before != after
+                _tell(name, before, after, check, diff)
+            elif name == "-":
+                click.echo(after, nl=False)
+            elif before != after:
+                _write(Path(name), after)
+                click.echo(f"{name}: formatted")
+        except VlangError as error:
+            failed += 1
+            note(str(error) if str(error).startswith("error") else f"error: {error}")
+    return 1 if failed or (check and changed) else 0
+
+
+def _formatted(name: str) -> tuple[str, str]:
+    """A file's text as it is and as it should be. Raises DiskError, ProgramError."""
+    from vlang.syntax.format import format_text
+
+    try:
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ProgramError(f"{name}: not a program: the file is not UTF-8 text (byte {error.start + 1})") from None
+    except OSError as error:
+        raise DiskError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}") from None
+    return text, format_text(text, "standard input" if name == "-" else name)
+
+
+def _tell(name: str, before: str, after: str, check: bool, diff: bool) -> None:
+    if diff:
+        click.echo("".join(_difference(name, before, after)), nl=False)
+    elif before != after:
+        click.echo(f"{name}: would be formatted")
+
+
+def _difference(name: str, before: str, after: str) -> Iterator[str]:
+    for line in difflib.unified_diff(before.splitlines(keepends=True), after.splitlines(keepends=True), name,
+                                     f"{name} (formatted)"):
+        yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
+
+
+def _write(path: Path, text: str) -> None:
+    from vlang.runtime.output import whole_file  # loads NumPy, which --check and --diff do without
+
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8"))

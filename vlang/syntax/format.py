@@ -1,0 +1,222 @@
+"""The canonical layout of a program text (`vlang fmt`).
+
+Blocks are indented by four spaces. Within a block of consecutive lines the keywords, types and `=` of declarations
+stand in columns, and so do the names and `=` of gathers, applies and lets, and comments at line ends. At most one
+blank line divides two others. Lines are broken where the author broke them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from vlang.runtime.errors import InternalError
+from vlang.syntax.layout import Above, Piece, Row, Rows, read_rows
+
+__all__ = ["format_text"]
+
+_INDENT = 4
+_DECLARATIONS = frozenset({"VERTEX", "EDGE", "GLOBAL"})
+_ASSIGNMENTS = frozenset({"GATHER", "APPLY", "LET"})
+_FARTHEST_IF = 8  # spaces that may be spent to align the `if` of initial values
+
+
+def format_text(text: str, filename: str = "<text>") -> str:
+    """The text in canonical layout: the same tokens, the same comments, other spaces.
+
+    Formatting a formatted text changes nothing. A text with other mistakes than those of syntax is formatted, too.
+    Raises ProgramError with the problems of a text that does not parse.
+    """
+    from vlang.syntax import parse
+
+    parse(text, filename)
+    before = read_rows(_ended(text.removeprefix("\ufeff")))
+    result = _write(before)
+    after = read_rows(result)
+    if before.tokens() != after.tokens() or before.comments() != after.comments():
+        raise InternalError(f"formatting {filename} would have changed more than its layout")
+    return result
+
+
+def _ended(text: str) -> str:
+    return text if text.endswith("\n") else text + "\n"
+
+
+def _write(rows: Rows) -> str:
+    """The text of rows."""
+    written = [_Written(row) for row in rows.rows]
+    for _, run in groupby(_numbered(written), key=lambda pair: pair[0]):
+        _align([line for _, line in run])
+    for line in written:
+        line.lines = line.rendered()
+    _align_remarks(written)
+    parts = [part for line in written for part in (*map(_above, line.row.above), *line.lines)]
+    return "\n".join([*parts, *map(_above, rows.below), ""])
+
+
+def _above(line: Above) -> str:
+    return (" " * (_INDENT * line.depth) + line.text).rstrip()
+
+
+@dataclass(eq=False)
+class _Written:
+    """A row on its way to text. pads: spaces before a piece, beyond the one that may divide it from the last."""
+
+    row: Row
+    pads: dict[int, int] = field(default_factory=dict)
+    lines: list[str] = field(default_factory=list)
+
+    @property
+    def indent(self) -> int:
+        return _INDENT * self.row.depth
+
+    def head(self, index: int) -> str:
+        """The pieces before `index`, as they stand in the first line."""
+        return " " * self.indent + "".join(self.shown(i) for i in range(index))
+
+    def shown(self, index: int) -> str:
+        """A piece with the spaces before it."""
+        piece = self.row.pieces[index]
+        return " " * (piece.spaced + self.pads.get(index, 0)) + piece.text
+
+    def rendered(self) -> list[str]:
+        """The lines of the row, without the comment at its end."""
+        lines: list[str] = []
+        line = " " * self.indent
+        brackets: list[int | None] = []  # the column of what follows the bracket; None if nothing follows in its line
+        bases: list[int] = []  # the indentation of the line with the bracket
+        base = self.indent
+        for index, piece in enumerate(self.row.pieces):
+            if piece.broken:
+                base = self._continued(piece, brackets, bases)
+                lines += [_remarked(_joined(line, brackets), piece.remark), *(" " * base + n for n in piece.notes)]
+                line = " " * base + piece.text
+            else:
+                line += self.shown(index)
+            if piece.opens:
+                following = self.row.pieces[index + 1]
+                brackets.append(None if following.broken else len(line))
+                bases.append(base)
+            elif piece.closes:
+                brackets.pop()
+                bases.pop()
+        return [*lines, line]
+
+    def _continued(self, piece: Piece, brackets: Sequence[int | None], bases: Sequence[int]) -> int:
+        """The indentation of a line that goes on with a statement."""
+        if not brackets:
+            return self.indent + 2 * _INDENT
+        column = brackets[-1]
+        if column is not None:
+            return column
+        return bases[-1] + (0 if piece.closes else _INDENT)
+
+
+def _joined(line: str, brackets: Sequence[int | None]) -> str:
+    """A line that is not the last of its statement."""
+    return line if brackets else line + " \\"
+
+
+def _remarked(line: str, remark: str) -> str:
+    return f"{line}  {remark}" if remark else line
+
+
+# ---------------------------------------------------------------------- columns
+
+
+def _numbered(lines: Sequence[_Written]) -> Iterator[tuple[int, _Written]]:
+    """Each line with the number of its run: lines of one kind in one block with nothing between them."""
+    number = 0
+    last: tuple[int, int] | None = None
+    for line in lines:
+        first = line.row.pieces[0].kind
+        kind = 1 if first in _DECLARATIONS else 2 if first in _ASSIGNMENTS else 0
+        here = (line.row.depth, kind)
+        number += here != last or kind == 0 or bool(line.row.above)
+        last = here
+        yield number, line
+
+
+def _align(run: Sequence[_Written]) -> None:
+    """Align the columns of a run, from left to right."""
+    kind = run[0].row.pieces[0].kind
+    if kind in _DECLARATIONS:
+        _column(run, _name)
+        _column(run, _type)
+        _column(run, _typed_equals)
+        _column(run, _if, most=_FARTHEST_IF)
+        _column(run, _untyped_equals)
+    elif kind in _ASSIGNMENTS:
+        _column(run, _name)
+        _column(run, _operator, right=True)
+
+
+def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right: bool = False,
+            most: int | None = None) -> None:
+    """Align the pieces that `find` names (by their right edges, if so wished) in lines that follow each other.
+
+    most: spaces that may be spent; lines that would need more stay as they are.
+    """
+    found = [(line, _in_first_line(line.row, find(line.row))) for line in run]
+    for has, group in groupby(found, key=lambda pair: pair[1] is not None):
+        if not has:
+            continue
+        cells = [(line, index, len(line.head(index + 1 if right else index))) for line, index in group
+                 if index is not None]
+        widest = max(width for _, _, width in cells)
+        if most is None or widest - min(width for _, _, width in cells) <= most:
+            for line, index, width in cells:
+                line.pads[index] = widest - width
+
+
+def _in_first_line(row: Row, index: int | None) -> int | None:
+    return None if index is None or any(piece.broken for piece in row.pieces[: index + 1]) else index
+
+
+def _find(row: Row, kinds: frozenset[str], start: int = 0) -> int | None:
+    """The first piece of these kinds that stands in no bracket."""
+    return next((i for i, p in enumerate(row.pieces) if i >= start and p.kind in kinds and p.depth == 0), None)
+
+
+def _name(row: Row) -> int | None:
+    return 1
+
+
+def _type(row: Row) -> int | None:
+    colon = _find(row, frozenset({"COLON"}))
+    return None if colon is None else colon + 1
+
+
+def _typed_equals(row: Row) -> int | None:
+    return None if _type(row) is None else _find(row, frozenset({"EQUAL"}))
+
+
+def _untyped_equals(row: Row) -> int | None:
+    return _find(row, frozenset({"EQUAL"})) if _type(row) is None else None
+
+
+def _if(row: Row) -> int | None:
+    equals = _typed_equals(row)
+    return None if equals is None else _find(row, frozenset({"IF"}), equals)
+
+
+def _operator(row: Row) -> int | None:
+    """The `=` or `+=` after a single name; a tuple of targets is as wide as it is."""
+    return 2 if row.pieces[2].kind in ("EQUAL", "UPDATE") else None
+
+
+def _align_remarks(lines: Sequence[_Written]) -> None:
+    """Put the comments at line ends below each other where lines with such comments follow each other."""
+    number = 0
+    groups: list[tuple[int, _Written]] = []
+    for line in lines:
+        number += bool(line.row.above) or not (line.row.single and line.row.remark)
+        groups.append((number, line))
+        number += not (line.row.single and line.row.remark)
+    for _, group in groupby(groups, key=lambda pair: pair[0]):
+        run = [line for _, line in group]
+        widest = max(len(line.lines[-1]) for line in run)
+        for line in run:
+            if line.row.remark:
+                line.lines[-1] = _remarked(line.lines[-1].ljust(widest), line.row.remark)
