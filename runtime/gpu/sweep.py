@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from vlang.runtime.devices.device import Stream
 from vlang.runtime.gpu.calibrate import constants_of
 from vlang.runtime.gpu.cut import Part, Sharding, long_rows
-from vlang.runtime.gpu.entries import shared_bytes
+from vlang.runtime.gpu.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.footprint import Use, share_memory
 from vlang.runtime.gpu.frontier import Arena
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
@@ -142,7 +142,8 @@ class Sweep:
             low, high = 0, part.row_blocks
         elif choice.template == "pull_shards":
             table = self.topologies[stage.domain or "in"].table(stage.name)
-            low, high, cells = 0, int(table.shards[part.page]), int(table.most_cells[part.page])
+            low, high = 0, int(table.shards[part.page])
+            cells = cell_count(int(table.most_cells[part.page]), 1)
         if high > low:
             self.machine.launch(
                 choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
