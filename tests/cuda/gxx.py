@@ -26,6 +26,7 @@ ORDERS = ("ascending", "descending", "random")
 _HERE = Path(__file__).parent
 _FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off",
           "-fstack-clash-protection", "-fPIC")
+_ODD = ("-Wno-tautological-compare", "-Wno-bool-compare", "-Wno-int-in-bool-context")  # as a program may write
 _MESSAGE = 4096  # bytes
 _WORD = 0xFFFFFFFFFFFFFFFF
 
@@ -119,5 +120,5 @@ def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = (
     as "-fsanitize=thread". Raises InternalError with g++'s messages, and the folder where the sources lie, if it
     finds the least fault.
     """
-    arguments = (*_FLAGS, "-shared", "kernels.cpp", str(runtime_library()), *flags)
+    arguments = (*_FLAGS, *_ODD, "-shared", "kernels.cpp", str(runtime_library()), *flags)
     return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))

@@ -15,13 +15,13 @@ from tests.reference.cases import Case, case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
 from tests.reference.outcome import Outcome
-from vlang import Program, Result, load
+from vlang import OutOfMemory, Program, Result, load
 from vlang.runtime.devices.choose import stand_in
 from vlang.runtime.gpu.entries import PREPARATIONS, entry
 from vlang.runtime.gpu.kernels import LANES
 from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "program", "run"]
+__all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
 
 APPROXIMATE = ("circuit", "heat", "katz", "neural", "pagerank", "rwr")
 """Programs whose loops end when floats have come to rest, which rounding may put off: they run ROUNDS supersteps."""
@@ -161,12 +161,27 @@ def run(
 ) -> Result:
     """A program of the standard library on one of GRAPHS, on an emulated device.
 
-    ahead: compile the usual kernels of the program in one go.
+    ahead: compile the usual kernels of the program in one go. Raises AssertionError if a budget was not kept.
     """
     with emulated(name if ahead else "", seed, flags) as opened:
         result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})
     assert len(opened) == 1
+    assert opened[0].most <= opened[0].budget()
     return result
+
+
+def least_memory(name: str, graph: str, page_size: int) -> int:
+    """The least device memory, in bytes, that a run takes, found by asking; up to 64 bytes."""
+    refused, taken = 0, 1 << 21
+    while taken - refused > 64:
+        budget = (taken + refused) // 2
+        try:
+            run(name, graph, page_size=page_size, gpu_memory=budget, max_rounds=1)
+        except OutOfMemory:
+            refused = budget
+        else:
+            taken = budget
+    return taken
 
 
 def assert_right(name: str, graph: str, result: Result) -> None:

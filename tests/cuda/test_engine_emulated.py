@@ -12,11 +12,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import Phase, given as drawn_by, seed as seeded, settings
 
-from tests.cpu.compare import same_bits
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
 from tests.cuda.emulated import needs_compiler
-from tests.cuda.runs import GRAPHS, assert_right, given, run
-from tests.reference.cases import STDLIB
+from tests.cuda.runs import GRAPHS, assert_right, emulated, given, least_memory, run
+from tests.reference.cases import STDLIB, Case
+from tests.reference.programs import Generated, programs
+from vlang import OutOfMemory, ProgramError, compile
 
 pytestmark = needs_compiler
 
@@ -74,11 +77,23 @@ def test_graphs_without_edges(name: str, graph: str) -> None:
 @pytest.mark.parametrize(("name", "options"), [
     ("bfs", {}), ("pagerank", {"page_size": 1 << 14}), ("components", {"kernel": "edge"}),
     ("sssp_tree", {"kernel": "stream", "mode": "push", "page_size": 1 << 15}),
+    ("sssp", {"mode": "notify-pull"}), ("components", {"mode": "push", "page_size": 1 << 13}),
     ("spmv", {"kernel": "virtual-warp-8"}),
 ])
 def test_long_rows(name: str, options: Way) -> None:
     """Rows longer than SEGMENT are reduced by blocks, and joined."""
     _check(name, "long", options, 5)
+
+
+@pytest.mark.parametrize("name", ["bfs", "katz", "sssp_tree", "kcore_members"])
+def test_budgets(name: str) -> None:
+    """In the least memory that is taken, and in a little more: edges come and go over streams."""
+    least = least_memory(name, "skewed", 256)
+    for seed, (more, streams) in enumerate([(0, 1), (0, 3), (900, 2), (3000, 0)]):
+        options = {"page_size": 256, "gpu_memory": least + more, "streams": streams}
+        _check(name, "skewed", {**options, "mode": MODES[seed]}, seed)
+    with pytest.raises(OutOfMemory, match="memory"):
+        run(name, "skewed", page_size=256, gpu_memory=least // 2)
 
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "bfs_tree", "katz"])
@@ -91,3 +106,20 @@ def test_the_same_bits_for_every_cut(name: str) -> None:
         same = run(name, "skewed", seed + 1, deterministic=True, max_rounds=6, **kernel)
         for field in first.fields:
             assert same_bits(np.asarray(again[field]), np.asarray(same[field])), (kernel, cut, field)
+
+
+# No shrinking: every program tried is compiled, and the one reported is small as it is.
+@seeded(20261121)
+@settings(max_examples=300 if EXHAUSTIVE else 14, deadline=None, database=None, phases=(Phase.generate,))
+@drawn_by(drawn=programs())
+def test_random_programs(drawn: Generated) -> None:
+    program, case = compile(drawn.text), Case(drawn.graph, drawn.params, drawn.fields)
+    number = sum(map(ord, drawn.text))
+    options = {**_settings(number)[1], **KERNELS[number % len(KERNELS)]}
+    with emulated(seed=number):
+        if "change(u." in drawn.text:
+            with pytest.raises(ProgramError, match="V401"):  # no plan does that yet
+                engine_run(program, case, device="emulated")
+            return
+        result = engine_run(program, case, device="emulated", **options)
+    assert_as_interpreted(program, case, result, interpreted(program, case), drawn.inexact, same_rounds=False)
