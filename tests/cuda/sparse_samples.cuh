@@ -104,7 +104,7 @@ struct sssp : Pushed {
   static __device__ __forceinline__ bool decided(const Acc&) { return false; }
   static __device__ __forceinline__ bool settled(const Env&, u32) { return false; }
   static __device__ __forceinline__ bool improves(const Env& env, u32 v, const Item& item) {
-    return item.a0 < env.field[v];
+    return would_min(env.field + v, item.a0);
   }
   static __device__ __forceinline__ bool silent(const Env& env, u32 v) { return env.field[v] == far_away(); }
   static __device__ __forceinline__ bool push(const Env& env, u32 v, const Item& item) {

@@ -23,8 +23,8 @@ def of_loops(text: str, given: frozenset[str] = frozenset()) -> list[GpuStage]:
 @pytest.mark.parametrize(("name", "expected"), [
     ("bfs", [("direct", "frontier", "ascending")]),
     ("bfs_tree", [("cells", "", "ascending")]),
-    ("bipartite", [("direct", "", "ascending"), ("direct", "frontier", "ascending")]),
-    ("components", [("direct", "", "ascending")]),
+    ("bipartite", [("direct", "", ""), ("direct", "frontier", "ascending")]),
+    ("components", [("direct", "", "")]),
     ("kcore_members", [("", "absorbing", "")]),
     ("pagerank", [("", "", "")]),
     ("sssp", [("direct", "", "ascending")]),

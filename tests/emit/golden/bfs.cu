@@ -153,6 +153,9 @@ struct s1 {
   static __device__ __forceinline__ bool push(const Env& env, u32 v, const Item& item) {
     return improve_min(env.field_depth + v, item.a0);
   }
+  static __device__ __forceinline__ bool improves(const Env& env, u32 v, const Item& item) {
+    return would_min(env.field_depth + v, item.a0);
+  }
   static __device__ __forceinline__ f64 priority(const Env& env, u32 v) {
     return f64(env.field_depth[v]);
   }

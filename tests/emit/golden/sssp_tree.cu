@@ -293,6 +293,9 @@ struct s1 {
     const bool c0 = item.a0 < __int_as_float(0x7f800000) && improve_min(env.work_push_s1_0 + v, pack(order_key(item.a0), order_key(item.a1)));
     return c0;
   }
+  static __device__ __forceinline__ bool improves(const Env& env, u32 v, const Item& item) {
+    return (item.a0 < __int_as_float(0x7f800000) && would_min(env.work_push_s1_0 + v, pack(order_key(item.a0), order_key(item.a1))));
+  }
   static __device__ __forceinline__ void open(const Env& env, u32 v) {
     env.work_push_s1_0[v] = pack(order_key(env.field_dist[v]), order_key(env.field_parent[v]));
   }

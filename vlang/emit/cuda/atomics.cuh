@@ -137,30 +137,47 @@ template <class T> __device__ __forceinline__ void shared_all(T* place, T value)
 // A glance comes first: most of what is pushed improves nothing. It may be out of date, but cells only ever
 // improve, so what does not improve an old value does not improve the present one.
 
+// `would_OP` is the glance alone, for callers that look at several cells before they join.
+
+template <class T> __device__ __forceinline__ bool would_min(const T* place, T value) { return value < glance(place); }
+template <class T> __device__ __forceinline__ bool would_max(const T* place, T value) { return value > glance(place); }
+template <class T> __device__ __forceinline__ bool would_or(const T* place, T value) {
+  return (word_of(value) & ~word_of(glance(place))) != 0;
+}
+template <class T> __device__ __forceinline__ bool would_and(const T* place, T value) {
+  return (~word_of(value) & word_of(glance(place))) != 0;
+}
+template <class T> __device__ __forceinline__ bool would_any(const T* place, T value) {
+  return value && !glance(place);
+}
+template <class T> __device__ __forceinline__ bool would_all(const T* place, T value) {
+  return !value && glance(place);
+}
+
 template <class T> __device__ __forceinline__ bool improve_min(T* place, T value) {
-  return value < glance(place) && value < atomic_least(place, value);
+  return would_min(place, value) && value < atomic_least(place, value);
 }
 template <class T> __device__ __forceinline__ bool improve_max(T* place, T value) {
-  return value > glance(place) && value > atomic_most(place, value);
+  return would_max(place, value) && value > atomic_most(place, value);
 }
 template <class T> __device__ __forceinline__ bool improve_or(T* place, T value) {
   const auto bits = word_of(value);
-  return (bits & ~word_of(glance(place))) && (bits & ~atomicOr(bits_at(place), bits));
+  return would_or(place, value) && (bits & ~atomicOr(bits_at(place), bits));
 }
 template <class T> __device__ __forceinline__ bool improve_and(T* place, T value) {
   const auto bits = word_of(value);
-  return (~bits & word_of(glance(place))) && (~bits & atomicAnd(bits_at(place), bits));
+  return would_and(place, value) && (~bits & atomicAnd(bits_at(place), bits));
 }
 // Of several that come at once, more than one may be told that it changed the cell.
 template <class T> __device__ __forceinline__ bool improve_any(T* place, T value) {
-  if (!value || glance(place)) {
+  if (!would_any(place, value)) {
     return false;
   }
   *const_cast<volatile T*>(place) = T(1);
   return true;
 }
 template <class T> __device__ __forceinline__ bool improve_all(T* place, T value) {
-  if (value || !glance(place)) {
+  if (!would_all(place, value)) {
     return false;
   }
   *const_cast<volatile T*>(place) = T(0);

@@ -40,6 +40,7 @@ _HEADS = {
     "taken": "Acc take(const Cells& cells, u32 i)",
     "fold": "void fold(const Cells& cells, u32 i, u32 j)",
     "push": "bool push(const Env& env, u32 v, const Item& item)",
+    "improves": "bool improves(const Env& env, u32 v, const Item& item)",
     "open": "void open(const Env& env, u32 v)",
     "pushed": "Acc pushed(const Env& env, u32 v)",
     "silent": "bool silent(const Env& env, u32 v)",

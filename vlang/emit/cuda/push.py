@@ -15,18 +15,25 @@ __all__ = ["push_members"]
 
 
 def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
-    """push, priority, silent, and for cells open and pushed; nothing if the stage does not push."""
+    """push, improves, priority, silent, and for cells open and pushed; nothing if the stage does not push."""
     if not push.kind:
         return []
-    functions = [_direct(writer, push, cells[0])] if push.kind == "direct" else _beside(writer, d, push, cells)
+    functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
     return [*functions, _priority(writer, d, push), _silent(writer, d)]
 
 
-def _direct(writer: StageWriter, push: Push, cell: Cell) -> Function:
+def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
     name = push.writes[0].fields[0]
     place = f"{writer.env.pointer(f'field:{name}', stored_as(writer.types[name]))} + v"
     value = cell.of(writer.dialect, cell.values(writer.dialect, "item"))
-    return Function("push", (), f"{cell.places.pushed.function}({place}, {value})")
+    function = cell.places.pushed.function
+    return [Function("push", (), f"{function}({place}, {value})"),
+            Function("improves", (), f"{_glance(function)}({place}, {value})")]
+
+
+def _glance(function: str) -> str:
+    """The test that a function of atomics.cuh begins with."""
+    return function.replace("improve_", "would_")
 
 
 def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
@@ -37,18 +44,21 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) 
         slot = f"work:push.{writer.stage.name}.{number}"
         writer.frame.array(slot, cell.dtype)
         pointers.append(writer.env.pointer(slot, cell.dtype))
-    lines, opened = [], []
+    lines, tests, opened = [], [], []
     for number, (cell, pointer, write) in enumerate(zip(cells, pointers, push.writes)):
         value = cell.of(d, cell.values(d, "item"))
         test = cell.contributes(d, "item")
         call = f"{cell.places.pushed.function}({pointer} + v, {value})"
         lines.append(f"const bool c{number} = {d.both(test, call) if test else call};")
+        look = call.replace(cell.places.pushed.function, _glance(cell.places.pushed.function), 1)
+        tests.append(f"({d.both(test, look)})" if test else look)
         own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v") for n in write.fields]
         opened.append(d.assign(f"{pointer}[v]", cell.of(d, own)))
     parts = [part for cell, pointer in zip(cells, pointers) for part in cell.parts(d, f"{pointer}[v]")]
     unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity();",)
     return [
         Function("push", tuple(lines), d.either(*(f"c{i}" for i in range(len(cells))))),
+        Function("improves", (), d.either(*tests)),
         Function("open", tuple(opened), ""),
         Function("pushed", unwanted, d.pack("Acc", parts)),
     ]
