@@ -11,7 +11,7 @@ from vlang.check.run import Run
 from vlang.check.statements import Around, Statements
 from vlang.syntax import tree as t
 
-__all__ = ["Checked", "Laws", "Problem", "Symbol", "check", "problems_of"]
+__all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "problems_of"]
 
 
 def check(file: t.File, precision: int = 32) -> Checked:
@@ -31,6 +31,20 @@ def problems_of(file: t.File, precision: int = 32,
 
     broken: names on lines that did not parse; nothing is said about uses of them.
     """
+    run, laws = examine(file, precision, broken)
+    problems = in_order(run.problems)
+    if any(p.severity == "error" for p in problems):
+        return None, problems
+    warnings = tuple(p for p in problems if p.severity == "warning")
+    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws), problems
+
+
+def examine(file: t.File, precision: int = 32,
+            broken: frozenset[str] = frozenset()) -> tuple[Run, dict[t.Reduction, Laws]]:
+    """The tables of a program, with gaps where it is wrong, its problems among them.
+
+    broken: names on lines that did not parse; nothing is said about uses of them.
+    """
     run = Run(file, precision, broken)
     x = Expressions(run)
     declarations = Declarations(x)
@@ -46,11 +60,7 @@ def problems_of(file: t.File, precision: int = 32,
     if not run.problems and not broken:  # loops are judged whole
         judge_loops(run)
         judge_gathers(run)
-    problems = in_order(run.problems)
-    if any(p.severity == "error" for p in problems):
-        return None, problems
-    warnings = tuple(p for p in problems if p.severity == "warning")
-    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws), problems
+    return run, laws
 
 
 def _laws(run: Run) -> dict[t.Reduction, Laws]:

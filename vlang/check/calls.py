@@ -18,16 +18,15 @@ from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scala
 if TYPE_CHECKING:
     from vlang.check.expressions import Expressions
 
-__all__ = ["FUNCTIONS", "call"]
+__all__ = ["FUNCTIONS", "SPECIAL", "call"]
 
 Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
 
 
 def call(x: Expressions, node: t.Call, at: Sight) -> Value:
     """The value of `name(args)`."""
-    special = {"old": old, "change": change, "changed": changed, "position": _position}.get(node.name)
-    if special is not None:
-        return special(x, node, at)
+    if node.name in SPECIAL:
+        return SPECIAL[node.name](x, node, at)
     args = [x.value(arg, at) for arg in node.args]
     known = all(v.type is not None for v in args)
     symbol = x.run.root.find(node.name)
@@ -57,7 +56,7 @@ def _unknown(x: Expressions, node: t.Call, at: Sight) -> None:
                   help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
-    close = nearest(name, declared | set(FUNCTIONS) | {"old", "change", "changed", "position"})
+    close = nearest(name, declared | set(FUNCTIONS) | set(SPECIAL))
     run.error("V101", f"unknown function `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
               write=close or ())
 
@@ -211,6 +210,11 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 _MANY = 255
+
+# Functions whose arguments are no ordinary values.
+SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
+    "old": old, "change": change, "changed": changed, "position": _position,
+}
 FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
     "abs": (_absolute, 1, 1), "floor": (_floor, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),

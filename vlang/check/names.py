@@ -9,7 +9,7 @@ from vlang.check.run import Run
 from vlang.check.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
 from vlang.check.typing import as_read
 from vlang.syntax import tree as t
-from vlang.syntax.words import WORDS
+from vlang.syntax.words import VALUES, WORDS
 from vlang.types import BOOL, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]
@@ -20,7 +20,6 @@ SPOKEN = {
     "reduction": "a reduction", "neighbour": "a neighbour", "member": "a vertex", "argument": "an argument",
     "builtin": "predefined",
 }
-_VALUES = frozenset({"true", "false", "inf", "none", "self"})
 _GRAPH_KINDS = frozenset({"parameter", "global", "let", "loop", "argument"})
 
 
@@ -147,7 +146,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.error("V116", f"`{name}` ends with the block of its gather", span, "no longer there",
                   notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
         return Value(None)
-    if name in WORDS and name not in _VALUES:
+    if name in WORDS and name not in VALUES:
         run.error("V101", f"`{name}` is a word of the language, not a value", span)
         return Value(None)
     later = next((s for s in run.later if s.name == name), None)
@@ -163,7 +162,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.error("V101", f"there is no `{name}` here", span, "known only inside its reduction",
                   help=f"gather what you need of `{name}` first, then apply what was gathered")
         return Value(None)
-    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | _VALUES | run.broken)
+    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken)
     run.error("V101", f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
               write=close or ())
     return Value(None)
