@@ -158,7 +158,8 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
   course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
 }
 
-constexpr u64 SOLO_EDGES = 8;  // an entry of a frontier that one block walks alone has so many edges at most, on average
+// An entry of a frontier that one block walks alone has so many edges at most, on average.
+[[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
 
 // What follows for the crew from the counts of the next superstep.
 __device__ __forceinline__ void record(
