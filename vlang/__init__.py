@@ -55,6 +55,7 @@ _HOMES = {
     "Round": "vlang.runtime.trace:Round",
     "compile": "vlang.program:compile",
     "load": "vlang.program:load",
+    "load_ipython_extension": "vlang.editor.notebook:load_ipython_extension",  # for `%load_ext vlang`
 }
 
 

@@ -1,0 +1,51 @@
+"""What the tokens of a text are, for those who colour them: one table for all editors.
+
+The words come from the groups of `vlang.syntax.words` and from the tables of functions and reductions.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.check.calls import FUNCTIONS, SPECIAL
+from vlang.reductions import REDUCTIONS
+from vlang.syntax import words as w
+
+__all__ = ["COMMENT", "NAME", "NUMBER", "OPERATOR", "PUNCTUATION", "WORDS", "WordClass", "alternatives"]
+
+COMMENT = r"#[^\n]*"
+NUMBER = r"0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?"
+NAME = r"[A-Za-z_][A-Za-z0-9_]*"
+OPERATOR = r"->|--|\*\*|//|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=|&^]"
+PUNCTUATION = r"[()\[\],.:]"
+
+
+@dataclass(frozen=True)
+class WordClass:
+    """Words of one colour.
+
+    token: the name of a Pygments token. scope: of a TextMate grammar. called: they are only meant before a bracket.
+    """
+
+    words: frozenset[str]
+    token: str
+    scope: str
+    called: bool = False
+
+
+WORDS = (
+    WordClass(w.DECLARING, "Keyword.Declaration", "storage.type"),
+    WordClass(w.ACTING, "Keyword", "keyword.other"),
+    WordClass(w.LOOPING, "Keyword.Reserved", "keyword.control"),
+    WordClass(w.OPERATING, "Operator.Word", "keyword.operator.word"),
+    WordClass(w.VALUES, "Keyword.Constant", "constant.language"),
+    WordClass(w.TYPE_NAMES, "Keyword.Type", "support.type"),
+    WordClass(w.PREDEFINED, "Name.Builtin.Pseudo", "variable.language"),
+    WordClass(frozenset(FUNCTIONS) | frozenset(SPECIAL) | frozenset(REDUCTIONS), "Name.Builtin", "support.function",
+              called=True),
+)
+
+
+def alternatives(kind: WordClass) -> str:
+    """A regular expression for the words of a class, without a group that captures."""
+    return rf"\b(?:{'|'.join(sorted(kind.words))})\b" + (r"(?=[ \t]*\()" if kind.called else "")
