@@ -20,6 +20,7 @@ from vlang.runtime.devices.nvrtc import CupyCompiler
 from vlang.runtime.errors import DeviceError, InternalError, OutOfMemory
 
 ROOT = Path(__file__).resolve().parents[2]
+_PATH = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
 
 TEXT = """
 typedef unsigned long long u64; typedef long long i64; typedef unsigned int u32;
@@ -85,7 +86,7 @@ def test_a_gpu_that_is_not_there(gpu: Gpu) -> None:
     done = subprocess.run([sys.executable, "-c", "from vlang.runtime.devices.choose import open_device\n"
                            "from vlang.runtime.errors import DeviceError\n"
                            "try: open_device('gpu')\nexcept DeviceError as error: print(error)"],
-                          env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": str(ROOT)},
+                          env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": _PATH},
                           capture_output=True, text=True)  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith("there is no GPU: ")
@@ -443,7 +444,7 @@ print(vlang.load("pagerank")(graph).top(1)[0]["vertex"])
 
 @pytest.mark.usefixtures("gpu")
 def test_a_wild_kernel_takes_only_the_gpu_with_it() -> None:
-    done = subprocess.run([sys.executable, "-c", LOST], env={**os.environ, "PYTHONPATH": str(ROOT)},
+    done = subprocess.run([sys.executable, "-c", LOST], env={**os.environ, "PYTHONPATH": _PATH},
                           capture_output=True, text=True)  # fmt: skip
     print(done.stdout, done.stderr)
     assert (done.returncode, done.stderr) == (0, "")
