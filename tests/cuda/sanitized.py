@@ -83,7 +83,7 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
     options = dict(setting.split("=") for setting in settings.split(",") if setting)
     values = {key: int(value) if value.isdigit() else value for key, value in options.items()}
     arguments: dict[str, Any] = {"max_rounds": 5, **values}
-    run(name, graph, 3, tuple(flags), ahead=False, **arguments)
+    run(name, graph, 3, tuple(flags), ahead=False, lanes=256, **arguments)
 
 
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:

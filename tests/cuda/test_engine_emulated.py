@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import Phase, given as drawn_by, seed as seeded, settings
+from hypothesis import Phase, settings
+from hypothesis import given as drawn_by
+from hypothesis import seed as seeded
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted, same_bits
 from tests.cuda.emulated import needs_compiler

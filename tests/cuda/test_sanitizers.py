@@ -12,11 +12,11 @@ import pytest
 from tests.cuda.sanitized import missing, sanitized
 
 RUNS = (
-    "pagerank:skewed:kernel=stream", "bfs:dense:mode=push", "sssp:messy:kernel=edge,replication=4",
-    "components:skewed:mode=push,page_size=256", "sssp_tree:dense:kernel=edge,replication=32",
-    "katz:skewed:kernel=virtual-warp-8", "viterbi:sparse:kernel=warp-segmentation", "spmv:dense:kernel=thread",
-    "kcore_members:skewed:mode=notify-pull,max_rounds=9", "bfs_tree:path:mode=auto,max_rounds=20",
-    "pagerank:long:kernel=virtual-warp-32",
+    "pagerank:skewed:kernel=stream", "bfs:dense:mode=push", "sssp:dense:mode=pull,kernel=edge,replication=4",
+    "components:dense:mode=push,page_size=256", "sssp_tree:messy:mode=pull,kernel=edge,replication=32",
+    "katz:dense:kernel=virtual-warp-8,max_rounds=2", "viterbi:messy:mode=pull,kernel=warp-segmentation",
+    "spmv:dense:kernel=thread", "kcore_members:dense:mode=notify-pull,max_rounds=9", "bfs_tree:path:mode=push,max_rounds=12",
+    "sswp:dense:mode=push", "pagerank:long:kernel=virtual-warp-32,max_rounds=1",
 )
 """Program, graph, options."""
 
