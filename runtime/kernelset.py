@@ -27,6 +27,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
+    "SCRATCH_MEMORY", "SCRATCH_OWNERS", "SCRATCH_WORDS", "SLOT_SCRATCH", "STATS_WORKERS",
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
     "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
@@ -52,8 +53,14 @@ ROW_COLUMNS = 12
 ROW_WORDS = 32
 THREADS = 256  # in a block
 
-SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS = range(6)
+SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH = range(7)
 FIRST_SLOT = 8
+
+# Passes that see all contributions of a vertex at once have scratch memory on a CPU (vlang.runtime.scratch).
+# SLOT_SCRATCH points to: words of each worker, the address of the page of each segment, the address of the memory.
+# Workers take their numbers from stats[STATS_WORKERS].
+SCRATCH_WORDS, SCRATCH_OWNERS, SCRATCH_MEMORY = range(3)
+STATS_WORKERS = 2
 
 
 @dataclass(frozen=True)
@@ -113,7 +120,9 @@ class StageSpec:
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
     then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
-    fields. gpu: what a GPU needs to know; None in a plan for the CPU.
+    fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
+    one worker must see all its contributions ("mode32", "mode64", "mex", "hindex"); on a CPU, long vertices are tasks
+    of "pull" then.
     """
 
     name: str
@@ -126,6 +135,7 @@ class StageSpec:
     notify: str | None = None
     sole: bool = True
     gpu: GpuStage | None = None
+    structures: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from vlang.runtime.kernelset import (
     SLOT_LISTED,
     SLOT_LONGS,
     SLOT_PAGES,
+    SLOT_SCRATCH,
     SLOT_SEGMENTS,
     SLOT_STATS,
     Fold,
@@ -27,6 +28,7 @@ from vlang.runtime.kernelset import (
 )
 from vlang.runtime.machine import Stats
 from vlang.runtime.plan.blocking import choose_blocks
+from vlang.runtime.scratch import Scratch, whole_tasks
 from vlang.runtime.state import DTYPES, State, whole_words
 
 __all__ = ["Lists", "Passes", "pages_of"]
@@ -70,9 +72,10 @@ class Passes:
     pages: dict[str, Pages]
     tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
     blocks: dict[str, Blocks] = field(default_factory=dict)
+    scratch: dict[str, Scratch] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        self._stats = np.zeros(2, dtype=np.int64)
+        self._stats = np.zeros(3, dtype=np.int64)
         self._total = np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._by_block = vertex_tasks(self.graph.n, BLOCK)
@@ -121,6 +124,9 @@ class Passes:
         pages = self.pages_of(stage.domain)
         edges = int(pages.starts[-1])
         self._aim(stage, pages)
+        if stage.structures:
+            self._whole(stage, pages, whole_tasks(pages, None, pages.tasks), edges + self.graph.n)
+            return self._counted(), edges
         blocks = self.blocks.get(stage.name)
         if blocks is None:
             self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
@@ -134,6 +140,14 @@ class Passes:
             self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
         return self._counted(), edges
 
+    def _whole(self, stage: StageSpec, pages: Pages, tasks: NDArray[np.int64], cost: int) -> None:
+        """A pass in which one worker sees all contributions of a vertex, short or long (rule R)."""
+        scratch = self.scratch.get(stage.name)
+        if scratch is None:
+            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, self.cpu.threads)
+        self.state.point(SLOT_SCRATCH, scratch.header)
+        self._launch(stage.kernels["pull"], tasks, len(tasks), cost)
+
     def _aim(self, stage: StageSpec, pages: Pages) -> None:
         self.state.point(SLOT_PAGES, self._table(stage, pages))
         self.state.point(SLOT_SEGMENTS, pages.segments)
@@ -146,7 +160,7 @@ class Passes:
         self.cpu.launch(self.kernels[kernel], (self.state.frame,), tasks, count, cost)
 
     def _counted(self) -> Stats:
-        return Stats(*self._stats.tolist())
+        return Stats(*self._stats[:2].tolist())
 
     def fold(self, fold: Fold) -> None:
         """A reduction over vertices, to one partial result a block."""
@@ -166,6 +180,11 @@ class Passes:
                                      pages.cost, tasks, self._total)
         edges = int(self._total[0])
         self.state.point(SLOT_LIST, lists.short)
+        if stage.structures:
+            longs = lists.long[: lists.longs]
+            edges += int(_degrees_of(pages, pages.longs[longs, 0]).sum())
+            self._whole(stage, pages, whole_tasks(pages, longs, tasks[:made]), edges + lists.shorts)
+            return self._counted(), edges
         self._launch(stage.kernels["pull"], tasks, made, edges + lists.shorts)
         if lists.longs:
             tasks, made, long_edges = self._long_tasks(pages, lists)
@@ -234,3 +253,8 @@ class Passes:
         kernel = frontier_kernels()[f"{action}_{bits}"]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(b, a, vertices, count)
+
+
+def _degrees_of(pages: Pages, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
+    offsets = pages.adjacency.offsets
+    return offsets[vertices + 1] - offsets[vertices]

@@ -17,6 +17,8 @@ Combine = Callable[[Value, Value], Value]
 BUILT_IN = ("sum", "prod", "min", "max", "any", "all", "count", "bitor", "bitand", "bitxor", "mean", "mode", "mex",
             "hindex")
 
+_NONE = 1 << 32  # behind every vertex
+
 _UFUNC = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "any": np.logical_or,
     "all": np.logical_and, "bitor": np.bitwise_or, "bitand": np.bitwise_and, "bitxor": np.bitwise_xor,
@@ -93,6 +95,8 @@ def _holistic(name: str, body: Value, group: Array, groups: int, precision: int)
     for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
         members[number].append(value)
     work = {"mode": _mode, "mex": _mex, "hindex": _hindex}[name]
+    if name == "mode" and item(body.type) == VERTEX:
+        work = _mode_of_vertices
     scalar = item(body.type) if name == "mode" else cast(Scalar, settled(INTEGER, precision))
     return Value(scalar, np.array([work(values) for values in members], dtype(scalar)).reshape(groups))
 
@@ -100,6 +104,12 @@ def _holistic(name: str, body: Value, group: Array, groups: int, precision: int)
 def _mode(values: list[int]) -> int:
     tally = Counter(values)
     return min(tally, key=lambda value: (-tally[value], value)) if tally else 0
+
+
+def _mode_of_vertices(values: list[int]) -> int:
+    """As for `min`, `none` loses against every vertex."""
+    found = _mode([v if v >= 0 else _NONE for v in values])
+    return -1 if found == _NONE else found
 
 
 def _mex(values: list[int]) -> int:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from vlang.emit.dialect import Function
 from vlang.emit.expressions import located
+from vlang.emit.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.numba_dialect import NumbaDialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
@@ -18,7 +19,7 @@ __all__ = ["NumbaTarget"]
 _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
-    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold)\("
+    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex)\("
 )
 _PASS = "void(u64*, i64*, i64, i64*)"
 
@@ -44,6 +45,8 @@ class NumbaTarget:
     def stage(self, writer: StageWriter) -> StageText:
         """The functions of a stage, and its kernels."""
         stage, name = writer.stage, writer.stage.name
+        if writer.structures:
+            return self._whole(writer)
         roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
         texts = [_skeleton("edges" if stage.domain else "vertices", name)]
         functions = [self.dialect.define(one) for one in writer.ready()]
@@ -53,19 +56,51 @@ class NumbaTarget:
         if stage.domain and not writer.columns:
             roles.append("blocked")
             texts.append(_skeleton("blocks", name))
+        return self._joined(writer, functions, texts, roles)
+
+    def _joined(
+        self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
+        support: tuple[str, ...] = (),
+    ) -> StageText:
+        """Functions and skeletons of a stage, with those that every stage may have."""
+        name = writer.stage.name
         if writer.messages:
             roles.append("messages")
             texts.append(_skeleton("messages", name))
             functions.append(self.dialect.define(writer.send()))
         functions.insert(0, self.dialect.bind(tuple(writer.env.entries)))
         generated = _called("\n\n".join(functions), name)
-        return StageText("\n\n".join([generated, *texts]), {role: f"{role}_{name}" for role in roles}, None)
+        text = "\n\n".join([generated, *texts])
+        return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
+
+    def _whole(self, writer: StageWriter) -> StageText:
+        """A stage in which one worker sees all contributions of a vertex."""
+        d = self.dialect
+        edge = writer.contributing()
+        after: list[str] = []
+        place = FIRST_PLACE
+        for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
+            with located(gather.span):
+                if isinstance(accumulation, Holistic):
+                    after.extend(accumulation.take_into(edge, f"room[{place}]", parts))
+                    place += 1
+                else:
+                    after.extend(accumulation.take(edge, parts))
+        functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations),
+                     conclude(d, writer.accumulations)]
+        texts = [d.define(one) for one in functions]
+        texts.append(d.define(Function("gather whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
+        texts.append(d.define(writer.apply()))
+        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting",))
+
+    def _columns(self, writer: StageWriter) -> Function:
+        pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
+                    for i, c in enumerate(writer.columns)]
+        return Function("bind_columns", (), self.dialect.pack("", pointers))
 
     def _edges(self, writer: StageWriter) -> list[str]:
         """identity, gather, merge, put and get over the components of all accumulators, side by side."""
         d, stage = self.dialect, writer.stage
-        pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
-                    for i, c in enumerate(writer.columns)]
         edge = writer.contributing()
         after: list[str] = []
         for gather, (accumulation, parts) in zip(stage.gathers, parts_of(d, writer.accumulations, "acc")):
@@ -73,7 +108,7 @@ class NumbaTarget:
                 after.extend(accumulation.take(edge, parts))
         functions = [
             writer.identity(),
-            Function("bind_columns", (), d.pack("", pointers)),
+            self._columns(writer),
             Function("gather", tuple(edge.lines), d.pack("Acc", after)),
             writer.merge(),
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
@@ -102,7 +137,8 @@ class NumbaTarget:
         cases = [line for number in range(len(scalars))
                  for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
         chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
-        parts = [_skeleton("prelude"), _skeleton("operators"), *(one.text for one in stages),
+        support = dict.fromkeys(name for one in stages for name in one.support)
+        parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *(one.text for one in stages),
                  "\n\n".join([*scalars, chosen])]
         exports = {kernel: _PASS for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"

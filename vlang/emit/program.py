@@ -130,7 +130,7 @@ class _Emitter:
             columns=tuple((c, self.columns[c]) for c in writer.columns), written=stage.written,
             swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
-            sole=plan is None or plan.sole(stage), gpu=text.gpu,
+            sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
         )
 
     def _loop(self, loop: Loop) -> LoopSpec:

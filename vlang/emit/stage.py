@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from vlang.emit.dialect import Dialect, Function, stored_as
 from vlang.emit.expressions import Writer, located
 from vlang.emit.frame import Environment, Frame, Scope, Times
+from vlang.emit.holistic import accumulated, structures
 from vlang.emit.loops import LoopPlan
 from vlang.emit.reductions import Accumulation
 from vlang.ir import forms as f
@@ -71,10 +72,15 @@ class StageWriter:
         self.accumulations: list[Accumulation] = []
         for gather in self.stage.gathers:
             with located(gather.span):
-                self.accumulations.append(Accumulation.of(gather.reduce))
+                self.accumulations.append(accumulated(gather.reduce))
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What a worker fills for each vertex, if some gather needs all contributions at once (rule R)."""
+        return structures(self.accumulations)
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
         """A scope for one of the functions."""

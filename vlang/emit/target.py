@@ -16,11 +16,13 @@ __all__ = ["Module", "StageText", "Target"]
 
 @dataclass(frozen=True)
 class StageText:
-    """The text of a stage, its kernels (role -> name), and what a GPU must know of it."""
+    """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
+    beside those that every module has."""
 
     text: str
     kernels: Mapping[str, str]
     gpu: GpuStage | None
+    support: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 from vlang.emit.cuda.dialect import CudaDialect, indented
 from vlang.emit.cuda.stage import StageStruct, from_lane
 from vlang.emit.dialect import Function
+from vlang.emit.expressions import Unwritable
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
 from vlang.emit.target import Module, StageText
@@ -34,6 +35,8 @@ class CudaTarget:
 
     def stage(self, writer: StageWriter) -> StageText:
         """The struct of a stage, and what the engine must know of it."""
+        if writer.structures:
+            raise Unwritable(f"`{writer.structures[0].rstrip('2346')}` on a GPU", writer.stage.gathers[0].span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]

@@ -1,0 +1,70 @@
+"""A pass over edges in which one worker sees all contributions of a vertex (rule R). bind, ready, wanted, identity,
+gather, prepare, conclude and apply are written from the program; the structures they fill are those of counting.py.
+
+A task of page -1 is one vertex of more than SEGMENT edges, whose edges may lie in several pages. Such tasks come first,
+the longest ahead, so that the others fill the time that they take.
+"""
+
+
+def pull(frame, tasks, count, counter):
+    env = bind(frame)
+    pages = pointer_u64(frame, SLOT_PAGES)
+    vertices = pointer_u32(frame, SLOT_LIST)
+    listed = value_i64(frame, SLOT_LISTED) != 0
+    stats = pointer_i64(frame, SLOT_STATS)
+    scratch = pointer_u64(frame, SLOT_SCRATCH)
+    space = pointer_u64(scratch, SCRATCH_MEMORY)
+    base = fetch_add(stats, STATS_WORKERS, 1) * value_i64(scratch, SCRATCH_WORDS)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        page, low, high = tasks[3 * task], tasks[3 * task + 1], tasks[3 * task + 2]
+        changed, active = i64(0), i64(0)
+        if page < 0:
+            flags = long_vertex(frame, env, space, base, low)
+            changed, active = flags & 1, flags >> 1
+            low = high
+        row = max(page, 0) * PAGE_WORDS
+        offsets = pointer_u32(pages, row + PAGE_OFFSETS)
+        targets = pointer_u32(pages, row + PAGE_TARGETS)
+        first = value_i64(pages, row + PAGE_FIRST)
+        columns = bind_columns(pages, row)
+        for i in range(low, high):
+            v = i64(vertices[i]) if listed else i
+            masks = ready(env, v)
+            acc = identity(env)
+            begin, end = i64(offsets[v - first]), i64(offsets[v - first + 1])
+            if begin < end and wanted(masks):
+                room = prepare(space, base, end - begin)
+                for k in range(begin, end):
+                    acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
+                acc = conclude(room, acc)
+            flags = apply(env, v, masks, acc)
+            changed += flags & 1
+            active += flags >> 1
+        note(stats, changed, active)
+
+
+@inner
+def long_vertex(frame, env, space, base, number):
+    pages = pointer_u64(frame, SLOT_PAGES)
+    table = pointer_i64(frame, SLOT_SEGMENTS)
+    longs = pointer_i64(frame, SLOT_LONGS)
+    owners = pointer_i64(pointer_u64(frame, SLOT_SCRATCH), SCRATCH_OWNERS)
+    v, begin, end = longs[3 * number], longs[3 * number + 1], longs[3 * number + 2]
+    masks = ready(env, v)
+    acc = identity(env)
+    if wanted(masks):
+        degree = i64(0)
+        for s in range(begin, end):
+            degree += table[3 * s + 2] - table[3 * s + 1]
+        room = prepare(space, base, degree)
+        for s in range(begin, end):
+            row = owners[s] * PAGE_WORDS
+            targets = pointer_u32(pages, row + PAGE_TARGETS)
+            columns = bind_columns(pages, row)
+            for k in range(table[3 * s + 1], table[3 * s + 2]):
+                acc = gather(env, columns, room, acc, v, i64(targets[k]), k)
+        acc = conclude(room, acc)
+    return apply(env, v, masks, acc)
