@@ -42,10 +42,11 @@ class Expressions:
         return symbol
 
     def value(self, node: t.Expr, at: Sight) -> Value:
-        """Type and level of an expression; the type is entered in the table."""
+        """Type and level of an expression; they are entered in the tables."""
         value = self._by_class[type(node)](node, at)
         if value.type is not None:
             self.run.types[node] = value.type
+            self.run.levels[node] = value.level
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:

@@ -9,7 +9,7 @@ from itertools import chain, count
 from vlang.check.checked import Symbol
 from vlang.check.problems import Problem
 from vlang.check.rewrite import inside
-from vlang.check.scope import Scope
+from vlang.check.scope import Level, Scope
 from vlang.syntax import tree as t
 from vlang.syntax.words import PREDEFINED, WORDS
 from vlang.types import INTEGER, Type, scalar_named
@@ -28,6 +28,7 @@ class Run:
     broken: frozenset[str] = frozenset()
     problems: list[Problem] = field(default_factory=list)
     types: dict[t.Expr, Type] = field(default_factory=dict)
+    levels: dict[t.Expr, Level] = field(default_factory=dict)
     symbols: dict[t.Node, Symbol] = field(default_factory=dict)
     targets: dict[t.Target, tuple[Symbol, ...]] = field(default_factory=dict)
     declared: dict[t.Node, tuple[Symbol, ...]] = field(default_factory=dict)

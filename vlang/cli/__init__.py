@@ -22,7 +22,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's) and return the exit status."""
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
-        sys.stdout.flush()
+        if not sys.stdout.closed:  # the language server closes it
+            sys.stdout.flush()
     except BrokenPipeError:
         _discard_output()
         return 141

@@ -18,6 +18,7 @@ _COMMANDS = {
     "list": "List the programs that come with vlang.",
     "info": "Read a graph and describe it.",
     "convert": "Save a graph as .npz, which reads fast.",
+    "lsp": "Serve editors by the language server protocol.",
     "doctor": "Show versions, processor, cache and devices.",
 }
 

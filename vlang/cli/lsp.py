@@ -1,0 +1,25 @@
+"""`vlang lsp`."""
+
+from __future__ import annotations
+
+import click
+
+from vlang.runtime.errors import VlangError
+
+__all__ = ["command"]
+
+
+@click.command()
+def command() -> None:
+    """Speak the language server protocol on standard input and output, for editors.
+
+    Diagnostics with their help while you write, types and levels on hover, completion, quick fixes from the `write:`
+    of diagnostics, and formatting. Needs the extra `lsp`.
+    """
+    try:
+        from vlang.editor.server import build_server
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
+            raise
+        raise VlangError("the language server needs pygls 2: pip install 'vlang[lsp]'") from None
+    build_server().start_io()

@@ -1,0 +1,140 @@
+"""The language server (`vlang lsp`): the functions of `service` behind the protocol, by pygls."""
+
+from __future__ import annotations
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.workspace import TextDocument
+
+from vlang import __version__
+from vlang.check import Problem
+from vlang.editor.places import Places
+from vlang.editor.service import Completion, completions, fix, hover, problems_in
+from vlang.runtime.errors import ProgramError
+from vlang.syntax.format import format_text
+from vlang.syntax.tree import Span
+
+__all__ = ["build_server"]
+
+_KINDS = {
+    "field": lsp.CompletionItemKind.Field, "edge": lsp.CompletionItemKind.Field,
+    "parameter": lsp.CompletionItemKind.Variable, "global": lsp.CompletionItemKind.Variable,
+    "let": lsp.CompletionItemKind.Variable, "accumulator": lsp.CompletionItemKind.Variable,
+    "loop": lsp.CompletionItemKind.Variable, "neighbour": lsp.CompletionItemKind.Variable,
+    "function": lsp.CompletionItemKind.Function, "reduction": lsp.CompletionItemKind.Function,
+    "built-in function": lsp.CompletionItemKind.Function, "built-in reduction": lsp.CompletionItemKind.Function,
+    "type": lsp.CompletionItemKind.Class, "word": lsp.CompletionItemKind.Keyword,
+}
+
+
+def build_server() -> LanguageServer:
+    """The server, ready for `start_io()`."""
+    # Whole texts: programs are short, and nothing can get out of step.
+    server = LanguageServer("vlang", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
+    server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)(_opened)
+    server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)(_changed)
+    server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)(_closed)
+    server.feature(lsp.TEXT_DOCUMENT_HOVER)(_hover)
+    server.feature(lsp.TEXT_DOCUMENT_COMPLETION, lsp.CompletionOptions(trigger_characters=["."]))(_complete)
+    server.feature(lsp.TEXT_DOCUMENT_CODE_ACTION,
+                   lsp.CodeActionOptions(code_action_kinds=[lsp.CodeActionKind.QuickFix]))(_actions)
+    server.feature(lsp.TEXT_DOCUMENT_FORMATTING)(_formatted)
+    return server
+
+
+class _Document:
+    """A document in the terms of the protocol."""
+
+    def __init__(self, server: LanguageServer, uri: str) -> None:
+        document: TextDocument = server.workspace.get_text_document(uri)
+        encoding = server.workspace.position_encoding or lsp.PositionEncodingKind.Utf16
+        self.uri, self.version, self.text = uri, document.version, document.source
+        self.places = Places(self.text, lsp.PositionEncodingKind(encoding).value)
+
+    def offset(self, position: lsp.Position) -> int:
+        return self.places.offset(position.line, position.character)
+
+    def range(self, start: int, end: int) -> lsp.Range:
+        return lsp.Range(lsp.Position(*self.places.place(start)), lsp.Position(*self.places.place(end)))
+
+    def range_of(self, span: Span) -> lsp.Range:
+        return self.range(span.start, span.end)
+
+    def diagnostic(self, problem: Problem) -> lsp.Diagnostic:
+        """A problem with all that `vlang check` says of it."""
+        said = [problem.title, problem.label, *(f"help: {line}" for line in problem.help),
+                *(f"write: {line}" for line in problem.write)]
+        return lsp.Diagnostic(
+            range=self.range_of(problem.span), message="\n".join(line for line in said if line), code=problem.code,
+            source="vlang",
+            severity=lsp.DiagnosticSeverity.Error if problem.severity == "error" else lsp.DiagnosticSeverity.Warning,
+            related_information=[
+                lsp.DiagnosticRelatedInformation(lsp.Location(self.uri, self.range_of(span)), label)
+                for span, label in problem.notes
+            ],
+        )
+
+
+# The parameter `ls` of an answer is filled in by pygls, which knows it by its name.
+
+
+def _opened(ls: LanguageServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    _publish(ls, params.text_document.uri)
+
+
+def _changed(ls: LanguageServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    _publish(ls, params.text_document.uri)
+
+
+def _closed(ls: LanguageServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(params.text_document.uri, []))
+
+
+def _publish(ls: LanguageServer, uri: str) -> None:
+    document = _Document(ls, uri)
+    found = [document.diagnostic(problem) for problem in problems_in(document.text)]
+    ls.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, found, document.version))
+
+
+def _hover(ls: LanguageServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    document = _Document(ls, params.text_document.uri)
+    found = hover(document.text, document.offset(params.position))
+    if found is None:
+        return None
+    return lsp.Hover(lsp.MarkupContent(lsp.MarkupKind.Markdown, found.text), document.range_of(found.span))
+
+
+def _complete(ls: LanguageServer, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+    document = _Document(ls, params.text_document.uri)
+    return [_item(i, item) for i, item in enumerate(completions(document.text, document.offset(params.position)))]
+
+
+def _actions(ls: LanguageServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """What diagnostics in the range say to write."""
+    document = _Document(ls, params.text_document.uri)
+    first, last = document.offset(params.range.start), document.offset(params.range.end)
+    found = []
+    for problem in problems_in(document.text):
+        edit = fix(document.text, problem) if problem.span.start <= last and problem.span.end >= first else None
+        if edit is not None:
+            change = lsp.TextEdit(document.range(edit.start, edit.end), edit.text)
+            more = " ..." if len(problem.write) > 1 else ""
+            found.append(lsp.CodeAction(
+                f"write: {problem.write[0]}{more}", lsp.CodeActionKind.QuickFix, [document.diagnostic(problem)],
+                edit=lsp.WorkspaceEdit(changes={document.uri: [change]})))
+    return found
+
+
+def _formatted(ls: LanguageServer, params: lsp.DocumentFormattingParams) -> list[lsp.TextEdit]:
+    document = _Document(ls, params.text_document.uri)
+    try:
+        text = format_text(document.text)
+    except ProgramError:
+        return []
+    return [] if text == document.text else [lsp.TextEdit(document.range(0, len(document.text)), text)]
+
+
+def _item(number: int, item: Completion) -> lsp.CompletionItem:
+    documentation = lsp.MarkupContent(lsp.MarkupKind.Markdown, item.help) if item.help else None
+    return lsp.CompletionItem(item.label, kind=_KINDS[item.kind], detail=item.detail or None,
+                              documentation=documentation, sort_text=f"{number:04}")
