@@ -81,8 +81,10 @@ class Control:
         return self.pointer + 8 * len(CONTROL)
 
     def start(self, values: Mapping[str, int | float]) -> None:
-        """Set every word: those given, and 0."""
+        """Set every word: those given, and 0, also where supersteps will be noted, as more of them are fetched than
+        there have been."""
         words = self._words[: len(CONTROL)]
+        self._device.fill(self.records, self._words.nbytes - words.nbytes, 0)
         words[:] = 0
         for name, value in values.items():
             at = CONTROL.index(name)
