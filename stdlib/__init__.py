@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["names", "path", "source", "summary"]
+__all__ = ["GROUPS", "groups", "names", "path", "source", "summary"]
 
 _FOLDER = Path(__file__).resolve().parent
+
+# Every program in the one group where a reader would look for it first, with what the group has in common.
+GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
+    "traversal": ("distances and paths from a vertex", ("bfs", "bfs_tree", "sssp", "sssp_tree", "sswp", "viterbi")),
+    "centrality": ("how much a vertex matters", ("hits", "katz", "pagerank", "rwr")),
+    "components": ("what hangs together", ("bipartite", "components")),
+    "cohesion": ("where a graph is dense", ("kcore_members",)),
+    "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "spmv")),
+}
 
 
 def names() -> tuple[str, ...]:
@@ -30,3 +39,10 @@ def source(name: str) -> str:
 def summary(name: str) -> str:
     """What the program `name` computes, in one line: the first line of its text. Raises KeyError if there is none."""
     return source(name).partition("\n")[0].lstrip("# ").strip()
+
+
+def groups() -> dict[str, tuple[str, ...]]:
+    """The names of the programs by group, in the order of `GROUPS`; programs in none of them come last, as "other"."""
+    found = {group: members for group, (_, members) in GROUPS.items()}
+    other = tuple(name for name in names() if not any(name in members for members in found.values()))
+    return found | ({"other": other} if other else {})

@@ -15,11 +15,19 @@ from vlang.cli.show import Progress, table
 from vlang.runtime.trace import Round
 
 
-def test_list_has_one_line_a_program(vlang: Call) -> None:
-    done = vlang("list")
-    lines = done.out.splitlines()
-    assert [line.split()[0] for line in lines] == list(stdlib.names())
-    assert all(len(line) <= 110 and line.endswith(".") for line in lines)
+def test_list_has_one_line_a_program_in_groups(vlang: Call) -> None:
+    lines = vlang("list").out.splitlines()
+    programs = [line.split()[0] for line in lines if line.startswith("  ")]
+    assert sorted(programs) == list(stdlib.names())
+    assert programs == [name for members in stdlib.groups().values() for name in members]
+    assert all(len(line) <= 110 and line.endswith(".") for line in lines if line.startswith("  "))
+    headings = [line.partition(":")[0] for line in lines if line and line[0] != " "]
+    assert headings == list(stdlib.GROUPS)
+
+
+def test_every_program_is_in_one_group() -> None:
+    members = [name for _, names in stdlib.GROUPS.values() for name in names]
+    assert sorted(members) == list(stdlib.names()), "name it in GROUPS of stdlib/__init__.py"
 
 
 def test_every_program_tells_its_source_cost_and_example() -> None:
