@@ -7,7 +7,10 @@ the language knows nothing of pages.
 A frame is an array of 64-bit slots: addresses and scalars. Its first slots are the engine's (SLOT_...); the others
 are named in `Plan.slots`:
 
-    scalar:NAME   a parameter, let, global, limit or until value, stored as `Plan.scalars` says
+    scalar:NAME   a parameter, let, global, limit or until value, stored as `Plan.scalars` says; of a set of vertices
+                  the number of its members. Vectors and tuples are scalars NAME.0, NAME.1, ...
+    set:NAME      the members of a set of vertices, u32; sorted:NAME the same in increasing order, and places:NAME where
+                  each of those stands in the set
     field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
                   field with one buffer); start:F the copy made at the start of the superstep; told:F what the
                   neighbours were told
@@ -65,23 +68,27 @@ STATS_WORKERS = 2
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """A vertex field. dtype: how it is stored. type: as the program says. required: the caller must pass it."""
+    """A vertex field. dtype: how it is stored. type: as the program says. required: the caller must pass it. width:
+    entries of the array that a vertex takes, one behind the other: k for a vector."""
 
     name: str
     dtype: str
     type: str
     output: bool
     required: bool
+    width: int = 1
 
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", or "blocked" (one a
-    vertex, allocated when a pass first runs by cache blocks)."""
+    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
+    vertex, allocated when a pass first runs by cache blocks) or "set:S" (one a member of S). width: entries for each
+    of these, one behind the other."""
 
     slot: str
     dtype: str
     length: str
+    width: int = 1
 
 
 @dataclass(frozen=True)

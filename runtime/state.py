@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan
 
-__all__ = ["State", "flags", "whole_words"]
+__all__ = ["State", "flags", "parts_of", "set_arrays", "whole_words"]
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
@@ -32,6 +33,19 @@ def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
     return words if words.dtype == np.uint64 else words.view(np.uint64)
 
 
+def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.uint32]]:
+    """What kernels read of a set of vertices (dense numbers), by slot; of one without members a place to point to."""
+    members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
+    order = np.argsort(members, kind="stable").astype(np.uint32)
+    return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
+
+
+def parts_of(plan: Plan, name: str) -> list[str]:
+    """The scalars that hold the components of a graph-level value."""
+    count = itertools.takewhile(lambda number: f"scalar:{name}.{number}" in plan.slots, itertools.count())
+    return [f"{name}.{number}" for number in count]
+
+
 class State:
     """The arrays of a run by slot name, and the frame with their addresses.
 
@@ -46,13 +60,13 @@ class State:
         self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
         self.arrays: dict[str, NDArray[Any]] = {}
         lengths = {"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()}
-        dtypes = {field.name: field.dtype for field in plan.fields}
-        specs = {array.slot: (array.dtype, lengths.get(array.length, 0)) for array in plan.arrays}
+        fields = {field.name: field for field in plan.fields}
+        specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
         try:
             for slot in plan.slots:
                 kind, _, name = slot.partition(":")
                 if kind in ("field", "next", "start", "told"):
-                    self.put(slot, np.zeros(n, dtype=DTYPES[dtypes[name]]))
+                    self.put(slot, np.zeros(n * fields[name].width, dtype=DTYPES[fields[name].dtype]))
                 elif slot in specs:
                     dtype, length = specs[slot]
                     self.put(slot, flags(length) if dtype == "u8" else np.zeros(length, dtype=DTYPES[dtype]))
@@ -63,7 +77,7 @@ class State:
         """Give the arrays of a length that is not allocated at the start their n entries."""
         for spec in self.plan.arrays:
             if spec.length == length and spec.slot.startswith(prefix):
-                self.put(spec.slot, np.empty(self.n, dtype=DTYPES[spec.dtype]))
+                self.put(spec.slot, np.empty(self.n * spec.width, dtype=DTYPES[spec.dtype]))
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Let `array` stand in a slot."""
@@ -80,14 +94,21 @@ class State:
         self.put(f"field:{field}", new)
         self.put(f"next:{field}", now)
 
-    def set_scalar(self, name: str, value: bool | int | float) -> None:
-        """Store a graph-level value in its slot, converted to its type."""
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        if isinstance(value, np.ndarray):
+            for kind, array in set_arrays(name, value).items():
+                if kind in self.plan.slots:
+                    self.put(kind, array)
+            value = len(value)
         slot = self.plan.slots[f"scalar:{name}"]
         with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
             self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number."""
+        """A graph-level value as a Python number, or a tuple of them."""
+        if f"scalar:{name}" not in self.plan.slots:
+            return tuple(self.scalar(part) for part in parts_of(self.plan, name))
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
         return self.frame[slot : slot + 1].view(dtype)[0].item()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from vlang.ir import forms as f
 from vlang.runtime.errors import BindError
 from vlang.runtime.naming import dense_vertices
-from vlang.types import BOOL, F16, VERTEX, Scalar, VertexSet
+from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -27,11 +27,11 @@ def bind_parameters(
     for param in program.params:
         if param.name not in rest:
             if param.default is None:
-                raise BindError(f"{name} needs `{param.name}`, a {_spoken(param)}: {param.name}=...")
+                raise BindError(f"{name} needs `{param.name}`, {_spoken(param)}: {param.name}=...")
             continue
         value = rest.pop(param.name)
         if isinstance(param.type, VertexSet):
-            values[param.name] = [graph.find(v) for v in value]
+            values[param.name] = _members(param.name, graph, value)
         elif param.type == VERTEX:
             values[param.name] = graph.find(value)
         else:
@@ -41,7 +41,20 @@ def bind_parameters(
 
 
 def _spoken(param: f.ParamDecl) -> str:
-    return "vertex of the graph" if param.type == VERTEX else "number" if param.type != BOOL else "truth value"
+    if isinstance(param.type, VertexSet):
+        return "a list of vertices of the graph"
+    return "a vertex of the graph" if param.type == VERTEX else "a number" if param.type != BOOL else "a truth value"
+
+
+def _members(name: str, graph: Graph, value: Any) -> NDArray[np.uint32]:
+    """The dense numbers of a list of vertices, in its order."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise BindError(f"`{name}` is a list of vertices, not {value!r}")
+    members = value if isinstance(value, np.ndarray) else list(value)
+    if len(members) > graph.n:
+        raise BindError(f"`{name}` lists {len(members):,} vertices, some more than once: a graph of {graph.n:,} "
+                        "vertices takes no longer list")
+    return np.array([graph.find(v) for v in members], dtype=np.uint32)
 
 
 def _article(type_: Scalar) -> str:
@@ -76,13 +89,14 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 
 
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
-    """Arrays for the vertex fields given, as stored. Raises BindError for a missing, misshapen or misfit one."""
+    """Arrays for the vertex fields given, as stored: [n], or [n * k] for vectors, whose rows stand one behind the
+    other. Raises BindError for a missing, misshapen or misfit one."""
     arrays: dict[str, NDArray[Any]] = {}
     for decl in program.fields:
         if decl.name in arguments:
-            arrays[decl.name] = _array(decl, graph, arguments[decl.name])
+            arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
         elif decl.required:
-            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {graph.n:,} values "
+            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
                             f"({decl.type}), one a vertex in the order of graph.ids: {decl.name}=...")
     for edge in program.edges:
         if edge.default is None and edge.name not in graph.columns:
@@ -94,24 +108,31 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
     array = np.asarray(value)
-    if not isinstance(decl.type, Scalar):
-        raise BindError(f"`{decl.name}` is a {decl.type}: fields of vectors cannot be passed yet")
-    if array.shape != (graph.n,):
-        raise BindError(f"`{decl.name}` is an array of {graph.n:,} values, one a vertex, not of shape {array.shape}")
-    if decl.type == VERTEX:
+    vector = decl.type if isinstance(decl.type, Vector) else None
+    type_ = vector.item if vector else decl.type
+    assert isinstance(type_, Scalar)
+    shape = (graph.n, vector.size) if vector else (graph.n,)
+    if array.shape != shape:
+        raise BindError(f"`{decl.name}` is an array of {_shape(decl, graph)} values, one a vertex, not of shape "
+                        f"{array.shape}")
+    if type_ == VERTEX:
         return dense_vertices(graph.ids, array)
-    if decl.type == BOOL:
+    if type_ == BOOL:
         if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
             raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
         raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
     with np.errstate(over="ignore"):  # what is too large becomes infinite
-        if decl.type == F16:
+        if type_ == F16:
             return array.astype(np.float16).view(np.uint16)
-        if decl.type.floating:
-            return array.astype(f"float{decl.type.bits}")
-    return _integers(decl, decl.type, array)
+        if type_.floating:
+            return array.astype(f"float{type_.bits}")
+    return _integers(decl, type_, array)
+
+
+def _shape(decl: f.FieldDecl, graph: Graph) -> str:
+    return f"{graph.n:,} x {decl.type.size}" if isinstance(decl.type, Vector) else f"{graph.n:,}"
 
 
 def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:

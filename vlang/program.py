@@ -214,7 +214,8 @@ def _result(
     fields: dict[str, Any] = {}
     for spec in outputs:
         array = outcome.values.fields[spec.name]
-        fields[spec.name] = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type, array.dtype))
+        array = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type.partition("[")[0], array.dtype))
+        fields[spec.name] = array if spec.width == 1 else array.reshape(-1, spec.width)
     values: Mapping[str, Any] = {
         name: bool(value) if type_ == "bool" else value
         for (name, type_), value in zip(plan.globals, outcome.values.globals.values())

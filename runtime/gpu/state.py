@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.runtime.devices.device import Buffer, Device
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan
 from vlang.runtime.machine import Stats
-from vlang.runtime.state import DTYPES
+from vlang.runtime.state import DTYPES, parts_of, set_arrays
 
 __all__ = ["GpuState"]
 
@@ -36,6 +36,7 @@ class GpuState:
         self.buffers: dict[str, Buffer] = {}
         self.dtypes: dict[str, np.dtype[Any]] = {}
         self.lengths: dict[str, int] = {}
+        self._widths: dict[str, int] = {}
         self._set_words = set_words
         self._halves = {name for name, type_ in plan.globals if type_ == "f16"}
         words = FIRST_SLOT + len(plan.slots)
@@ -61,25 +62,30 @@ class GpuState:
         return self._frame.pointer + 8 * self._stats_at
 
     def _allocate(self, lengths: Mapping[str, int]) -> None:
-        dtypes = {field.name: field.dtype for field in self.plan.fields}
+        fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
         for slot in self.plan.slots:
             kind, _, name = slot.partition(":")
             if kind in ("field", "next", "start", "told"):
-                self.add(slot, dtypes[name], self.n)
+                self.add(slot, fields[name].dtype, self.n, fields[name].width)
             elif slot in specs:
-                self.add(slot, specs[slot].dtype, lengths[specs[slot].length])
+                self.add(slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width)
 
-    def add(self, slot: str, dtype: str, length: int) -> None:
-        """A zeroed array in a slot; a whole number of 16-byte words."""
-        self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length
-        size = max(16, -(-length * DTYPES[dtype].itemsize // 16) * 16)
+    def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
+        """A zeroed array in a slot, with `width` entries a row; a whole number of 16-byte words."""
+        self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
+        self._widths[slot] = width
+        size = max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)
         self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {self.n:,} vertices")
         self.device.fill(self.buffers[slot].pointer, size, 0)
         self._put(slot, self.buffers[slot].pointer)
 
     def _put(self, slot: str, value: int) -> None:
         self.set_word(self.plan.slots[slot], value)
+
+    def row_bytes(self, slot: str) -> int:
+        """Bytes of what a vertex has in an array."""
+        return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
         """A slot by number, which kernels never store to."""
@@ -129,15 +135,23 @@ class GpuState:
         changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
         return Stats(changed, active)
 
-    def set_scalar(self, name: str, value: bool | int | float) -> None:
-        """Store a graph-level value in its slot, converted to its type."""
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        if isinstance(value, np.ndarray):
+            for kind, array in set_arrays(name, value).items():
+                if kind in self.plan.slots:
+                    self.add(kind, "u32", len(array))
+                    self.device.upload(self.buffers[kind].pointer, array)
+            value = len(value)
         word = np.zeros(1, dtype=np.uint64)
         with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
             word.view(DTYPES[self.plan.scalars[name]])[0] = value
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number; waits for it."""
+        """A graph-level value as a Python number, or a tuple of them; waits for it."""
+        if f"scalar:{name}" not in self.plan.slots:
+            return tuple(self.scalar(part) for part in parts_of(self.plan, name))
         self.refresh()
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]

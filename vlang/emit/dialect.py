@@ -11,15 +11,20 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlang.types import BOOL, F16, VERTEX, Scalar, Type
+from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
-__all__ = ["NONE", "Dialect", "Entry", "Function", "stored_as"]
+__all__ = ["NONE", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
 
 NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
 
 
 def stored_as(type_: Type) -> str:
-    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits."""
+    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits; vectors
+    as their components, a set of vertices as their number."""
+    if isinstance(type_, Vector):
+        type_ = type_.item
+    if isinstance(type_, VertexSet):
+        return "i64"
     assert isinstance(type_, Scalar)
     if type_ == BOOL:
         return "u8"
@@ -30,6 +35,37 @@ def _plain(type_: Scalar) -> str:
     if type_ == VERTEX:
         return "u32"
     return {"integer": "i64", "number": "f64"}.get(type_.name, type_.name)
+
+
+def width_of(type_: Type) -> int:
+    """How many entries of an array a value takes, one behind the other."""
+    return type_.size if isinstance(type_, Vector) else 1
+
+
+def scalars_of(type_: Type) -> tuple[Scalar, ...]:
+    """The types of the components that a value is computed with: one for a scalar."""
+    if isinstance(type_, Vector):
+        return (type_.item,) * type_.size
+    if isinstance(type_, Tuple):
+        return type_.items
+    assert isinstance(type_, Scalar)
+    return (type_,)
+
+
+@dataclass(frozen=True)
+class Run:
+    """Components that lie in one array, one behind the other. first: the number of the first of them."""
+
+    type: Scalar
+    width: int
+    first: int
+
+
+def runs_of(type_: Type) -> tuple[Run, ...]:
+    """The arrays that values take: one for a scalar or vector, one an item for a tuple."""
+    if isinstance(type_, Vector):
+        return (Run(type_.item, type_.size, 0),)
+    return tuple(Run(item, 1, number) for number, item in enumerate(scalars_of(type_)))
 
 
 @dataclass(frozen=True)
@@ -164,6 +200,14 @@ class Dialect(ABC):
         """The line that stores a graph-level value into the frame."""
 
     # ----------------------------------------------------------------- packed values, frame
+    @abstractmethod
+    def element(self, pointer: str, index: str, width: int, part: int) -> str:
+        """Entry `part` of what vertex (or row) `index` has in an array with `width` entries for each."""
+
+    @abstractmethod
+    def registers(self, names: Sequence[str]) -> str:
+        """Bytes side by side, as `hll_size` takes them."""
+
     @abstractmethod
     def part(self, packed: str, number: int) -> str:
         """A component of packed values: of an accumulator, or of masks."""

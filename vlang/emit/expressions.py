@@ -6,15 +6,18 @@ equal subexpressions are computed once, and the same shape serves every target; 
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Protocol
 
-from vlang.emit.dialect import Dialect
+from vlang.emit import vectors
+from vlang.emit.dialect import Dialect, scalars_of
 from vlang.ir import forms as f
 from vlang.syntax.tree import Span
-from vlang.types import VERTEX, Scalar, Tuple, Type
+from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Place", "Unwritable", "Writer", "located"]
 
@@ -41,15 +44,21 @@ def located(span: Span) -> Iterator[None]:
 
 
 class Place(Protocol):
-    """Where names live in the function being written: each method gives the text that reads the value."""
+    """Where names live in the function being written: the texts that read a value, one a component.
 
-    def field(self, expr: f.Field) -> str: ...
-    def degree(self, expr: f.Degree) -> str: ...
+    of: the name of the vertex whose field or degree it is, where an expression says which.
+    """
+
+    def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
+    def told(self, expr: f.Field) -> tuple[str, ...]: ...
+    def degree(self, expr: f.Degree, of: str | None) -> str: ...
     def edge(self, expr: f.EdgeValue) -> str: ...
     def vertex(self, expr: f.Vertex) -> str: ...
-    def graph(self, expr: f.GraphValue) -> str: ...
+    def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
+    def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]: ...
     def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]: ...
     def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
+    def reduction(self, name: str) -> f.UserReduction: ...
 
 
 class Writer:
@@ -60,14 +69,19 @@ class Writer:
         self.d = dialect
         self.lines: list[str] = []
         self._known: dict[f.Expr, tuple[str, ...]] = {}
-        self._names = 0
+        self._numbers = itertools.count()
+
+    def elsewhere(self, place: Place) -> Writer:
+        """A writer of the same lines, at another place."""
+        other = Writer(place, self.d)
+        other.lines, other._numbers = self.lines, self._numbers
+        return other
 
     def name(self, text: str) -> str:
         """Give `text` a name and return it; names and constants stand for themselves."""
         if text.isidentifier():
             return text
-        new = f"t{self._names}"
-        self._names += 1
+        new = f"t{next(self._numbers)}"
         self.lines.append(self.d.named(new, text))
         return new
 
@@ -81,7 +95,7 @@ class Writer:
         return result
 
     def items(self, expr: f.Expr) -> tuple[str, ...]:
-        """The names of the components: one for a scalar, one an item for a tuple."""
+        """The names of the components: one for a scalar, one an item for a tuple or vector."""
         known = self._known.get(expr)
         if known is None:
             known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
@@ -97,20 +111,39 @@ class Writer:
             return self.place.accumulator(expr)
         if isinstance(expr, f.Op):
             return self._operation(expr)
-        return (self._leaf(expr),)
+        return self._leaf(expr)
 
-    def _leaf(self, expr: f.Expr) -> str:
+    def _leaf(self, expr: f.Expr) -> tuple[str, ...]:
         if isinstance(expr, f.GraphValue):
             return self.place.graph(expr)
+        if isinstance(expr, f.Field) and expr.time == "change":
+            return self._change(expr)
+        if isinstance(expr, (f.Field, f.Degree)) and isinstance(expr.of, f.Expr):
+            return self._anywhere(expr, expr.of)
         if isinstance(expr, f.Field):
-            return self.place.field(expr)
+            return self.place.field(expr, None)
         if isinstance(expr, f.EdgeValue):
-            return self.place.edge(expr)
+            return (self.place.edge(expr),)
         if isinstance(expr, f.Vertex):
-            return self.place.vertex(expr)
+            return (self.place.vertex(expr),)
         if isinstance(expr, f.Degree):
-            return self.place.degree(expr)
+            return (self.place.degree(expr, None),)
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
+
+    def _change(self, expr: f.Field) -> tuple[str, ...]:
+        """The present value minus the told one."""
+        now = self.items(replace(expr, time="now"))
+        return tuple(self.difference(t, a, self.name(b)) for t, a, b in zip(scalars_of(expr.type), now,
+                                                                            self.place.told(expr)))
+
+    def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
+        """What a vertex that may be anywhere has; `none` has zeros, and no edges."""
+        vertex = self.value(of)
+        there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
+        index = self.name(self.d.select(there, vertex, "u32(0)"))
+        found = (self.place.degree(expr, index),) if isinstance(expr, f.Degree) else self.place.field(expr, index)
+        zeros = (self.d.constant(None if t == VERTEX else False if t == BOOL else 0, t) for t in scalars_of(expr.type))
+        return tuple(self.d.select(there, self.name(text), zero) for text, zero in zip(found, zeros))
 
     # ------------------------------------------------------------------ operations
     def _operation(self, expr: f.Op) -> tuple[str, ...]:
@@ -119,6 +152,11 @@ class Writer:
         if expr.op == "item":
             assert isinstance(expr.data, int)
             return (self.items(expr.args[0])[expr.data],)
+        if expr.op == "user":
+            a, b = (self.items(arg) for arg in expr.args)
+            return self.joined(self.place.reduction(str(expr.data)), a, b)
+        if isinstance(expr.type, Vector) or any(isinstance(arg.type, Vector) for arg in expr.args):
+            return vectors.operation(self, expr)
         if isinstance(expr.type, Tuple):
             return self._tuple_operation(expr)
         if any(isinstance(arg.type, Tuple) for arg in expr.args):
@@ -128,8 +166,17 @@ class Writer:
             return (self.lexicographic(expr.op, a, b),)
         method = _WRITERS.get(expr.op)
         if method is None or not isinstance(expr.type, Scalar):
-            raise Unwritable(_SPOKEN.get(expr.op, f"`{expr.op}`"))
+            raise Unwritable(f"`{expr.op}`")
         return (method(self, expr),)
+
+    def joined(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of the components of two values joined by a reduction that the program declares."""
+        call = next(self._numbers)
+        sides: dict[f.Expr, f.Expr] = {
+            f.Accumulator(reduction.type, side): f.Accumulator(reduction.type, f"{side} {call}")
+            for side in (reduction.left, reduction.right)}
+        self._known.update(zip(sides.values(), (a, b)))
+        return self.items(_with(reduction.body, sides))
 
     def _tuple_operation(self, expr: f.Op) -> tuple[str, ...]:
         assert isinstance(expr.type, Tuple)
@@ -211,6 +258,31 @@ class Writer:
         return self.d.select(f"{name} == {high}", low, self.d.select(f"{name} == {low}", high,
                                                                      self.d.negative(type_, name)))
 
+    def sum(self, type_: Type, a: str, b: str) -> str:
+        """The name of a + b, two numbers of which nothing is known."""
+        plain = self.d.arithmetic("+", type_, a, b)
+        return self._absorbed(type_, a, b, b, plain)
+
+    def difference(self, type_: Type, a: str, b: str) -> str:
+        """The name of a - b, two numbers of which nothing is known."""
+        plain = self.d.arithmetic("-", type_, a, b)
+        other = self.name(self.negated(type_, b)) if _integer(type_) else b
+        return self._absorbed(type_, a, b, other, plain)
+
+    def _absorbed(self, type_: Type, a: str, b: str, other: str, plain: str) -> str:
+        """`plain`, but an infinite integer a, else b (then the result is `other`), decides."""
+        if not _integer(type_):
+            return self.name(plain)
+        high, low = self.bounds(type_)
+        far = [self.name(self.d.either(f"({x} == {high})", f"({x} == {low})")) for x in (a, b)]
+        finite = self.name(plain)
+        return self.name(self.d.select(far[0], a, f"({self.d.select(far[1], other, finite)})"))
+
+    def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
+        """The name of whether two values differ in some component; two NaN count as equal."""
+        tests = [self.name(self.differs(t, x, y)) for t, x, y in zip(scalars_of(type_), a, b)]
+        return self.name(self.d.either(*tests))
+
     def differs(self, type_: Type, a: str, b: str) -> str:
         """The text that tells whether two values differ; two NaN count as equal."""
         assert isinstance(type_, Scalar)
@@ -225,6 +297,17 @@ class Writer:
             up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
             return self.d.select(f"{up[0]} > {up[1]}", b, a)
         return self.d.select(f"{b} {sign} {a}", b, a)
+
+
+def _integer(type_: Type) -> bool:
+    return isinstance(type_, Scalar) and type_.kind == "int"
+
+
+def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:
+    """The expression with others in the place of some."""
+    if expr in new:
+        return new[expr]
+    return f.rebuild(expr, tuple(_with(child, new) for child in f.children(expr)))
 
 
 def _kind(expr: f.Expr) -> str:
@@ -352,17 +435,31 @@ def _floor(writer: Writer, expr: f.Op) -> str:
     return writer.d.convert(expr.type, f"floor_int(f64({a}), i64({high}), i64({low}))")
 
 
+def _bit(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.d.convert(expr.type, f"shl({writer.d.constant(1, expr.type)}, i64({a}), i64(64))")
+
+
+def _random(writer: Writer, expr: f.Op) -> str:
+    """The top 24 bits of the mixed seed and vertex, over 2^24: exact in every float."""
+    seed, vertex = _args(writer, expr)
+    bits = writer.name(writer.d.convert(expr.type, f"u32(mix({seed}, {vertex}) >> u64(40))"))
+    return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
+
+
+def _position(writer: Writer, expr: f.Op) -> str:
+    vertex, group = writer.value(expr.args[0]), expr.args[1]
+    assert isinstance(group, f.GraphValue)
+    _, ordered, places, count = writer.place.members(group)
+    return writer.d.convert(expr.type, f"position({vertex}, {ordered}, {places}, {count})")
+
+
 _WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(_COMPARE, _comparison), "neg": _negate, "div": _divide,
     "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
-    "min": _least, "max": _least, "abs": _absolute, "floor": _floor,
+    "min": _least, "max": _least, "abs": _absolute, "floor": _floor, "bit": _bit, "random": _random,
+    "position": _position,
     **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _function),
 }  # fmt: skip
 
-_SPOKEN = {
-    "vector": "a vector", "component": "a vector", "vsum": "a vector", "vmin": "a vector", "vmax": "a vector",
-    "dot": "`dot`", "reverse": "`reverse`", "broadcast": "a vector", "position": "`position`", "bit": "`bit`",
-    "random": "`random`", "common": "`common`", "hll_unit": "`hll_unit`", "hll_size": "`hll_size`",
-    "user": "a reduction of your own",
-}  # fmt: skip

@@ -82,6 +82,12 @@ class NumbaDialect(Dialect):
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
         return f"store_{dtype}(frame, {slot}, {text})"
 
+    def element(self, pointer: str, index: str, width: int, part: int) -> str:
+        return f"{pointer}[{index}]" if width == 1 else f"{pointer}[i64({index}) * {width} + {part}]"
+
+    def registers(self, names: Sequence[str]) -> str:
+        return self.pack("", names)
+
     def part(self, packed: str, number: int) -> str:
         return f"{packed}[{number}]"
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vlang.emit.cuda.target import CudaTarget
-from vlang.emit.dialect import stored_as
+from vlang.emit.dialect import stored_as, width_of
 from vlang.emit.expressions import Unwritable
 from vlang.emit.frame import Frame, Times
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
@@ -63,6 +63,7 @@ class _Emitter:
     def __post_init__(self) -> None:
         program = self.schedule.program
         self.program = program
+        self.frame.reductions = {r.name: r for r in program.reductions}
         self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
         self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
@@ -98,7 +99,8 @@ class _Emitter:
         for param in self.program.params:
             self.frame.scalar(param.name, param.type)
         fields = tuple(
-            FieldSpec(d.name, stored_as(d.type), str(d.type), d.output, d.required) for d in self.program.fields
+            FieldSpec(d.name, stored_as(d.type), str(d.type), d.output, d.required, width_of(d.type))
+            for d in self.program.fields
         ) + tuple(FieldSpec(n, stored_as(t), str(t), False, False) for n, t in self.types.items()
                   if n not in {d.name for d in self.program.fields})
         for spec in fields:

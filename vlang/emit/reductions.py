@@ -6,13 +6,14 @@ One worker owns each accumulator here, so every unified operation is a plain upd
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlang.emit.dialect import Dialect, stored_as
+from vlang.emit.dialect import Run, runs_of, scalars_of
 from vlang.emit.expressions import Unwritable, Writer
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS, accumulator, identity
-from vlang.types import BOOL, F64, I64, Scalar, Tuple
+from vlang.types import BOOL, F64, I64, Scalar, Tuple, Vector
 
 __all__ = ["Accumulation"]
 
@@ -24,52 +25,57 @@ class Accumulation:
     """How one reduction is accumulated.
 
     types: the types of its components: those of the value, then for `mean` the number of contributions, then with a
-    `default` (a bool) whether anything contributed.
+    `default` (a bool) whether anything contributed. declared: the reduction, if the program declares it.
     """
 
     reduce: f.Reduce
     types: tuple[Scalar, ...]
+    declared: f.UserReduction | None = None
 
     @staticmethod
-    def of(reduce: f.Reduce) -> Accumulation:
-        """The accumulation of a reduction. Raises Unwritable for those that need all contributions at once."""
-        if reduce.user or reduce.name not in REDUCTIONS:
-            raise Unwritable("a reduction of your own")
-        if REDUCTIONS[reduce.name].holistic:
+    def of(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
+        """The accumulation of a reduction. declared: the program's own ones, by name.
+
+        Raises Unwritable for those that need all contributions at once.
+        """
+        own = declared[reduce.name] if reduce.user else None
+        body, over_vertices = reduce.body.type, not reduce.domain.edges
+        if own is not None:
+            _check_closed(own)
+            types = scalars_of(own.type)
+        elif REDUCTIONS[reduce.name].holistic:
             raise Unwritable(f"`{reduce.name}`")
-        body = reduce.body.type
-        over_vertices = not reduce.domain.edges
-        if reduce.domain.kind == "set":
-            raise Unwritable("a reduction over a vertex set")
-        if reduce.name == "count":
+        elif reduce.name == "mean":
+            types = (F64, I64)
+        elif reduce.name == "count":
             assert isinstance(reduce.type, Scalar)
-            types: tuple[Scalar, ...] = (I64 if over_vertices else reduce.type,)
+            types = (I64 if over_vertices else reduce.type,)
         elif isinstance(body, Tuple):
             types = body.items
-        elif isinstance(body, Scalar):
-            types = (accumulator(reduce.name, body, over_vertices),)
         else:
-            raise Unwritable("a vector")
-        if reduce.name == "mean":
-            types = (F64, I64)
+            types = tuple(accumulator(reduce.name, part, over_vertices) for part in scalars_of(body))
         if reduce.default is not None:
             types = (*types, BOOL)
-        return Accumulation(reduce, types)
+        return Accumulation(reduce, types, own)
 
     @property
-    def stored(self) -> tuple[str, ...]:
-        """The names of the types in which the components are stored."""
-        return tuple(stored_as(t) for t in self.types)
+    def runs(self) -> tuple[Run, ...]:
+        """The arrays that keep the components: one for those of a vector, one each for others."""
+        if not isinstance(self.reduce.body.type, Vector):
+            return runs_of(Tuple(self.types))
+        flags = (Run(BOOL, 1, self.width),) if self.reduce.default is not None else ()
+        return (Run(self.types[0], self.width, 0), *flags)
 
-    def identity(self, d: Dialect, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
+    def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
         """The text of the components of nothing; types: other than those of the accumulator."""
+        d = writer.d
         kinds = types or self.types
-        if self.reduce.name == "mean":
-            values: tuple[str, ...] = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
-        elif isinstance(self.reduce.body.type, Tuple):
-            values = tuple(d.constant(identity(self.reduce.name, t), t) for t in kinds[: self.width])
+        if self.declared is not None:
+            values = writer.items(self.declared.identity)
+        elif self.reduce.name == "mean":
+            values = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
         else:
-            values = (d.constant(identity(self.reduce.name, kinds[0]), kinds[0]),)
+            values = tuple(d.constant(identity(self.reduce.name, t), t) for t in kinds[: self.width])
         return values if self.reduce.default is None else (*values, d.false)
 
     @property
@@ -84,7 +90,7 @@ class Accumulation:
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
         """The components, in `types`, of one contribution as it travels: those of nothing if the condition fails."""
-        return self._chosen(writer, self.contribution(writer, types), self.identity(writer.d, types))
+        return self._chosen(writer, self.contribution(writer, types), self.identity(writer, types))
 
     def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
         if self.reduce.cond is None:
@@ -98,16 +104,17 @@ class Accumulation:
         if self.reduce.name == "count":
             one = writer.value(body)
             values: tuple[str, ...] = (writer.name(d.convert(types[0], d.select(one, "1", "0"))),)
-        elif isinstance(body.type, Tuple):
+        elif self.declared is not None or isinstance(body.type, Tuple):
             values = writer.items(body)
         else:
-            values = (writer.name(d.convert(types[0], writer.value(body))) if types[0] != BOOL else writer.value(body),)
+            values = tuple(name if t == BOOL else writer.name(d.convert(t, name))
+                           for t, name in zip(types, writer.items(body)))
             if self.reduce.name == "mean":
                 values = (*values, d.constant(1, types[1]))
         if self.reduce.default is None:
             return values
         counts = d.true
-        if isinstance(body.type, Tuple):
+        if isinstance(body.type, Tuple) and self.declared is None:
             first = body.type.items[0]
             counts = writer.name(f"{values[0]} != {d.constant(identity(self.reduce.name, first), first)}")
         return (*values, counts)
@@ -116,27 +123,37 @@ class Accumulation:
         """The components of two accumulators joined, a before b."""
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
-        if isinstance(body, Tuple):
+        if self.declared is not None:
+            left, right = (tuple(map(writer.name, side[:width])) for side in (a, b))
+            joined = writer.joined(self.declared, left, right)
+        elif isinstance(body, Tuple):
             wins = writer.tuple_wins(name, body, b[:width], a[:width])
             joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
         elif name in ("min", "max"):
-            joined = (writer.name(writer.least(name, self.types[0], a[0], b[0])),)
-        elif name in ("mean", "count"):
-            joined = tuple(writer.name(d.arithmetic("+", t, x, y))
-                           for t, x, y in zip(self.types[:width], a[:width], b[:width]))
+            joined = tuple(writer.name(writer.least(name, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
         else:
-            joined = (writer.name(d.arithmetic(_PLAIN[name], self.types[0], a[0], b[0])),)
+            sign = "+" if name in ("mean", "count") else _PLAIN[name]
+            joined = tuple(writer.name(d.arithmetic(sign, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
         return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
 
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the reduction from its components; `default` where nothing contributed."""
         result, d = self.reduce.type, writer.d
-        if isinstance(result, Tuple):
+        if self.declared is not None or isinstance(result, Tuple):
             values = parts[: self.width]
         else:
-            text = f"{parts[0]} / f64({parts[1]})" if self.reduce.name == "mean" else parts[0]
-            values = (writer.name(d.convert(result, text) if result != BOOL else text),)
+            texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts
+            values = tuple(writer.name(d.convert(t, text) if t != BOOL else text)
+                           for t, text in zip(scalars_of(result), texts))
         if self.reduce.default is None:
             return values
         default = writer.items(self.reduce.default)
         return tuple(writer.name(d.select(parts[-1], v, e)) for v, e in zip(values, default))
+
+
+def _check_closed(declared: f.UserReduction) -> None:
+    """Accumulators are merged where no parameter is at hand."""
+    for expr in (declared.body, declared.identity):
+        if any(isinstance(part, f.GraphValue) for part in f.walk(expr)):
+            raise Unwritable("a reduction of your own that reads a parameter", declared.span)
+

@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 from vlang.emit.dialect import Dialect, Function, stored_as
 from vlang.emit.expressions import Writer, located
-from vlang.emit.frame import Environment, Frame, Scope, Times
+from vlang.emit.frame import Environment, Frame, Scope, Times, parts_of_name
 from vlang.emit.reductions import Accumulation
 from vlang.emit.stage import merged, parts_of, put_and_get
 from vlang.ir import forms as f
 from vlang.runtime.kernelset import Fold, ScalarSpec
 from vlang.syntax.tree import Span
+from vlang.types import I64
 
 __all__ = ["ScalarText", "ScalarWriter"]
 
@@ -55,16 +56,16 @@ class ScalarWriter:
         functions: list[Function] = []
         values: dict[f.Expr, tuple[str, ...]] = {}
         with located(span):
-            accumulations = [Accumulation.of(reduce) for reduce in reduces]
+            accumulations = [Accumulation.of(reduce, self.frame.reductions) for reduce in reduces]
             if reduces:
                 functions = self._fold(env, accumulations, number, times)
             writer = Writer(Scope(env, values=values, times=times), self.dialect)
             for reduce, (accumulation, parts) in zip(reduces, parts_of(self.dialect, accumulations, "acc")):
                 values[reduce] = accumulation.finish(writer, tuple(map(writer.name, parts)))
-            result = writer.value(value)
-        slot = self.frame.scalar(name, value.type)
-        store = self.dialect.store_scalar(stored_as(value.type), slot, self.dialect.store(value.type, result))
-        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, store))
+            results = writer.items(value)
+        stores = [self.dialect.store_scalar(stored_as(t), self.frame.scalar(part, t), self.dialect.store(t, result))
+                  for (part, t), result in zip(parts_of_name(name, value.type), results)]
+        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, *stores))
         self.texts.append(self.finish(text))
         fold = None
         if reduces:
@@ -77,14 +78,30 @@ class ScalarWriter:
     ) -> list[Function]:
         """identity, take, merge, put and get for the partial results of a fold."""
         d = self.dialect
-        identity = [text for a in accumulations for text in a.identity(d)]
+        nothing = Writer(Scope(env), d)
+        identity = [text for a in accumulations for text in a.identity(nothing)]
         writer = Writer(Scope(env, times=times), d)
         taken: list[str] = []
         for accumulation, parts in parts_of(d, accumulations, "acc"):
-            taken.extend(accumulation.take(writer, parts))
+            name = accumulation.reduce.domain.set_name
+            taken.extend(accumulation.take(writer, parts) if name is None else
+                         _take_member(env, writer, accumulation, parts, times))
         return [
-            Function("identity", (), d.pack("Acc", identity)),
+            Function("identity", tuple(nothing.lines), d.pack("Acc", identity)),
             Function("take", tuple(writer.lines), d.pack("Acc", taken)),
             merged(Writer(Scope(env), d), accumulations),
             *put_and_get(env, accumulations, f"part:v{number}", "blocks", "put", "get"),
         ]
+
+
+def _take_member(
+    env: Environment, writer: Writer, accumulation: Accumulation, parts: tuple[str, ...], times: Times
+) -> tuple[str, ...]:
+    """The components after the contribution of member number v of a set; a set has no more members than vertices."""
+    d, name = writer.d, accumulation.reduce.domain.set_name
+    assert name is not None
+    members, _, _, count = env.members(name)
+    there = writer.name(f"{d.convert(I64, 'v')} < {count}")
+    member = writer.name(f"{members}[{d.select(there, 'v', '0')}]")
+    after = accumulation.take(writer.elsewhere(Scope(env, here=member, times=times)), parts)
+    return tuple(writer.name(d.select(there, a, b)) for a, b in zip(after, parts))

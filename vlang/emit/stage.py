@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from vlang.emit.dialect import Dialect, Function, stored_as
+from vlang.emit.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
 from vlang.emit.expressions import Writer, located
 from vlang.emit.frame import Environment, Frame, Scope, Times
 from vlang.emit.holistic import accumulated, structures
@@ -12,7 +13,7 @@ from vlang.emit.loops import LoopPlan
 from vlang.emit.reductions import Accumulation
 from vlang.ir import forms as f
 from vlang.ir.stages import Mask, Stage, Write
-from vlang.types import BOOL, Scalar, Tuple, Type
+from vlang.types import BOOL, Type
 
 __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
 
@@ -37,17 +38,20 @@ def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
 def put_and_get(
     env: Environment, accumulations: list[Accumulation], slot: str, length: str, put: str, get: str
 ) -> list[Function]:
-    """The functions `put` and `get` that keep an accumulator in arrays `slot`.0, .1 ..., one a component."""
+    """The functions `put` and `get` that keep an accumulator in arrays `slot`.0, .1 ..., one a run of components."""
     d = env.dialect
-    types = [t for a in accumulations for t in a.types]
-    pointers = []
-    for number, type_ in enumerate(types):
-        env.frame.array(f"{slot}.{number}", stored_as(type_), length)
-        pointers.append(env.pointer(f"{slot}.{number}", stored_as(type_)))
-    parts = list(zip(pointers, types))
-    lines = [d.assign(f"{p}[s]", d.store(t, d.part("acc", i))) for i, (p, t) in enumerate(parts)]
+    places = []
+    for number, run in enumerate(_side_by_side(accumulations)):
+        env.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
+        pointer = env.pointer(f"{slot}.{number}", stored_as(run.type))
+        places += [(d.element(pointer, "s", run.width, part), run.type) for part in range(run.width)]
+    lines = [d.assign(place, d.store(t, d.part("acc", i))) for i, (place, t) in enumerate(places)]
     return [Function(put, tuple(lines), ""),
-            Function(get, (), d.pack("Acc", [d.load(t, f"{p}[s]") for p, t in parts]))]
+            Function(get, (), d.pack("Acc", [d.load(t, place) for place, t in places]))]
+
+
+def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
+    return [run for accumulation in accumulations for run in accumulation.runs]
 
 
 @dataclass
@@ -72,7 +76,7 @@ class StageWriter:
         self.accumulations: list[Accumulation] = []
         for gather in self.stage.gathers:
             with located(gather.span):
-                self.accumulations.append(accumulated(gather.reduce))
+                self.accumulations.append(accumulated(gather.reduce, self.frame.reductions))
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
@@ -123,13 +127,15 @@ class StageWriter:
 
     def identity(self) -> Function:
         """identity: the accumulators of nothing."""
-        items = [text for a in self.accumulations for text in a.identity(self.dialect)]
-        return Function("identity", (), self.dialect.pack("Acc", items))
+        writer = self.writer(self.scope())
+        items = [text for a in self.accumulations for text in a.identity(writer)]
+        return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
 
     def contributing(self) -> Writer:
         """A writer at an edge, where messages have values of their own."""
         values: dict[f.Expr, tuple[str, ...]] = {
-            expr: (self.dialect.load(expr.type, f"{self._message(number, expr)}[u]"),)
+            expr: tuple(self.dialect.load(t, place)
+                        for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
             for expr, number in self.messages.items()
         }
         return self.writer(self.scope(values=values))
@@ -138,11 +144,12 @@ class StageWriter:
         """merge: two accumulators joined."""
         return merged(self.writer(self.scope()), self.accumulations)
 
-    def _message(self, number: int, expr: f.Expr) -> str:
-        slot = f"work:message.{self.stage.name}.{number}"
-        dtype = stored_as(expr.type)
-        self.frame.array(slot, dtype)
-        return self.env.pointer(slot, dtype)
+    def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
+        """The places of a message of vertex `index`."""
+        slot, dtype, width = f"work:message.{self.stage.name}.{number}", stored_as(expr.type), width_of(expr.type)
+        self.frame.array(slot, dtype, width=width)
+        pointer = self.env.pointer(slot, dtype)
+        return [self.dialect.element(pointer, index, width, part) for part in range(width)]
 
     def send(self) -> Function:
         """send: every message of one vertex, which here is the neighbour of its receivers."""
@@ -151,8 +158,8 @@ class StageWriter:
         for expr, number in self.messages.items():
             owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
             with located(owner.span):
-                name = writer.value(expr)
-            lines.append(self.dialect.assign(f"{self._message(number, expr)}[v]", self.dialect.store(expr.type, name)))
+                names = writer.items(expr)
+            lines += self._stored(self._message(number, expr, "v"), expr.type, names)
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
@@ -175,41 +182,35 @@ class StageWriter:
         lines = list(writer.lines)
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
-            type_ = self.types[name]
-            target = self.env.pointer(f"{kind}:{name}", stored_as(type_))
-            lines.append(d.assign(f"{target}[v]", d.store(type_, scope.locals[name][0])))
+            places = scope.places(f.Field(self.types[name], name, "self"), kind, "v")
+            lines += self._stored(places, self.types[name], scope.locals[name])
         for name in sorted(self.stage.stored):
-            lines.extend(self._keep(name, scope.locals[name]))
+            type_ = self._type_of(name)
+            kept = self.env.places(self.env.array(f"work:{name}", type_), type_, "v")
+            lines += self._stored(kept, type_, scope.locals[name])
         return Function("apply", tuple(lines), flags)
+
+    def _stored(self, places: Iterable[str], type_: Type, names: tuple[str, ...]) -> list[str]:
+        """The lines that store the components of a value."""
+        return [self.dialect.assign(place, self.dialect.store(t, name))
+                for place, t, name in zip(places, scalars_of(type_), names)]
 
     def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
         with located(item.span):
             names = writer.items(item.value)
         if item.guard is not None:
             test = writer.value(f.Accumulator(BOOL, item.guard))
-            olds = [writer.value(f.Field(self.types[n], n, "self")) for n in item.fields]
+            olds = [name for n in item.fields for name in writer.items(f.Field(self.types[n], n, "self"))]
             names = tuple(writer.name(self.dialect.select(test, new, old)) for new, old in zip(names, olds))
         writer.forget()
-        for field_name, name in zip(item.fields, names):
-            scope.locals[field_name] = (name,)
+        if len(item.fields) == 1:
+            scope.locals[item.fields[0]] = names
+        else:
+            scope.locals.update((field_name, (name,)) for field_name, name in zip(item.fields, names))
 
-    def _keep(self, name: str, values: tuple[str, ...]) -> list[str]:
-        types = self._types_of(name)
-        lines = []
-        for number, (type_, value) in enumerate(zip(types, values)):
-            slot = f"work:{name}.{number}"
-            self.frame.array(slot, stored_as(type_))
-            place = f"{self.env.pointer(slot, stored_as(type_))}[v]"
-            lines.append(self.dialect.assign(place, self.dialect.store(type_, value)))
-        return lines
-
-    def _types_of(self, name: str) -> tuple[Scalar, ...]:
-        for gather in self.stage.gathers:
-            if gather.name == name:
-                type_ = gather.reduce.type
-                assert isinstance(type_, (Scalar, Tuple))
-                return (type_,) if isinstance(type_, Scalar) else type_.items
-        return (BOOL,)
+    def _type_of(self, name: str) -> Type:
+        """The type of an accumulator or mask."""
+        return next((gather.reduce.type for gather in self.stage.gathers if gather.name == name), BOOL)
 
     # ------------------------------------------------------------------- activity
     def _activity(self, writer: Writer, scope: Scope) -> str:
@@ -217,9 +218,9 @@ class StageWriter:
         assert self.plan is not None
         differing: dict[str, str] = {}
         for name in self.plan.loop.applied:
-            new = writer.value(f.Field(self.types[name], name, "self"))
-            old = writer.name(scope.old(f.Field(self.types[name], name, "self", "old")))
-            differing[name] = writer.name(writer.differs(self.types[name], new, old))
+            new = writer.items(f.Field(self.types[name], name, "self"))
+            old = tuple(map(writer.name, scope.old(f.Field(self.types[name], name, "self", "old"))))
+            differing[name] = writer.differ(self.types[name], new, old)
             if name in self.plan.told:
                 self._tell(writer, scope, name, new, old)
         changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
@@ -232,16 +233,17 @@ class StageWriter:
             self.frame.array("work:active", "u8")
         return self.dialect.flags((changed, active))
 
-    def _tell(self, writer: Writer, scope: Scope, name: str, new: str, old: str) -> None:
+    def _tell(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
         """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
-        type_ = self.types[name]
-        pointer = self.env.pointer(f"told:{name}", stored_as(type_))
+        now = f.Field(self.types[name], name, "self")
+        places = scope.places(now, "told", "v")
         self.frame.array("work:active", "u8")
         was = writer.name(f"{self.env.pointer('work:active', 'u8')}[v] != 0")
-        before = writer.name(self.dialect.load(type_, f"{pointer}[v]"))
-        told = writer.name(self.dialect.select(was, old, before))
-        writer.lines.append(self.dialect.assign(f"{pointer}[v]", self.dialect.store(type_, told)))
-        scope.locals[f"change {name}"] = (writer.name(self.dialect.arithmetic("-", type_, new, told)),)
+        before = map(writer.name, scope.read(now, "told", "v"))
+        told = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
+        writer.lines += self._stored(places, now.type, told)
+        parts = zip(scalars_of(now.type), new, told)
+        scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
 
     def _hear(self, writer: Writer, scope: Scope) -> None:
         """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
@@ -265,10 +267,9 @@ class StageWriter:
     def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
         """Whether this pass changes a field, or an accumulator or mask that it stores."""
         if name in self.types:
-            before = writer.name(scope.read(f.Field(self.types[name], name, "self"), "field", "v"))
-            return writer.name(f"({writer.differs(self.types[name], scope.locals[name][0], before)})")
-        parts = []
-        for number, (type_, value) in enumerate(zip(self._types_of(name), scope.locals[name])):
-            before = writer.name(scope.stored(name, number, type_))
-            parts.append(f"({writer.differs(type_, value, before)})")
-        return writer.name(self.dialect.either(*parts))
+            type_ = self.types[name]
+            before = scope.read(f.Field(type_, name, "self"), "field", "v")
+        else:
+            type_ = self._type_of(name)
+            before = scope.stored(name, type_)
+        return writer.differ(type_, scope.locals[name], tuple(map(writer.name, before)))

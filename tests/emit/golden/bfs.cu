@@ -144,7 +144,7 @@ struct s1 {
     const auto t4 = env.field_depth[v];
     const auto t5 = t3 != t4;
     const auto t6 = env.field_depth[v];
-    const auto t7 = (t3 != t6);
+    const auto t7 = t3 != t6;
     const auto t8 = u8(((t7 ? u8(1) : u8(0))) | ((false ? u8(2) : u8(0))));
     env.work_heard_s1[v] = t8;
     env.next_depth[v] = t3;

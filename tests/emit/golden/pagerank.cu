@@ -291,11 +291,13 @@ struct v4 {
     return Acc{f64(0.0)};
   }
   static __device__ __forceinline__ Acc gather(const Env& env, const Acc& acc, u32 v) {
-    const auto t0 = f32(env.field_rank[v] - env.next_rank[v]);
-    const auto t1 = fabsf(t0);
-    const auto t2 = f64(t1);
-    const auto t3 = f64(acc.a0 + t2);
-    return Acc{t3};
+    const auto t0 = env.field_rank[v];
+    const auto t1 = env.next_rank[v];
+    const auto t2 = f32(t0 - t1);
+    const auto t3 = fabsf(t2);
+    const auto t4 = f64(t3);
+    const auto t5 = f64(acc.a0 + t4);
+    return Acc{t5};
   }
   static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
     const auto t0 = f64(a.a0 + b.a0);

@@ -282,7 +282,7 @@ struct s1 {
     const auto t11 = t7 != t10;
     const auto t12 = t9 || t11;
     const auto t13 = env.field_dist[v];
-    const auto t14 = ((t6 != t13) && ((t6 == t6) || (t13 == t13)));
+    const auto t14 = (t6 != t13) && ((t6 == t6) || (t13 == t13));
     const auto t17 = u8(((t14 ? u8(1) : u8(0))) | ((false ? u8(2) : u8(0))));
     env.work_heard_s1[v] = t17;
     env.next_dist[v] = t6;

@@ -13,9 +13,11 @@ from vlang.emit.cuda.places import Places, places
 from vlang.emit.dialect import Dialect
 from vlang.emit.reductions import Accumulation
 from vlang.reductions import identity
-from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple
+from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 
 __all__ = ["Cell", "cells_of", "groups"]
+
+_MOST = 8  # components of a vector, each with a cell of 4 or 8 bytes
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,9 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
+        value = accumulation.reduce.body.type
+        if isinstance(value, Vector) and value.size > _MOST:
+            return [], f"a vector of more than {_MOST} components: too few vertices would share the memory of a block"
         for reduction, types in groups(accumulation):
             found = places(reduction, Tuple(types) if len(types) > 1 else types[0])
             if found.cell is None:
@@ -127,10 +132,10 @@ def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
     """The components of an accumulator that are joined together, each group with its reduction."""
     name, types = accumulation.reduce.name, accumulation.types
     values = types[: accumulation.width]
-    if isinstance(accumulation.reduce.body.type, Tuple):
+    if accumulation.declared is not None or isinstance(accumulation.reduce.body.type, Tuple):
         groups = [(name, values)]
     elif name == "mean":
         groups = [("sum", (values[0],)), ("count", (values[1],))]
     else:
-        groups = [(name, values)]
+        groups = [(name, (value,)) for value in values]
     return groups if len(values) == len(types) else [*groups, ("any", (BOOL,))]

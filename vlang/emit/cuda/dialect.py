@@ -158,6 +158,12 @@ class CudaDialect(Dialect):
     def store_scalar(self, dtype: str, slot: int, text: str) -> str:
         return f"store_at<{dtype}>(frame, {slot}, {text});"
 
+    def element(self, pointer: str, index: str, width: int, part: int) -> str:
+        return f"{pointer}[{index}]" if width == 1 else f"{pointer}[u64({index}) * {width} + {part}]"
+
+    def registers(self, names: Sequence[str]) -> str:
+        return f"Registers{{{{{', '.join(names)}}}}}"
+
     def part(self, packed: str, number: int) -> str:
         return f"{packed}.a{number}"
 

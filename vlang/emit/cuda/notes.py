@@ -9,7 +9,7 @@ from vlang.emit.cuda.places import Place, places
 from vlang.emit.cuda.sending import Early, Push
 from vlang.emit.stage import StageWriter
 from vlang.runtime.kernelset import GpuStage
-from vlang.types import BOOL, Scalar, Tuple, Type
+from vlang.types import BOOL, Scalar, Tuple, Type, Vector
 
 __all__ = ["stage_notes", "wrapped"]
 
@@ -24,7 +24,12 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
         return f"// pass {stage.name} over vertices: kernel compute\n"
     lines = [f"pass {stage.name} over {_OVER[stage.domain]}"]
     for gather, accumulation in zip(stage.gathers, writer.accumulations):
-        for part, (reduction, types) in enumerate(groups(accumulation)):
+        value = gather.reduce.body.type
+        parts = groups(accumulation)
+        if isinstance(value, Vector) and accumulation.declared is None:
+            lines.append(f"gather {gather.name}: {value.size} components, each on its own")
+            parts = [parts[0], *parts[value.size :]]
+        for part, (reduction, types) in enumerate(parts):
             type_: Type = Tuple(types) if len(types) > 1 else types[0]
             what = _part(gather.reduce.name, part) if reduction != gather.reduce.name or part else ""
             lines.append(f"gather {gather.name}{what}: {reduction} of {_named(type_)}")

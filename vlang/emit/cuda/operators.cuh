@@ -102,3 +102,51 @@ __device__ __forceinline__ u16 float_to_half(f32 x) {
   const u32 kept = (magnitude - 0x38000000u) >> 13, rest = magnitude & 0x1FFF;
   return u16(sign | (kept + (rest > 0x1000 || (rest == 0x1000 && (kept & 1)))));
 }
+
+// A number that looks random, from a 64-bit seed and a vertex (language.md section 8); `none` is -1.
+__device__ __forceinline__ u64 mix(u64 seed, u32 v) {
+  u64 z = v == 0xFFFFFFFFu ? ~u64(0) : u64(v);
+  z = (z + seed * 0x632BE59BD9B4E019ull) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+// 1 + the number of trailing zeros of 58 bits; 59 for none set.
+__device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
+
+// A HyperLogLog counter.
+struct Registers {
+  u8 c[64];
+};
+
+// The number of elements of a counter, estimated (language.md section 8).
+__device__ __forceinline__ f64 hll_size(const Registers& registers) {
+  f64 total = 0;
+  u32 zeros = 0;
+  for (u32 i = 0; i < 64; i++) {
+    f64 share = 1;
+    u32 left = registers.c[i];
+    zeros += left == 0;
+    for (; left > 32; left -= 32) {
+      share /= 4294967296.0;
+    }
+    total += share / f64(u64(1) << left);
+  }
+  const f64 size = 0.709 * 4096 / total;
+  return size <= 160 && zeros ? 64 * log(64.0 / zeros) : size;
+}
+
+// The place of a vertex in a set, the first one; -1 if it is none of it.
+__device__ __forceinline__ i64 position(u32 v, const u32* ordered, const u32* places, i64 count) {
+  i64 low = 0;
+  for (i64 high = count; low < high;) {
+    const i64 middle = (low + high) >> 1;
+    if (ordered[middle] < v) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < count && ordered[low] == v ? i64(places[low]) : -1;
+}

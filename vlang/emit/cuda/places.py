@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F32, F64, I32, U32, U64, VERTEX, Scalar, Tuple, Type
 
 __all__ = ["Place", "Places", "cell_type", "packed", "places"]
@@ -62,11 +63,12 @@ def packed(type_: Tuple) -> bool:
 
 def places(name: str, type_: Type) -> Places:
     """The operations of a reduction over components of a type: one of an accumulator, or a whole tuple."""
-    cell = cell_type(type_)
+    cell = cell_type(type_) if name in REDUCTIONS else None
     thread = Place("merge", True, "one thread owns the accumulator: a plain update")
     warp = Place("lane_value", True, f"shuffles, {_shuffles(type_)} a step, in the order of the edges")
     if cell is None:
-        reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it"
+        reason = "more than 8 bytes, or an order that bits do not have: no atomic operation joins it" \
+            if name in REDUCTIONS else f"`{name}` is declared by the program: no atomic operation joins its values"
         return Places(None, thread, warp, Place("", False, reason), Place("", False, reason))
     return Places(cell, thread, warp, _shared(name, type_, cell), _pushed(name, type_, cell))
 

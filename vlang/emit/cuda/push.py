@@ -52,7 +52,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) 
         lines.append(f"const bool c{number} = {d.both(test, call) if test else call};")
         look = call.replace(cell.places.pushed.function, _glance(cell.places.pushed.function), 1)
         tests.append(f"({d.both(test, look)})" if test else look)
-        own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v") for n in write.fields]
+        own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v")[0] for n in write.fields]
         opened.append(d.assign(f"{pointer}[v]", cell.of(d, own)))
     parts = [part for cell, pointer in zip(cells, pointers) for part in cell.parts(d, f"{pointer}[v]")]
     unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity();",)
@@ -71,7 +71,7 @@ def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
     name = push.writes[0].fields[0]
     type_ = writer.types[name]
     assert isinstance(type_, Scalar)
-    value = d.convert(F64, writer.scope().read(f.Field(type_, name, "self"), "field", "v"))
+    value = d.convert(F64, writer.scope().read(f.Field(type_, name, "self"), "field", "v")[0])
     return Function("priority", (), value if push.priority == "ascending" else d.negative(F64, value))
 
 
@@ -89,7 +89,7 @@ def _silent(writer: StageWriter, d: CudaDialect) -> Function:
 def _at_identity(writer: StageWriter, d: CudaDialect, name: str, reduction: str) -> str:
     type_ = writer.types[name]
     assert isinstance(type_, Scalar)
-    value = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
+    (value,) = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
     if type_ == BOOL:
         return value if reduction == "all" else d.negation(f"({value})")
     return f"{value} == {d.constant(identity(reduction, type_), type_)}"

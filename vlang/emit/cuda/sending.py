@@ -9,7 +9,7 @@ from vlang.emit.dialect import stored_as
 from vlang.emit.stage import StageWriter
 from vlang.ir import forms as f
 from vlang.ir.stages import Write
-from vlang.types import VERTEX
+from vlang.types import VERTEX, Vector
 
 __all__ = ["Early", "Push", "early_of", "push_of"]
 
@@ -56,6 +56,8 @@ def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
         return Push("", "activity is decided by more than a change of the pushed field")
     if not cells:
         return Push("", cell_reason)
+    if any(isinstance(gather.reduce.body.type, Vector) for gather in stage.gathers):
+        return Push("", "the components of a vector change together: no one operation joins them")
     refused = next((c.places.pushed for c in cells if not c.places.pushed.function), None)
     if refused is not None:
         return Push("", refused.reason)

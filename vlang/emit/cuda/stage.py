@@ -7,13 +7,14 @@ from vlang.emit.cuda.dialect import CudaDialect, indented
 from vlang.emit.cuda.notes import stage_notes
 from vlang.emit.cuda.push import push_members
 from vlang.emit.cuda.sending import early_of, push_of
-from vlang.emit.dialect import Function
+from vlang.emit.dialect import Function, scalars_of
 from vlang.emit.expressions import located
+from vlang.emit.reductions import Accumulation
 from vlang.emit.stage import StageWriter, put_and_get
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS
 from vlang.runtime.kernelset import GpuStage
-from vlang.types import BOOL, F32, F64, Scalar
+from vlang.types import BOOL, F32, F64, Scalar, Tuple
 
 __all__ = ["StageStruct", "from_lane"]
 
@@ -25,7 +26,7 @@ class StageStruct:
         self.writer = writer
         self.d = dialect
         self.types = [t for a in writer.accumulations for t in a.types]
-        self.items = [t for a in writer.accumulations for t in _travelling(a.types, a.reduce)]
+        self.items = [t for a in writer.accumulations for t in _travelling(a)]
         self.cells, self.cell_reason = cells_of(writer.accumulations) if writer.stage.domain else ([], "no edges")
         self.push = push_of(writer, self.cells, self.cell_reason)
         self.early = early_of(writer)
@@ -59,7 +60,7 @@ class StageStruct:
         return GpuStage(
             struct=name, item=_size(self.items), accumulator=_size(self.types), cell=sum(c.bytes for c in self.cells),
             cell_reason=self.cell_reason, native=bool(self.cells) and all(c.places.shared.native for c in self.cells),
-            exact=all(REDUCTIONS[a.reduce.name].exact or not a.types[0].floating for a in self.writer.accumulations),
+            exact=all(map(_exact, self.writer.accumulations)),
             reads_self=self._reads_self(), push=self.push.kind, push_reason=self.push.reason, early=self.early.kind,
             priority=self.push.priority,
         )
@@ -104,18 +105,19 @@ class StageStruct:
         edge = writer.contributing()
         sent: list[str] = []
         nothing: list[str] = []
+        empty = writer.writer(writer.scope())
         at = 0
         for gather, accumulation in zip(stage.gathers, writer.accumulations):
             types = tuple(self.items[at : at + len(accumulation.types)])
             at += len(types)
             with located(gather.span):
                 sent.extend(accumulation.sent(edge, types))
-            nothing.extend(accumulation.identity(d, types))
+            nothing.extend(accumulation.identity(empty, types))
         lifted = [d.part("item", i) if a == b else d.convert(b, d.part("item", i))
                   for i, (a, b) in enumerate(zip(self.items, self.types))]
         return [
             writer.identity(),
-            Function("nothing", (), d.pack("Item", nothing)),
+            Function("nothing", tuple(empty.lines), d.pack("Item", nothing)),
             Function("contribute", tuple(edge.lines), d.pack("Item", sent)),
             Function("lift", (), d.pack("Acc", lifted)),
             writer.merge(),
@@ -133,14 +135,15 @@ class StageStruct:
             return self.d.false
         tests, at = [], 0
         for accumulation in self.writer.accumulations:
-            part, type_ = self.d.part("acc", at), accumulation.types[0]
-            at += len(accumulation.types)
             name = accumulation.reduce.name
-            if name in ("any", "all"):
-                tests.append(part if name == "any" else self.d.negation(part))
-            else:
-                ones = -1 if type_.kind == "int" else type_.highest
-                tests.append(f"{part} == {self.d.constant(ones if name == 'bitor' else 0, type_)}")
+            for number, type_ in enumerate(accumulation.types[: accumulation.width], at):
+                part = self.d.part("acc", number)
+                if name in ("any", "all"):
+                    tests.append(part if name == "any" else self.d.negation(part))
+                else:
+                    ones = -1 if type_.kind == "int" else type_.highest
+                    tests.append(f"{part} == {self.d.constant(ones if name == 'bitor' else 0, type_)}")
+            at += len(accumulation.types)
         return self.d.both(*tests)
 
     def _settled(self) -> str:
@@ -151,8 +154,8 @@ class StageStruct:
             type_ = self.writer.types[name]
             low = self.writer.stage.gathers[0].reduce.name == "min"
             far = d.constant(float("inf") if low else float("-inf"), type_)
-            return f"{scope.read(f.Field(type_, name, 'self'), 'field', 'v')} != {far}"
-        tests = [scope.read(f.Field(BOOL, name, "self"), "field", "v") for name, _ in self.early.done]
+            return f"{scope.read(f.Field(type_, name, 'self'), 'field', 'v')[0]} != {far}"
+        tests = [scope.read(f.Field(BOOL, name, "self"), "field", "v")[0] for name, _ in self.early.done]
         holds = [f"({test})" if value else d.negation(f"({test})")
                  for test, (_, value) in zip(tests, self.early.done)]
         return d.both(*holds) if holds else d.false
@@ -201,11 +204,19 @@ def from_lane(d: CudaDialect, width: int) -> Function:
     return Function("from_lane", (), d.pack("Acc", items))
 
 
-def _travelling(types: tuple[Scalar, ...], reduce: f.Reduce) -> tuple[Scalar, ...]:
+def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
     """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32."""
-    value = reduce.body.type
-    narrow = types[0] == F64 and isinstance(value, Scalar) and value.floating and value.bits <= 32
-    return (F32, *types[1:]) if narrow else types
+    value = accumulation.reduce.body.type
+    if accumulation.declared is not None or isinstance(value, Tuple):
+        return accumulation.types
+    narrow = [t == F64 and part.floating and part.bits <= 32 for t, part in zip(accumulation.types, scalars_of(value))]
+    return (*(F32 if is_so else t for is_so, t in zip(narrow, accumulation.types)), *accumulation.types[len(narrow) :])
+
+
+def _exact(accumulation: Accumulation) -> bool:
+    """Whether the bits of a result do not depend on the order of contributions."""
+    rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
+    return not rounds or not any(t.floating for t in accumulation.types)
 
 
 def _size(types: list[Scalar]) -> int:

@@ -122,3 +122,52 @@ def float_to_half(x):
         exponent += 1
     steps = np.int64(np.rint(a / 2.0 ** np.float64(exponent - 10)))
     return np.uint16(sign | (((exponent + 15) << 10) + (steps - 1024)))
+
+
+@inner
+def mix(seed, v):
+    """A number that looks random, from a 64-bit seed and a vertex (language.md section 8); `none` is -1."""
+    z = np.uint64(v) if v != np.uint32(0xFFFFFFFF) else np.uint64(0xFFFFFFFFFFFFFFFF)
+    z = (z + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inner
+def hll_rank(bits):
+    """1 + the number of trailing zeros of 58 bits; 59 for none set."""
+    rank = np.uint8(1)
+    while rank < 59 and bits & np.uint64(1) == 0:
+        bits = bits >> np.uint64(1)
+        rank += np.uint8(1)
+    return rank
+
+
+@inner
+def hll_size(registers):
+    """The number of elements of a HyperLogLog counter of 64 registers, estimated (language.md section 8)."""
+    total = 0.0
+    zeros = 0
+    for c in registers:
+        share, left = 1.0, np.int64(c)
+        while left > 32:
+            share *= 2.0**-32
+            left -= 32
+        total += share / np.float64(np.int64(1) << left)
+        zeros += c == 0
+    size = 0.709 * 64**2 / total
+    return 64 * np.log(64 / zeros) if size <= 160 and zeros > 0 else size
+
+
+@inner
+def position(v, ordered, places, count):
+    """The place of a vertex in a set, the first one; -1 if it is none of it."""
+    low, high = np.int64(0), np.int64(count)
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(places[low]) if low < count and ordered[low] == v else np.int64(-1)
