@@ -19,7 +19,7 @@ from vlang import OutOfMemory, Program, Result, load
 from vlang.runtime.devices.choose import stand_in
 from vlang.runtime.gpu.entries import PREPARATIONS, entry
 from vlang.runtime.gpu.kernels import LANES
-from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import Plan, StageSpec
 
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
 
@@ -52,6 +52,15 @@ def _long() -> RefGraph:
     return RefGraph(90, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True)
 
 
+def _wide() -> RefGraph:
+    """A hub, its 2,500 neighbours, theirs (as many), and a tail: frontiers of many times what a warp keeps."""
+    n = 5_010
+    first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
+    src = np.concatenate([np.zeros(2_500, np.int64), first, [17], tail[:-1]])
+    dst = np.concatenate([first, second, [5_001], tail[1:]])
+    return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32)}, True)
+
+
 GRAPHS = {
     "skewed": lambda: _drawn(300, 1500, 1),
     "dense": lambda: _drawn(40, 900, 2),
@@ -64,6 +73,7 @@ GRAPHS = {
     "no_edges": lambda: family("no_edges"),
     "empty": lambda: family("empty"),
     "long": _long,
+    "wide": _wide,
 }
 
 
@@ -96,13 +106,6 @@ def _limits(name: str) -> dict[str, int]:
 
 
 # ---------------------------------------------------------------------------------------------------- compiled ahead
-def _scalars(plan: Plan) -> Iterator[ScalarSpec]:
-    yield from plan.defaults.values()
-    for step in plan.steps:
-        found = (*step.steps, step.limit, step.until) if isinstance(step, LoopSpec) else (step,)
-        yield from (spec for spec in found if isinstance(spec, ScalarSpec))
-
-
 def _of_stage(stage: StageSpec) -> Iterator[tuple[str, str]]:
     assert stage.gpu is not None
     struct = stage.gpu.struct
@@ -121,7 +124,7 @@ def _entries(plan: Plan) -> dict[str, str]:
     found = dict(entry(name) for name in PREPARATIONS)
     for stage in plan.stages:
         found.update(_of_stage(stage))
-    for spec in _scalars(plan):
+    for spec in plan.values:
         found.update([entry("scalar", f"v{spec.index}")])
         if spec.fold is not None:
             found.update([entry("fold", f"v{spec.index}")])

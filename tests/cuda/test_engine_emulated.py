@@ -37,7 +37,7 @@ KERNELS: tuple[Way, ...] = (
 MODES = ("auto", "pull", "notify-pull", "push")
 PAGES = (None, 64, 256, 1024, 4096)
 STREAMS = (0, 1, 3)
-SMALL = tuple(name for name in GRAPHS if name not in ("no_edges", "empty", "long"))
+SMALL = tuple(name for name in GRAPHS if name not in ("no_edges", "empty", "long", "wide"))
 EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 
@@ -85,6 +85,15 @@ def test_graphs_without_edges(name: str, graph: str) -> None:
 def test_long_rows(name: str, options: Way) -> None:
     """Rows longer than SEGMENT are reduced by blocks, and joined."""
     _check(name, "long", options, 5)
+
+
+@pytest.mark.parametrize(("name", "mode"), [
+    ("bfs", "push"), ("components", "push"), ("components", "notify-pull"), ("kcore_members", "notify-pull"),
+    ("sssp", "push"), ("sssp_tree", "push"), ("sswp", "auto"),
+])
+def test_wide_frontiers(name: str, mode: str) -> None:
+    """More vertices than a warp keeps before it passes them on."""
+    _check(name, "wide", {"mode": mode}, 2)
 
 
 @pytest.mark.parametrize("name", ["bfs", "katz", "sssp_tree", "kcore_members"])

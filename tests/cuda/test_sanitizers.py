@@ -15,8 +15,8 @@ RUNS = (
     "pagerank:skewed:kernel=stream", "bfs:dense:mode=push", "sssp:dense:mode=pull,kernel=edge,replication=4",
     "components:dense:mode=push,page_size=256", "sssp_tree:messy:mode=pull,kernel=edge,replication=32",
     "katz:dense:kernel=virtual-warp-8,max_rounds=2", "viterbi:messy:mode=pull,kernel=warp-segmentation",
-    "spmv:dense:kernel=thread", "kcore_members:dense:mode=notify-pull,max_rounds=9", "bfs_tree:path:mode=push,max_rounds=12",
-    "sswp:dense:mode=push", "pagerank:long:kernel=virtual-warp-32,max_rounds=1",
+    "spmv:dense:kernel=thread", "kcore_members:dense:mode=notify-pull,max_rounds=9", "sswp:dense:mode=push",
+    "bfs_tree:path:mode=push,max_rounds=12", "pagerank:long:kernel=virtual-warp-32,max_rounds=1",
 )
 """Program, graph, options."""
 
