@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang import stdlib
+from vlang.options import GPU_OPTIONS
 from vlang.runtime.errors import InternalError
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def verify_run(
     program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
 ) -> Iterator[str]:
     """What was verified, a sentence each. Raises InternalError where something does not hold."""
-    yield _another_cut(program, graph, keywords, options, result)
+    yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, options, result)
     known = program.name in stdlib.names() and program.source == stdlib.source(program.name)
     if not (known and result.converged and len(result)):
         return
@@ -59,6 +60,27 @@ def _another_cut(
         raise InternalError(f"{program.name} took {result.rounds} rounds, and {other.rounds} in another cut ({cut})")
     plural = "s" if threads > 1 else ""
     return f"the same bits with {threads} thread{plural}, pages of {page_size} bytes, mode {mode}"
+
+
+def _on_the_cpu(
+    program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
+) -> str:
+    cpu = {name: value for name, value in options.items() if name not in GPU_OPTIONS}
+    cpu["mode"] = "auto" if options["mode"] == "push" else options["mode"]
+    other = program(graph, **keywords, **{**cpu, "device": "cpu"})
+    for name in (*result.fields, *result.globals):
+        if not _close(np.asarray(result[name]), np.asarray(other[name])):
+            raise InternalError(f"`{name}` of {program.name} is not the same on {result.device} and on the CPU")
+    return "the same on the CPU, floats to five digits"
+
+
+def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether two results agree: floats within 1e-5 of themselves or of their mean size, all else exactly."""
+    if a.dtype.kind != "f":
+        return _same_bits(a, b)
+    sizes = np.abs(b[np.isfinite(b)].astype(np.float64))
+    size = float(sizes.mean()) if sizes.size else 0.0
+    return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-5 * size, equal_nan=True)
 
 
 def _settled(
