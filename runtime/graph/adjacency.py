@@ -13,9 +13,12 @@ from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.columns import Column, cast
 
-__all__ = ["KINDS", "Adjacency"]
+__all__ = ["COMMON", "KINDS", "Adjacency", "frozen"]
 
 KINDS = ("in", "out", "both")
+
+COMMON = "common()"
+"""The column that every graph has: how many neighbours the two ends of an edge have in common (uint32)."""
 
 Array = NDArray[Any]
 
@@ -55,6 +58,8 @@ class Adjacency:
         Raises GraphError if there is no such column, or if a value does not fit the dtype.
         """
         with self._lock:
+            if name == COMMON:
+                return self.stored(name)
             if name not in self._columns:
                 known = ", ".join(self._columns) or "none"
                 raise GraphError(f"the graph has no edge column {name!r}; it has: {known}")

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.adjacency import Adjacency, frozen
+from vlang.runtime.graph.adjacency import COMMON, Adjacency, frozen
 from vlang.runtime.graph.build import EdgeScan, Rows, RowScan, build_rows
 from vlang.runtime.graph.columns import Column, describe
+from vlang.runtime.graph.common import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.edges import EdgeList
 from vlang.runtime.graph.transform import WeightRule, degrees, dropped, merged, merged_values, tallied
 
@@ -72,6 +73,10 @@ class Orientations:
         """The orientation that holds every stored column; "in" is built if there is none."""
         with self._lock:
             return next(iter(self._built.values())) if self._built else self.adjacency("in")
+
+    def neighbours(self) -> Neighbours:
+        """The neighbours of each vertex, directions, loops and repetitions ignored; made once."""
+        return simple_neighbours(self.adjacency("both"), self.threads)
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
         """Lengths of the rows of an orientation, uint32[n]. Raises GraphError beyond 2^32 - 1."""
@@ -139,6 +144,8 @@ class Orientations:
 
     def _fetched(self, kind: str, name: str) -> Array:
         """A column in the order of an orientation that was built without it."""
+        if name == COMMON:
+            return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
         if kind == "both":
             incoming, outgoing = (self.adjacency(k).stored(name) for k in ("in", "out"))
             return merged_values(self._bare("in"), self._bare("out"), incoming, outgoing, self.threads)

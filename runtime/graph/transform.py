@@ -15,7 +15,9 @@ from vlang.runtime.graph.columns import Column, integer_dtype
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.workers import cut, on_threads
 
-__all__ = ["WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "tallied"]
+__all__ = [
+    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "row_cuts", "tallied",
+]
 
 CHUNK = 1 << 16
 
@@ -90,7 +92,7 @@ def listed_rows(rows: Rows, threads: int) -> NDArray[np.uint32]:
     """The row of every entry, uint32[entries]."""
     out = np.empty(len(rows.targets), dtype=np.uint32)
     kernel = kernels("rows")["expand"]
-    on_threads(threads, lambda part: kernel(rows.offsets, *part, out), _row_cuts(rows.offsets, threads))
+    on_threads(threads, lambda part: kernel(rows.offsets, *part, out), row_cuts(rows.offsets, threads))
     return out
 
 
@@ -111,7 +113,7 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
     def work(part: tuple[int, int]) -> None:
         kernel(incoming.offsets, incoming.targets, outgoing.offsets, outgoing.targets, *part, a, b, c)
 
-    on_threads(threads, work, _row_cuts(incoming.offsets + outgoing.offsets, threads * 4))
+    on_threads(threads, work, row_cuts(incoming.offsets + outgoing.offsets, threads * 4))
     return out
 
 
@@ -124,7 +126,7 @@ def dropped(
     Undirected edges count once.
     """
     offsets = np.zeros_like(rows.offsets)
-    parts = _row_cuts(rows.offsets, threads * 4)
+    parts = row_cuts(rows.offsets, threads * 4)
     gone = np.zeros((max(1, len(parts)), 2), dtype=np.int64)
     count = kernels("drop")["count_kept"]
 
@@ -165,7 +167,7 @@ def _taken(values: Array, picks: Array, threads: int) -> Array:
     return out
 
 
-def _row_cuts(offsets: NDArray[np.uint64], parts: int) -> list[tuple[int, int]]:
+def row_cuts(offsets: NDArray[np.uint64], parts: int) -> list[tuple[int, int]]:
     """All rows in consecutive ranges of about equally many entries."""
     n = len(offsets) - 1
     ends = [last for _, last in cut(int(offsets[-1]), parts)][:-1]

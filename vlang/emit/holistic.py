@@ -7,9 +7,8 @@ number of contributions and memory in proportion to it. What is read off in the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from vlang.emit.dialect import Dialect, Function
 from vlang.emit.expressions import Unwritable, Writer
@@ -59,9 +58,9 @@ class Holistic(Accumulation):
         """How many components hold the value."""
         return 2 if self.reduce.name == "mode" else 1
 
-    def identity(self, writer: Any, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
+    def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
         """The components of nothing; a `mex` that is not known yet is the largest value."""
-        d = writer.d if isinstance(writer, Writer) else writer
+        d = writer.d
         kinds = types or self.types
         first = kinds[0].highest if self.reduce.name == "mex" else 0
         values = (d.constant(first, kinds[0]), *(d.constant(0, t) for t in kinds[1 : self.width]))
@@ -119,10 +118,10 @@ class Holistic(Accumulation):
         return after if self.reduce.default is None else (*after, writer.name(d.either(before[-1], holds)))
 
 
-def accumulated(reduce: f.Reduce, *declared: Any) -> Accumulation:
-    """How a reduction over edges is accumulated. Raises Unwritable."""
+def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
+    """How a reduction over edges is accumulated. declared: the program's own ones, by name. Raises Unwritable."""
     rule = None if reduce.user else REDUCTIONS.get(reduce.name)
-    return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, *declared)
+    return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, declared)
 
 
 def key_type(name: str, type_: Scalar) -> Scalar:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from vlang.emit.common import with_common
 from vlang.emit.cuda.target import CudaTarget
 from vlang.emit.dialect import stored_as, width_of
 from vlang.emit.expressions import Unwritable
@@ -117,11 +118,12 @@ class _Emitter:
         return self.scalars.add(name, kind, value, span, times)
 
     def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False) -> StageSpec:
+        stage, edge_columns = with_common(stage, self.columns)
         messages = {} if plan is None else plan.messages(stage)
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
-        writer = StageWriter(stage, self.frame, self.types, self.columns, plan,
+        writer = StageWriter(stage, self.frame, self.types, edge_columns, plan,
                              {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given)
         text = self.target.stage(writer)
         self.stages.append(text)
@@ -129,7 +131,7 @@ class _Emitter:
             self.frame.slot(f"next:{name}")
         return StageSpec(
             name=stage.name, domain=stage.domain, kernels=dict(text.kernels),
-            columns=tuple((c, self.columns[c]) for c in writer.columns), written=stage.written,
+            columns=tuple((c, edge_columns[c]) for c in writer.columns), written=stage.written,
             swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,

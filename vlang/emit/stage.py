@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from vlang.emit.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
@@ -63,7 +63,7 @@ class StageWriter:
     stage: Stage
     frame: Frame
     types: dict[str, Type]
-    present: dict[str, str]
+    present: Mapping[str, str]
     plan: LoopPlan | None
     messages: dict[f.Expr, int]
     ends: bool

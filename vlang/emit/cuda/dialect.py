@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from vlang.emit.dialect import Dialect, Entry, Function
 from vlang.types import BOOL, Scalar, Type
 
-__all__ = ["CudaDialect", "indented"]
+__all__ = ["CudaDialect", "edge_name", "indented"]
 
 _HEADS = {
     "bind": "Env bind(const u64* frame)",
@@ -57,6 +57,11 @@ _READ = {"pointer": "pointer", "value": "value_at"}
 def indented(text: str) -> str:
     """The text, every line of it two columns further in."""
     return "".join(f"  {line}\n" if line else "\n" for line in text.splitlines())
+
+
+def edge_name(column: str) -> str:
+    """The member that points to an edge column."""
+    return "edge_" + re.sub(r"\W", "_", column)
 
 
 def _used(lines: Sequence[str], result: str) -> list[str]:
@@ -174,7 +179,7 @@ class CudaDialect(Dialect):
         return f"env.{name}"
 
     def column(self, number: int, name: str) -> str:
-        return f"columns.edge_{name}"
+        return f"columns.{edge_name(name)}"
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function) -> str:

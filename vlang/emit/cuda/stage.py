@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from vlang.emit.cuda.cells import Cell, cells_of
-from vlang.emit.cuda.dialect import CudaDialect, indented
+from vlang.emit.cuda.dialect import CudaDialect, edge_name, indented
 from vlang.emit.cuda.notes import stage_notes
 from vlang.emit.cuda.push import push_members
 from vlang.emit.cuda.sending import early_of, push_of
@@ -94,7 +94,7 @@ class StageStruct:
     # ------------------------------------------------------------------ edges
     def _columns(self) -> str:
         d, writer = self.d, self.writer
-        members = [f"const {writer.present[c]}* edge_{c}" for c in writer.columns]
+        members = [f"const {writer.present[c]}* {edge_name(c)}" for c in writer.columns]
         values = [f"pointer<const {writer.present[c]}>(row, ROW_COLUMNS + {i})" for i, c in enumerate(writer.columns)]
         bind = Function("bind_columns", (), d.pack("Columns", values))
         return d.struct("Columns", members) + d.define(bind)
