@@ -12,8 +12,9 @@ from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import frontier_kernels
-from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec
-from vlang.runtime.machine import Options, Values
+from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
+from vlang.runtime.levels import ListedSweep
+from vlang.runtime.machine import Options, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
@@ -29,7 +30,7 @@ class CpuMachine:
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
         self._kernels = load_kernels(plan.text, plan.exports)
-        if any(isinstance(step, LoopSpec) and step.skip for step in plan.steps):
+        if any(loop.skip for loop in plan.loops):
             frontier_kernels()
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
@@ -39,6 +40,7 @@ class CpuMachine:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", getattr(graph, attribute))
         self._cpu = Cpu(options.threads)
+        self._stats = Stats()
         self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -67,17 +69,36 @@ class CpuMachine:
             self.passes.fold(spec.fold)
         self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
 
-    def run_pass(self, stage: StageSpec) -> None:
-        """Run a pass over all vertices."""
-        self.passes.full(stage)
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; the edges traversed."""
+        stats, edges = self.passes.full(stage)
         for name in stage.swaps:
             self.state.swap(name)
+        if stage.loop_end:
+            self._stats = stats
+        return edges
+
+    def counted(self) -> Stats:
+        """What the last pass that decides activity counted."""
+        return self._stats
+
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another."""
+        np.copyto(self.state.arrays[slot], self.state.arrays[source])
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array."""
+        self.state.arrays[slot].view(np.uint8)[:] = byte
 
     def loop(self, spec: LoopSpec, bound: int | None) -> Superstep:
         """Begin a loop."""
         options = self._options
         in_place = options.asynchronous and spec.asynchronous
         return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
+
+    def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
+        """Begin a sweep."""
+        return ListedSweep(spec, self.passes)
 
     def keep(self, slots: Sequence[str]) -> object:
         """A copy of vertex arrays."""
@@ -87,6 +108,9 @@ class CpuMachine:
         """Whether vertex arrays have the same bits as a copy."""
         assert isinstance(kept, list)
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
+
+    def forget(self, kept: object) -> None:
+        """A copy goes when nobody refers to it."""
 
     def settle(self) -> None:
         """Passes return when they are done."""

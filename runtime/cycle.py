@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from vlang.runtime.kernelset import LoopSpec, StageSpec
+from vlang.runtime.kernelset import LoopSpec, StageSpec, every_step
 from vlang.runtime.machine import Machine, Stats
 
 __all__ = ["CycleWatch"]
@@ -19,9 +19,9 @@ class CycleWatch:
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
-        names = dict.fromkeys(n for step in spec.steps if isinstance(step, StageSpec) for n in step.written)
-        slots = [f"field:{name}" for name in names] + [f"told:{name}" for name in spec.tolds]
-        self._slots = [*slots, *(["work:active"] if spec.explicit else [])]
+        names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
+        slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
+        self._slots = [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
         self._machine = machine
         self._watched = spec.limit is None and not spec.reads_iteration
         self._kept: object = None
@@ -35,6 +35,13 @@ class CycleWatch:
                 self._machine.same(self._slots, self._kept):
             return rounds - self._kept_at
         if rounds & (rounds - 1) == 0:
+            self.close()
             self._kept = self._machine.keep(self._slots)
             self._kept_at, self._kept_stats = rounds, stats
         return None
+
+    def close(self) -> None:
+        """Give the copy back."""
+        if self._kept is not None:
+            self._machine.forget(self._kept)
+            self._kept = None

@@ -1,4 +1,4 @@
-"""The superstep loop: runs a plan on a graph.
+"""Runs a plan on a graph: walks the tree of its steps.
 
 What a superstep does is in the plan, how it runs is the machine's (`cpu_machine`, `gpu.machine`); here is only the
 order of things, and when a loop ends.
@@ -17,8 +17,19 @@ from numpy.typing import NDArray
 from vlang.runtime.contracts import check_contract
 from vlang.runtime.cycle import CycleWatch
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernelset import Contract, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import (
+    Contract,
+    ForRangeSpec,
+    ForVerticesSpec,
+    LoopSpec,
+    Plan,
+    ScalarSpec,
+    StageSpec,
+    Step,
+    SweepSpec,
+)
 from vlang.runtime.machine import Loop, Machine, Options, Stats, Values
+from vlang.runtime.nesting import NestedLoop
 from vlang.runtime.trace import Round
 
 __all__ = ["Options", "Outcome", "run_plan"]
@@ -52,7 +63,8 @@ class _Run:
     def __init__(self, plan: Plan, graph: Graph, machine: Machine, options: Options) -> None:
         self.plan, self.graph, self.machine, self.options = plan, graph, machine, options
         self.outcome = Outcome()
-        self._loops = 0
+        self._sets: dict[str, NDArray[Any]] = {}
+        self._iteration: int | None = None  # of the innermost loop under way
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> Outcome:
         """Run every step."""
@@ -67,17 +79,26 @@ class _Run:
         self.outcome.values = self.machine.values()
         return self.outcome
 
-    def _steps(self, steps: Sequence[StageSpec | ScalarSpec | LoopSpec | Contract]) -> None:
-        for step in steps:
-            if isinstance(step, StageSpec):
-                self.machine.run_pass(step)
-            elif isinstance(step, ScalarSpec):
-                self.machine.evaluate(step)
-            elif isinstance(step, Contract):
-                check_contract(step, self.graph, self.machine)
-            else:
-                self._loop(step, self._loops)
-                self._loops += 1
+    def _steps(self, steps: Sequence[Step]) -> int:
+        """Run steps in order; the edges traversed, without those of loops, which report their own."""
+        return sum(map(self._step, steps))
+
+    def _step(self, step: Step) -> int:
+        if isinstance(step, StageSpec):
+            return self.machine.run_pass(step)
+        if isinstance(step, SweepSpec):
+            return self._sweep(step)
+        if isinstance(step, ForVerticesSpec):
+            return self._for_vertices(step)
+        if isinstance(step, ForRangeSpec):
+            return self._for_range(step)
+        if isinstance(step, ScalarSpec):
+            self.machine.evaluate(step)
+        elif isinstance(step, Contract):
+            check_contract(step, self.graph, self.machine)
+        else:
+            self._loop(step)
+        return 0
 
     def _bind(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> None:
         """Parameters, defaults and given fields to their slots."""
@@ -86,6 +107,8 @@ class _Run:
         machine.set_scalar("M", graph.m)
         for name, value in scalars.items():
             machine.set_scalar(name, value)
+            if isinstance(value, np.ndarray):
+                self._sets[name] = value
         for name, spec in self.plan.defaults.items():
             if name not in scalars:
                 machine.evaluate(spec)
@@ -97,12 +120,39 @@ class _Run:
         self.machine.evaluate(spec)
         return self.machine.scalar(spec.name)
 
-    # ------------------------------------------------------------------------ loops
-    def _loop(self, spec: LoopSpec, number: int) -> None:
+    # ----------------------------------------------------------------------- blocks
+    def _sweep(self, spec: SweepSpec) -> int:
+        sweep = self.machine.begin_sweep(spec)
+        edges = 0
+        for number, level in enumerate(sweep.levels):
+            self.machine.set_scalar(spec.level, level)
+            for step in spec.steps:
+                edges += sweep.run_pass(step, number) if isinstance(step, StageSpec) else self._step(step)
+        return edges
+
+    def _for_vertices(self, spec: ForVerticesSpec) -> int:
+        edges = 0
+        for vertex in self._sets[spec.members].tolist():
+            self.machine.set_scalar(spec.name, vertex)
+            edges += self._steps(spec.steps)
+        return edges
+
+    def _for_range(self, spec: ForRangeSpec) -> int:
+        edges = 0
+        low, high = int(self._value(spec.low)), int(self._value(spec.high))
+        for number in range(low, high + 1):
+            self.machine.set_scalar(spec.name, number)
+            edges += self._steps(spec.steps)
+            if spec.until is not None and self._value(spec.until):
+                break
+        return edges
+
+    def _loop(self, spec: LoopSpec) -> None:
         limit = None if spec.limit is None else max(0, int(self._value(spec.limit)))
         bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
         bound = min(bounds, default=None)
-        loop = self.machine.loop(spec, bound)
+        around = self._iteration
+        loop: Loop = NestedLoop(spec, self.machine, self._steps) if spec.nested else self.machine.loop(spec, bound)
         watch = CycleWatch(spec, self.machine)
         rounds, reason, converged = 0, "", True
         while not reason:
@@ -113,20 +163,26 @@ class _Run:
             elif self.options.max_rounds is not None and rounds >= self.options.max_rounds:
                 reason, converged = f"stopped after {rounds} supersteps, as asked", False
             else:
-                rounds = self._advance(loop, spec, number, rounds, bound)
+                rounds = self._advance(loop, spec, rounds, bound)
                 reason, converged = self._ended(spec, loop)
                 period = None if reason else watch.period(rounds, loop.stats)
                 if period is not None:
                     reason, converged = _repeats(period), False
         loop.close()
+        watch.close()
+        self._iteration = around
+        if spec.reads_iteration and around is not None:
+            self.machine.set_scalar("iteration", around)
         outcome = self.outcome
         outcome.rounds += rounds
+        if outcome.converged:  # why the first loop that did not ended, or else the last one
+            outcome.reason = reason
         outcome.converged &= converged
-        outcome.reason = reason
 
-    def _advance(self, loop: Loop, spec: LoopSpec, number: int, rounds: int, bound: int | None) -> int:
+    def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; how many have run now."""
         begin = time.perf_counter()
+        self._iteration = rounds + 1
         if spec.reads_iteration:
             self.machine.set_scalar("iteration", rounds + 1)
         done = loop.advance(None if bound is None else bound - rounds)
@@ -137,7 +193,7 @@ class _Run:
         each = (time.perf_counter() - begin) / len(done)
         for row in done:
             rounds += 1
-            shown = Round(number, rounds, row.active, row.mode, each, row.edges)
+            shown = Round(spec.number, rounds, row.active, row.mode, each, row.edges)
             self.outcome.history.append(shown)
             if self.options.progress is not None:
                 self.options.progress(shown)
@@ -161,7 +217,7 @@ class _Run:
     def _untold(self, spec: LoopSpec) -> bool:
         """Whether some vertex has a change that it has not told its neighbours."""
         array = self.machine.array
-        pairs = [(array(f"field:{name}"), array(f"told:{name}")) for name in spec.tolds]
+        pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
         return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
 
 

@@ -13,7 +13,7 @@ are named in `Plan.slots`:
                   each of those stands in the set
     field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
                   field with one buffer); start:F the copy made at the start of the superstep; told:F what the
-                  neighbours were told
+                  neighbours were told; start.L and told.L belong to loops with L others around them
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
     kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
@@ -26,7 +26,7 @@ BLOCK_... (see vlang.runtime.graph.blocks).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
@@ -34,9 +34,10 @@ __all__ = [
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
     "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
-    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "GpuStage", "LoopSpec", "Plan",
-    "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS",
-    "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "THREADS",
+    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "ForRangeSpec", "ForVerticesSpec",
+    "GpuStage", "LoopSpec", "Plan", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES",
+    "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step", "SweepSpec",
+    "THREADS", "every_step", "field_of", "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -166,13 +167,15 @@ class ScalarSpec:
 class LoopSpec:
     """A loop of supersteps.
 
-    limit, until: scalars to evaluate, None where there is none. explicit: `activate when` decides activity, else a
-    change of an applied field. skip: passes may leave out vertices none of whose inputs changed (rule N); skip_reason
-    says why, or why not. starts, tolds: fields with such copies.
+    number: in the order of the text, from 0. level: how many others are around it; loops of one level share the
+    arrays that `slot` names. limit, until: scalars to evaluate, None where there is none. explicit: `activate when`
+    decides activity, else a change of an applied field. skip: passes may leave out vertices none of whose inputs
+    changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies.
     """
 
-    name: str
-    steps: tuple[StageSpec | ScalarSpec, ...]
+    number: int
+    level: int
+    steps: tuple[Step, ...]
     limit: ScalarSpec | None
     exact: bool
     until: ScalarSpec | None
@@ -188,8 +191,57 @@ class LoopSpec:
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:
-        """The passes of a superstep."""
+        """The passes that it runs itself, not those of blocks in it."""
         return tuple(step for step in self.steps if isinstance(step, StageSpec))
+
+    @property
+    def plain(self) -> tuple[StageSpec | ScalarSpec, ...]:
+        """Its steps without blocks: all of them, unless it is nested."""
+        return tuple(step for step in self.steps if isinstance(step, (StageSpec, ScalarSpec)))
+
+    @property
+    def nested(self) -> bool:
+        """Whether a superstep holds other blocks."""
+        return len(self.plain) < len(self.steps)
+
+    def slot(self, kind: str, name: str) -> str:
+        """The slot of its own arrays: start:F, told:F, work:active."""
+        return level_slot(kind, name, self.level)
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """Its steps once for each finite value of the integer field `field`, in increasing (`up`) or decreasing order,
+    for the vertices that have it where the u8 array in the slot `guard` is not 0. The value is the scalar `level`."""
+
+    field: str
+    up: bool
+    guard: str | None
+    level: str
+    steps: tuple[Step, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class ForVerticesSpec:
+    """Its steps for each vertex of the parameter `members`, in order; the vertex is the scalar `name`."""
+
+    name: str
+    members: str
+    steps: tuple[Step, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class ForRangeSpec:
+    """Its steps for each number from `low` to `high`, which is the scalar `name`; until: tested after each time."""
+
+    name: str
+    low: ScalarSpec
+    high: ScalarSpec
+    until: ScalarSpec | None
+    steps: tuple[Step, ...]
+    line: int = 0
 
 
 @dataclass(frozen=True)
@@ -201,6 +253,28 @@ class Contract:
     domain: str | None
     text: str
     line: int
+
+
+Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract
+
+
+def every_step(steps: Iterable[Step]) -> Iterator[Step]:
+    """Every step of a tree, blocks before what they hold."""
+    for step in steps:
+        yield step
+        if not isinstance(step, (StageSpec, ScalarSpec, Contract)):
+            yield from every_step(step.steps)
+
+
+def level_slot(kind: str, name: str, level: int) -> str:
+    """The slot of an array that loops of a level have of their own."""
+    return f"{kind}.{level}:{name}" if level else f"{kind}:{name}"
+
+
+def field_of(slot: str) -> str | None:
+    """The field whose values, present or past, lie in a slot; None for other slots."""
+    kind, _, name = slot.partition(":")
+    return name if kind.partition(".")[0] in ("field", "next", "start", "told") else None
 
 
 @dataclass(frozen=True)
@@ -219,17 +293,29 @@ class Plan:
     scalars: Mapping[str, str]
     fields: tuple[FieldSpec, ...]
     arrays: tuple[ArraySpec, ...]
-    steps: tuple[StageSpec | ScalarSpec | LoopSpec | Contract, ...]
+    steps: tuple[Step, ...]
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:
-        """Every pass, in the order of the run."""
-        found: list[StageSpec] = []
-        for step in self.steps:
-            if isinstance(step, LoopSpec):
-                found.extend(step.stages)
-            elif isinstance(step, StageSpec):
+        """Every pass, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, StageSpec))
+
+    @property
+    def loops(self) -> tuple[LoopSpec, ...]:
+        """Every loop of supersteps, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, LoopSpec))
+
+    @property
+    def values(self) -> tuple[ScalarSpec, ...]:
+        """Every graph-level value that is computed."""
+        found: list[ScalarSpec | None] = list(self.defaults.values())
+        for step in every_step(self.steps):
+            if isinstance(step, ScalarSpec):
                 found.append(step)
-        return tuple(found)
+            elif isinstance(step, LoopSpec):
+                found += [step.limit, step.until]
+            elif isinstance(step, ForRangeSpec):
+                found += [step.low, step.high, step.until]
+        return tuple(spec for spec in found if spec is not None)

@@ -9,10 +9,10 @@ from typing import Any, Protocol
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
-from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.trace import Round
 
-__all__ = ["Done", "Loop", "Machine", "Options", "Stats", "Values"]
+__all__ = ["Done", "Loop", "Machine", "Options", "Stats", "Sweep", "Values"]
 
 
 @dataclass(frozen=True)
@@ -95,6 +95,17 @@ class Loop(Protocol):
         """The loop has ended."""
 
 
+class Sweep(Protocol):
+    """A sweep under way. levels: in the order in which they are run."""
+
+    @property
+    def levels(self) -> Sequence[int]:
+        """The values of the field, in the order of the sweep."""
+
+    def run_pass(self, stage: StageSpec, level: int) -> int:
+        """Run a pass over the vertices of level number `level`; the edges traversed."""
+
+
 class Machine(Protocol):
     """The state of one run on one kind of processor. Everything raises OutOfMemory or DeviceError as it must."""
 
@@ -116,14 +127,29 @@ class Machine(Protocol):
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value into its slot."""
 
-    def run_pass(self, stage: StageSpec) -> None:
-        """Run a pass over all vertices."""
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; the edges traversed."""
+
+    def counted(self) -> Stats:
+        """What the last pass that decides activity counted."""
+
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another of the same type."""
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array."""
 
     def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
-        """Begin a loop. bound: supersteps at most, as far as is known."""
+        """Begin a loop without blocks inside. bound: supersteps at most, as far as is known."""
+
+    def begin_sweep(self, spec: SweepSpec) -> Sweep:
+        """Begin a sweep: its levels are those of now."""
 
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays."""
+        """A copy of vertex arrays, until it is forgotten."""
+
+    def forget(self, kept: object) -> None:
+        """Give back a copy."""
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as a copy."""

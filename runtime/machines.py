@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.kernelset import Plan, field_of
 from vlang.runtime.machine import Machine, Options
 from vlang.runtime.state import DTYPES
 
@@ -69,7 +69,6 @@ def _on_cpu(plan_for: Callable[[str], Plan], graph: Graph, options: Options, rea
 def _state_bytes(plan: Plan, graph: Graph) -> int:
     """Bytes of the arrays over vertices, and of the offsets of one orientation."""
     dtypes = {field.name: field.dtype for field in plan.fields}
-    sizes = [DTYPES[dtypes[slot.partition(":")[2]]].itemsize for slot in plan.slots
-             if slot.partition(":")[0] in ("field", "next", "start", "told")]
+    sizes = [DTYPES[dtypes[name]].itemsize for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]
     return graph.n * (sum(sizes) + 8)

@@ -169,7 +169,9 @@ class Passes:
     # --------------------------------------------------------------- listed passes
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """The stage over listed vertices only; messages are up to date already."""
-        pages = self.pages_of(stage.domain or "in")
+        if stage.domain is None:
+            return self._listed_vertices(stage, lists), 0
+        pages = self.pages_of(stage.domain)
         kernels = frontier_kernels()
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
@@ -194,6 +196,16 @@ class Passes:
             self._launch(stage.kernels["finish"], finish, len(finish), lists.longs)
             edges += long_edges
         return self._counted(), edges
+
+    def _listed_vertices(self, stage: StageSpec, lists: Lists) -> Stats:
+        """A stage without edges, for which all vertices are short."""
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self.state.frame[SLOT_LISTED] = 1
+        self.state.point(SLOT_LIST, lists.short)
+        tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
+        self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
+        return self._counted()
 
     def _long_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
         tasks = np.empty((len(pages.segments), 3), dtype=np.int64)

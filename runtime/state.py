@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import OutOfMemory
-from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan
+from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan, field_of
 
 __all__ = ["State", "flags", "parts_of", "set_arrays", "whole_words"]
 
@@ -64,8 +64,8 @@ class State:
         specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
         try:
             for slot in plan.slots:
-                kind, _, name = slot.partition(":")
-                if kind in ("field", "next", "start", "told"):
+                name = field_of(slot)
+                if name is not None:
                     self.put(slot, np.zeros(n * fields[name].width, dtype=DTYPES[fields[name].dtype]))
                 elif slot in specs:
                     dtype, length = specs[slot]

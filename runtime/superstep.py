@@ -18,7 +18,7 @@ __all__ = ["Superstep"]
 
 
 class Superstep:
-    """Runs the supersteps of a loop, one a call. stats: what the last one counted.
+    """Runs the supersteps of a loop without blocks inside, one a call. stats: what the last one counted.
 
     evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
     where they read.
@@ -35,19 +35,22 @@ class Superstep:
         self._done = 0
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
+        active = spec.slot("work", "active")
         self._skipping = {
-            stage.name: _Skipping(stage, passes, explicit=spec.explicit and stage.loop_end, in_place=in_place)
-            for stage in spec.steps if isinstance(stage, StageSpec) and stage.notify is not None
+            stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "", in_place)
+            for stage in spec.stages if stage.notify is not None
         }
-        if "work:active" in self._state.arrays:
-            self._state.arrays["work:active"][:] = 1
+        for name in spec.tolds:
+            self._state.arrays[spec.slot("told", name)][:] = 0
+        if active in self._state.arrays:
+            self._state.arrays[active][:] = 1
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep. Its mode is "notify-pull" if any pass ran over lists."""
         for name in self._spec.starts:
-            np.copyto(self._state.arrays[f"start:{name}"], self._state.arrays[f"field:{name}"])
+            np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
         mode, edges = "pull", 0
-        for step in self._spec.steps:
+        for step in self._spec.plain:
             if isinstance(step, ScalarSpec):
                 self._evaluate(step)
                 continue
@@ -97,14 +100,15 @@ class Superstep:
 class _Skipping:
     """One pass over edges that may leave out vertices none of whose inputs changed since it last ran (rule N).
 
-    last: the vertices that it ran over last, None for all. explicit: active vertices run again, too, because
-    `activate when` may decide otherwise about them. sole: no other pass writes its fields in between.
+    last: the vertices that it ran over last, None for all. active: the slot of flags of vertices that run again, too,
+    because `activate when` may decide otherwise about them; "" for none. sole: no other pass writes its fields in
+    between.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, explicit: bool, in_place: bool) -> None:
+    def __init__(self, stage: StageSpec, passes: Passes, active: str, in_place: bool) -> None:
         assert stage.notify is not None
         self._stage, self._passes, self._against = stage, passes, stage.notify
-        self._explicit, self._in_place = explicit, in_place
+        self._active, self._in_place = active, in_place
         self.last: Lists | None = None
         n = passes.graph.n
         self._marks = flags(n)
@@ -131,8 +135,8 @@ class _Skipping:
         passes.split(self._flags, 1, against, changed, self._marks)
         passes.send(stage, changed)
         edges = passes.notify(self._against, changed, self._marks)
-        if self._explicit:
-            np.bitwise_or(self._marks, state.arrays["work:active"], out=self._marks)
+        if self._active:
+            np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
         self._catch_up()
         passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
         stats, traversed = passes.listed(stage, self._todo)

@@ -7,7 +7,17 @@ from typing import TYPE_CHECKING
 
 from vlang.ir.print import facts_text, program_text
 from vlang.runtime.errors import BindError
-from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import (
+    Contract,
+    ForVerticesSpec,
+    LoopSpec,
+    Plan,
+    ScalarSpec,
+    StageSpec,
+    Step,
+    SweepSpec,
+    field_of,
+)
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
@@ -61,15 +71,28 @@ def _plan(program: Program, graph: Graph | None) -> str:
     plan = _plan_of(program, graph)
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
-        if isinstance(step, LoopSpec):
-            lines.extend(_loop(step))
-        elif isinstance(step, (StageSpec, ScalarSpec)):
-            lines.extend([] if step.name.startswith("require.") else [_step(step)])
-        else:
-            lines.append(f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})")
+        lines.extend(_lines(step))
     if graph is not None:
         lines.extend(_need(plan, graph))
     return "\n".join(lines)
+
+
+def _lines(step: Step) -> list[str]:
+    """A step with what it holds."""
+    if isinstance(step, (StageSpec, ScalarSpec)):
+        return [] if step.name.startswith("require.") else [_step(step)]
+    if isinstance(step, Contract):
+        return [f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})"]
+    inside = [f"    {line}" for inner in step.steps for line in _lines(inner)]
+    if isinstance(step, LoopSpec):
+        return _loop(step, inside)
+    if isinstance(step, SweepSpec):
+        order = "increasing" if step.up else "decreasing"
+        return [f"sweep in line {step.line}, once for each value of {step.field} in {order} order", *inside]
+    if isinstance(step, ForVerticesSpec):
+        return [f"block in line {step.line}, once for each vertex of {step.members}", *inside]
+    until = ", until its condition holds" if step.until is not None else ""
+    return [f"block in line {step.line}, once for each number of a range{until}", *inside]
 
 
 def _step(step: StageSpec | ScalarSpec) -> str:
@@ -86,13 +109,13 @@ def _step(step: StageSpec | ScalarSpec) -> str:
     return "; ".join(parts)
 
 
-def _loop(loop: LoopSpec) -> list[str]:
+def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
     head = f"loop in line {loop.line}"
     if loop.limit is not None:
         head += ", counted" if loop.exact else ", at most as the program says"
     if loop.until is not None:
         head += ", until its condition holds"
-    lines = [head, *(f"    {_step(step)}" for step in loop.steps)]
+    lines = [head, *inside]
     if loop.skip:
         lines.append("    modes: pull; notify-pull where at most half of the edges leave changed vertices "
                      f"({loop.skip_reason})")
@@ -106,20 +129,15 @@ def _need(plan: Plan, graph: Graph) -> list[str]:
     """The memory that a run needs, in bytes, by what takes it."""
     bits = {"8": 1, "16": 2, "32": 4, "64": 8}
     arrays = {spec.slot: spec.dtype for spec in plan.arrays if spec.length == "vertices"}
-    arrays |= {slot: next(f.dtype for f in plan.fields if f.name == slot.partition(":")[2])
-               for slot in plan.slots if slot.split(":")[0] in ("field", "next", "start", "told")}
+    dtypes = {field.name: field.dtype for field in plan.fields}
+    arrays |= {slot: dtypes[name] for slot in plan.slots if (name := field_of(slot)) is not None}
     state = graph.n * sum(bits[dtype[1:]] for dtype in arrays.values())
-    kinds = {kind for s in _stages(plan) for kind in (s.domain, s.notify)}
+    kinds = {kind for s in plan.stages for kind in (s.domain, s.notify)}
     kinds = kinds - {None} if graph.directed else {"in"}  # an undirected graph has one adjacency for all
     edges = sum(4 * graph.m * (2 if kind == "both" and graph.directed else 1) + 8 * (graph.n + 1) for kind in kinds)
-    columns = sum(bits[dtype[1:]] * graph.m for s in _stages(plan) for _, dtype in s.columns)
+    columns = sum(bits[dtype[1:]] * graph.m for s in plan.stages for _, dtype in s.columns)
     return [f"needs about {(state + edges + columns) / 1e6:,.1f} MB: vertex state {state / 1e6:,.1f}, adjacency "
             f"{edges / 1e6:,.1f}, edge columns {columns / 1e6:,.1f}"]
-
-
-def _stages(plan: Plan) -> list[StageSpec]:
-    steps = [s for step in plan.steps for s in (step.steps if isinstance(step, LoopSpec) else (step,))]
-    return [s for s in steps if isinstance(s, StageSpec)]
 
 
 STAGES: dict[str, Callable[[Program, Graph | None], str]] = {

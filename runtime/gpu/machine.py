@@ -19,8 +19,9 @@ from vlang.runtime.gpu.state import GpuState
 from vlang.runtime.gpu.superstep import GpuLoop, sparse_way
 from vlang.runtime.gpu.sweep import Sweep
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.machine import Loop, Options, Stats, Values
+from vlang.runtime.nesting import MaskedSweep
 
 __all__ = ["GpuMachine"]
 
@@ -46,7 +47,7 @@ class GpuMachine:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n = graph.n
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
-        self._kept: _Copy | None = None
+        self._kept: list[_Copy] = []
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
         self._state = GpuState(device, plan, graph.n, {}, self._set_words)
@@ -140,9 +141,9 @@ class GpuMachine:
         threads = THREADS if spec.fold is not None else 32
         self.launch("scalar", struct, (), 1, (self.frame, blocks), shared=shared_bytes("scalar"), threads=threads)
 
-    def run_pass(self, stage: StageSpec) -> None:
-        """Run a pass over all vertices."""
-        self.run_full(stage)
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; the edges traversed."""
+        return self.run_full(stage)
 
     def run_full(self, stage: StageSpec) -> int:
         """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
@@ -194,10 +195,24 @@ class GpuMachine:
             return PushLoop(self, stage, full=self.options.mode == "auto")
         return GpuLoop(self, spec)
 
+    def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
+        """Begin a sweep, whose passes are full ones with a mask."""
+        return MaskedSweep(spec, self)
+
     # ------------------------------------------------------------------------- copies
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another."""
+        buffers = self.state.buffers
+        self.state.flush()
+        self.device.copy(buffers[slot].pointer, buffers[source].pointer, buffers[source].nbytes)
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array."""
+        state = self.state  # what pads the array stays 0
+        self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
+
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays, which replaces the one before; None where there is no memory for it."""
-        self._drop()
+        """A copy of vertex arrays, until it is forgotten; None where there is no memory for it."""
         buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]
@@ -206,10 +221,19 @@ class GpuMachine:
             except OutOfMemory:
                 break
             self.device.copy(buffers[-1].pointer, source.pointer, source.nbytes)
-        self._kept = _Copy(tuple(buffers))
-        if len(buffers) < len(slots):
-            self._drop()
-        return self._kept
+        kept = _Copy(tuple(buffers))
+        self._kept.append(kept)
+        if len(buffers) == len(slots):
+            return kept
+        self.forget(kept)
+        return None
+
+    def forget(self, kept: object) -> None:
+        """Give back a copy."""
+        assert isinstance(kept, _Copy)
+        self._kept.remove(kept)
+        for buffer in kept.buffers:
+            self.device.free(buffer)
 
     def others(self, slot: str, value: int) -> int:
         """How many entries of a vertex array of u8 or u32 are not `value`."""
@@ -233,12 +257,6 @@ class GpuMachine:
         _ = self.frame  # what was counted lies beside it
         return self.counted().changed == 0
 
-    def _drop(self) -> None:
-        if self._kept is not None:
-            for buffer in self._kept.buffers:
-                self.device.free(buffer)
-            self._kept = None
-
     # ---------------------------------------------------------------------------- end
     def settle(self) -> None:
         """Wait until everything asked for has been done."""
@@ -252,7 +270,8 @@ class GpuMachine:
 
     def close(self) -> None:
         """Free what the run needed; topology stays for the next run on this graph."""
-        self._drop()
+        for kept in tuple(self._kept):
+            self.forget(kept)
         self.state.close()
         self.sweep.close()
 
@@ -266,19 +285,8 @@ def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
             wanted.append(("compute", stage.gpu.struct, ()))
         elif "messages" in stage.kernels:
             wanted.append(("messages", stage.gpu.struct, ()))
-    for spec in _scalars(plan):
+    for spec in plan.values:
         wanted.append(("scalar", f"v{spec.index}", ()))
         if spec.fold is not None:
             wanted.append(("fold", f"v{spec.index}", ()))
     return wanted
-
-
-def _scalars(plan: Plan) -> list[ScalarSpec]:
-    found = list(plan.defaults.values())
-    for step in plan.steps:
-        if isinstance(step, ScalarSpec):
-            found.append(step)
-        elif isinstance(step, LoopSpec):
-            found += [s for s in step.steps if isinstance(s, ScalarSpec)]
-            found += [s for s in (step.limit, step.until) if s is not None]
-    return found

@@ -47,15 +47,15 @@ def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int
 class NotifyPull:
     """One pass over edges that may run over lists, as `vlang.runtime.superstep` has it for a CPU.
 
-    explicit: active vertices run again, too, because `activate when` may decide otherwise about them. Raises
-    OutOfMemory.
+    active: the slot of flags of vertices that run again, too, because `activate when` may decide otherwise about them;
+    "" for none. Raises OutOfMemory.
     """
 
-    def __init__(self, machine: SparseMachine, stage: StageSpec, explicit: bool) -> None:
+    def __init__(self, machine: SparseMachine, stage: StageSpec, active: str) -> None:
         assert stage.notify is not None
         assert stage.domain is not None
         assert stage.gpu is not None
-        self._machine, self._stage, self._explicit = machine, stage, explicit
+        self._machine, self._stage, self._active = machine, stage, active
         self._struct = stage.gpu.struct
         self._sparse = machine.sparse_topology(stage.domain, stage)
         self._against = machine.sparse_topology(stage.notify, None)
@@ -110,7 +110,7 @@ class NotifyPull:
         if not in_place:
             self._catch_up()
         machine.device.fill(self._edges, 8 * (_COUNTS - 2), 0)
-        also = machine.pointer("work:active") if self._explicit else 0
+        also = machine.pointer(self._active) if self._active else 0
         self._plain("list_marked", arena["lists"], arena["marks"], also, self._flag_words, self._sparse.offsets)
         self._pull()
         if not in_place:

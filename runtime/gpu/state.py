@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.devices.device import Buffer, Device
-from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan
+from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
 from vlang.runtime.machine import Stats
 from vlang.runtime.state import DTYPES, parts_of, set_arrays
 
@@ -65,8 +65,8 @@ class GpuState:
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
         for slot in self.plan.slots:
-            kind, _, name = slot.partition(":")
-            if kind in ("field", "next", "start", "told"):
+            name = field_of(slot)
+            if name is not None:
                 self.add(slot, fields[name].dtype, self.n, fields[name].width)
             elif slot in specs:
                 self.add(slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width)

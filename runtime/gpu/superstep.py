@@ -50,13 +50,15 @@ class GpuLoop:
         self._in_place = in_place(spec, options)
         for stage in spec.stages:
             machine.in_place(stage, self._in_place)
-        if "work:active" in machine.state.buffers:
-            active = machine.state.buffers["work:active"]
-            machine.device.fill(active.pointer, machine.n, 1)
+        for name in spec.tolds:
+            machine.fill(spec.slot("told", name), 0)
+        active = spec.slot("work", "active")
+        if active in machine.state.buffers:
+            machine.fill(active, 1)
         self._skipping: dict[str, NotifyPull] = {}
         if sparse_way(spec, options) == "notify-pull":
             self._skipping = {
-                stage.name: NotifyPull(machine, stage, explicit=spec.explicit and stage.loop_end)
+                stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "")
                 for stage in spec.stages if stage.notify is not None and machine.sweep.readable(stage)
             }
         self._done = 0
@@ -70,14 +72,12 @@ class GpuLoop:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run a superstep."""
-        machine, state = self._machine, self._machine.state
-        state.flush()
+        machine = self._machine
         for name in self._spec.starts:
-            start, now = state.buffers[f"start:{name}"], state.buffers[f"field:{name}"]
-            machine.device.copy(start.pointer, now.pointer, now.nbytes)
+            machine.copy(self._spec.slot("start", name), f"field:{name}")
         self._edges = 0
         self._listed.clear()
-        for step in self._spec.steps:
+        for step in self._spec.plain:
             if isinstance(step, ScalarSpec):
                 machine.evaluate(step)
             else:

@@ -20,7 +20,7 @@ from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
 from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, GpuStage, LoopSpec, StageSpec
+from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, GpuStage, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.machine import GpuMachine
@@ -63,9 +63,9 @@ class Sweep:
     def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
         """Bytes that the loops of the plan allocate while they run."""
         machine = self.machine
-        for spec in machine.plan.steps:
-            way = sparse_way(spec, machine.options) if isinstance(spec, LoopSpec) else ""
-            for stage in spec.stages if isinstance(spec, LoopSpec) else ():
+        for spec in machine.plan.loops:
+            way = sparse_way(spec, machine.options)
+            for stage in spec.stages:
                 if way == "push":
                     edges = len(sides[_AGAINST[stage.domain or "in"]])
                     yield Arena.bytes(push_sizes(stage, machine.n, edges))
@@ -80,11 +80,10 @@ class Sweep:
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
                 machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
-        for spec in machine.plan.steps:
-            way = sparse_way(spec, machine.options) if isinstance(spec, LoopSpec) else ""
-            if isinstance(spec, LoopSpec) and way:
-                for stage in spec.stages:
-                    machine.load(self._sparse_kernels(stage, way))
+        for spec in machine.plan.loops:
+            way = sparse_way(spec, machine.options)
+            for stage in spec.stages if way else ():
+                machine.load(self._sparse_kernels(stage, way))
 
     def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
         if way == "push":
@@ -184,18 +183,16 @@ def _pushed(stage: StageSpec) -> str:
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
     """For each orientation, what passes read of it."""
     uses: dict[str, dict[str, Use]] = {}
-    for step in machine.plan.steps:
-        stages = step.stages if isinstance(step, LoopSpec) else (step,) if isinstance(step, StageSpec) else ()
-        for stage in stages:
-            if stage.domain is None or stage.gpu is None:
-                continue
-            uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
-            way = sparse_way(step, machine.options) if isinstance(step, LoopSpec) else ""
-            against = _AGAINST[stage.domain]
-            if way == "push" and against != stage.domain:
-                uses.setdefault(against, {})[_pushed(stage)] = Use(stage.columns)
-            if way == "notify-pull" and stage.notify is not None:
-                uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
+    ways = {stage.name: sparse_way(spec, machine.options) for spec in machine.plan.loops for stage in spec.stages}
+    for stage in machine.plan.stages:
+        if stage.domain is None or stage.gpu is None:
+            continue
+        uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
+        way, against = ways.get(stage.name, ""), _AGAINST[stage.domain]
+        if way == "push" and against != stage.domain:
+            uses.setdefault(against, {})[_pushed(stage)] = Use(stage.columns)
+        if way == "notify-pull" and stage.notify is not None:
+            uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
     return uses
 
 

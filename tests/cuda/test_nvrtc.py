@@ -22,7 +22,7 @@ from vlang.runtime.gpu.kernels import LANES
 from vlang.runtime.gpu.notifying import notifying_kernels
 from vlang.runtime.gpu.pushing import pushing_kernels
 from vlang.runtime.gpu.sparse_layout import SPARSE_PREPARATIONS, SPARSE_SIGNATURES
-from vlang.runtime.kernelset import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.kernelset import Plan, StageSpec
 
 core = pytest.importorskip("cuda.core", reason="cuda-core, which calls NVRTC without a GPU, is not installed")
 pytest.importorskip("cuda.bindings.nvrtc", reason="NVRTC is not installed")
@@ -41,16 +41,6 @@ _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+)
 
 
 # ------------------------------------------------------------------------------------------------------------ kernels
-def scalars_of(plan: Plan) -> Iterator[ScalarSpec]:
-    """Every graph-level value of a plan."""
-    yield from plan.defaults.values()
-    for step in plan.steps:
-        if isinstance(step, ScalarSpec):
-            yield step
-        elif isinstance(step, LoopSpec):
-            yield from (s for s in (*step.steps, step.limit, step.until) if isinstance(s, ScalarSpec))
-
-
 def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
     """Every kernel that a pass may be launched as."""
     gpu = stage.gpu
@@ -79,7 +69,7 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
 def kernels_of(plan: Plan) -> list[Kernel]:
     """Every kernel of a plan."""
     found = [kernel for stage in plan.stages for kernel in kernels_of_stage(stage)]
-    for scalar in scalars_of(plan):
+    for scalar in plan.values:
         found.append(("scalar", f"v{scalar.index}", ()))
         found += [("fold", f"v{scalar.index}", ())] if scalar.fold is not None else []
     return list(dict.fromkeys(found))

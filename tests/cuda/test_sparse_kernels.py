@@ -282,7 +282,7 @@ def test_notify_pull(device: EmulatedDevice, struct: str, graph: str, in_place: 
     machine = machine_of(device, arcs, start, 1 if graph == "long" else 2)
     stage = stage_of(struct, messages=struct == "tree")
     machine.in_place(stage, in_place)
-    lists = NotifyPull(machine, stage, explicit=False)
+    lists = NotifyPull(machine, stage, active="")
     assert machine.run_full(stage) == len(arcs.targets)
     counts = [machine.counted().changed]
     while counts[-1]:
@@ -303,7 +303,7 @@ def test_active_vertices_run_again_under_explicit_activity(device: EmulatedDevic
     arcs = path_arcs(40)
     machine = machine_of(device, arcs, np.arange(40, dtype=np.int32)[::-1].copy())
     stage = stage_of("least")
-    lists = NotifyPull(machine, stage, explicit=True)
+    lists = NotifyPull(machine, stage, active="work:active")
     active = np.zeros(40, dtype=np.uint8)
     active[[3, 9]] = 1
     machine.set_active(active)
@@ -316,7 +316,7 @@ def test_active_vertices_run_again_under_explicit_activity(device: EmulatedDevic
 def test_lists_are_chosen_by_the_edges_of_what_changed(device: EmulatedDevice) -> None:
     arcs = path_arcs(40)
     machine = machine_of(device, arcs, np.arange(40, dtype=np.int32))
-    lists = NotifyPull(machine, stage_of("least"), explicit=False)
+    lists = NotifyPull(machine, stage_of("least"), active="")
     assert [lists.chosen(asked) for asked in ("pull", "notify-pull", "auto")] == [False, True, True]
     machine.device.fill(machine.pointer("work:heard.s"), 40, 1)
     assert not lists.chosen("auto")

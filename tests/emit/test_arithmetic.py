@@ -54,7 +54,7 @@ def program(type_: str) -> tuple[Program, Plan, Library]:
     lines += [f"vertex r{i}: {text}" for i, text in enumerate(expressions(type_))]
     made = compile("\n".join(lines))
     plan = made.plan(frozenset(), frozenset({"a", "b", "s"}), target="cuda")
-    entries = dict(entry("compute", step.name) for step in plan.steps if hasattr(step, "domain"))
+    entries = dict(entry("compute", step.name) for step in plan.stages)
     return made, plan, compile_text(plan.text, entries)
 
 

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.emit.test_targets import stages
 from vlang import compile
 from vlang.runtime.kernelset import GpuStage
 
@@ -17,7 +16,7 @@ def of_loops(text: str, given: frozenset[str] = frozenset()) -> list[GpuStage]:
     """The passes over edges of a program's loops."""
     program = compile(text)
     plan = program.plan(frozenset(e.name for e in program.edges), given, target="cuda")
-    return [s.gpu for s in stages(plan) if s.gpu and s.domain and s.gpu.push_reason[:9] != "runs once"]
+    return [s.gpu for s in plan.stages if s.gpu and s.domain and s.gpu.push_reason[:9] != "runs once"]
 
 
 @pytest.mark.parametrize(("name", "expected"), [

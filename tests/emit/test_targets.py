@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from tests.reference.programs import Generated, programs
 from vlang import Program, ProgramError, compile, stdlib
 from vlang.emit.cuda.target import GENERATED, SKELETONS
-from vlang.runtime.kernelset import LoopSpec, Plan, StageSpec
+from vlang.runtime.kernelset import Plan
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
@@ -27,12 +27,6 @@ def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str
     return found[0], found[1]
 
 
-def stages(plan: Plan) -> list[StageSpec]:
-    """All passes of a plan."""
-    steps = [s for step in plan.steps for s in (step.steps if isinstance(step, LoopSpec) else (step,))]
-    return [s for s in steps if isinstance(s, StageSpec)]
-
-
 def assert_alike(program: Program, precision: int = 32) -> None:
     """The two plans describe the same run."""
     numba, cuda = plans(program, precision)
@@ -43,10 +37,10 @@ def assert_alike(program: Program, precision: int = 32) -> None:
         return
     assert numba.fields == cuda.fields
     assert numba.scalars == cuda.scalars
-    assert [s.name for s in stages(numba)] == [s.name for s in stages(cuda)]
+    assert [s.name for s in numba.stages] == [s.name for s in cuda.stages]
     extra = {slot for slot in cuda.slots if slot not in numba.slots}
     assert all(slot.startswith("work:push.") for slot in extra), extra
-    for stage in stages(cuda):
+    for stage in cuda.stages:
         assert stage.gpu is not None
         assert stage.gpu.struct == stage.name
         assert f"struct {stage.name} {{" in cuda.text

@@ -44,5 +44,4 @@ def _level(cond: f.Expr, present: frozenset[str]) -> str:
 
 def _first_domain(schedule: Schedule) -> str:
     """The orientation that the program needs anyway."""
-    stages = [s for step in schedule.steps for s in (step.stages if hasattr(step, "stages") else (step,))]
-    return next((s.domain for s in stages if isinstance(s, Stage) and s.domain in ("in", "out")), "in")
+    return next((stage.domain for stage in schedule.stages if stage.domain in ("in", "out")), "in")

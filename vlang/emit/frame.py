@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from vlang.emit.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.expressions import Unwritable
 from vlang.ir import forms as f
-from vlang.runtime.kernelset import FIRST_SLOT, ArraySpec
+from vlang.runtime.kernelset import FIRST_SLOT, ArraySpec, level_slot
 from vlang.types import I64, Scalar, Type
 
 __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
@@ -100,12 +100,17 @@ class Times:
     """Where past values of fields lie.
 
     previous: the slot kind of `old(f)` ("field" before a pass, "next" after it); starts: fields with a copy from the
-    start of the superstep instead. told: fields with a told array.
+    start of the superstep instead. told: fields with a told array. level: of the loop that these copies belong to.
     """
 
     previous: str = "field"
     starts: frozenset[str] = frozenset()
     told: frozenset[str] = frozenset()
+    level: int = 0
+
+    def own(self, kind: str) -> str:
+        """The kind of slot of a loop's own arrays: "start", "told" or "work"."""
+        return level_slot(kind, "", self.level)[:-1]
 
 
 @dataclass
@@ -145,7 +150,7 @@ class Scope:
     def told(self, expr: f.Field) -> tuple[str, ...]:
         if expr.of != "self" and not self.sends:
             raise Unwritable("`change` of a neighbour here")
-        kind = "told" if expr.name in self.times.told else self._old_slot(expr.name)
+        kind = self.times.own("told") if expr.name in self.times.told else self._old_slot(expr.name)
         return self.read(expr, kind, self.here if expr.of == "self" else self.there)
 
     def old(self, expr: f.Field) -> tuple[str, ...]:
@@ -153,7 +158,7 @@ class Scope:
         return self.read(expr, self._old_slot(expr.name), self.here)
 
     def _old_slot(self, name: str) -> str:
-        return "start" if name in self.times.starts else self.times.previous
+        return self.times.own("start") if name in self.times.starts else self.times.previous
 
     def read(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
         """The texts that read a field from the array of a kind."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts
-from vlang.ir.stages import Loop, Stage, Write, reads_of
+from vlang.ir.stages import Loop, Stage, expressions_of, reads_of
 
-__all__ = ["LoopPlan", "Reader", "expressions_of", "neighbour_reads", "plan_loop"]
+__all__ = ["LoopPlan", "Reader", "neighbour_reads", "plan_loop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 
@@ -64,15 +64,6 @@ class LoopPlan:
         return found
 
 
-
-def expressions_of(stage: Stage) -> Iterator[f.Expr]:
-    """The expressions evaluated in a pass."""
-    for gather in stage.gathers:
-        yield gather.reduce
-    for item in (*stage.before, *stage.after):
-        yield item.value if isinstance(item, Write) else item.cond
-
-
 def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[str]:
     """The fields that a pass reads from neighbours, beyond what it receives as messages."""
     names: set[str] = set()
@@ -91,23 +82,22 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
 
 
 def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
-    """Decide how a loop is run."""
+    """Decide how a loop is run. The rules grant nothing to a loop with blocks inside."""
     fact = facts.loop(loop.repeat)
-    applied = frozenset(loop.applied)
-    explicit = not fact.default_activation
-    fused = len(loop.stages) == 1 and bool(loop.steps) and isinstance(loop.steps[-1], Stage)
-    inside = [e for stage in loop.stages for expr in expressions_of(stage) for e in f.walk(expr)]
+    applied, fused = frozenset(loop.applied), loop.fused
     activate = loop.repeat.activate
+    explicit = activate is not None and (loop.nested or not fact.default_activation)
+    inside = [e for stage in loop.stages for expr in expressions_of(stage) for e in f.walk(expr)]
     at_end = [e for expr in (activate.cond if activate and explicit else None, loop.repeat.until) if expr is not None
               for e in f.walk(expr)]
     past = {e.name for e in at_end if isinstance(e, f.Field) and e.time != "now"}
     changes = frozenset(e.name for e in at_end if isinstance(e, f.Field) and e.time == "change")
     starts = frozenset() if fused else applied | {e.name for e in inside if isinstance(e, f.Field) and e.time == "old"}
+    starts |= past - applied
     heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
     torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
     return LoopPlan(
-        loop=loop, facts=facts, explicit=explicit, fused=fused,
-        reads_iteration=any(e == f.GraphValue(e.type, "iteration", "builtin") for e in inside + at_end),
+        loop=loop, facts=facts, explicit=explicit, fused=fused, reads_iteration=loop.reads_iteration,
         skip=fact.skip, skip_reason=fact.skip_reason,
         readers=_readers(loop, fact.own_notify & applied) if fact.skip else {},
         starts=starts, told=changes if explicit else frozenset(),

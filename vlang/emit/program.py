@@ -16,12 +16,25 @@ from vlang.emit.scalars import ScalarWriter
 from vlang.emit.stage import StageWriter
 from vlang.emit.target import StageText, Target
 from vlang.ir import forms as f
+from vlang.ir import stages as ir
 from vlang.ir.facts import Facts
 from vlang.ir.refuse import refuse
-from vlang.ir.stages import Loop, ScalarStep, Schedule, Stage
-from vlang.runtime.kernelset import Contract, FieldSpec, LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.ir.stages import Schedule, Stage
+from vlang.runtime.kernelset import (
+    Contract,
+    FieldSpec,
+    ForRangeSpec,
+    ForVerticesSpec,
+    LoopSpec,
+    Plan,
+    ScalarSpec,
+    StageSpec,
+    Step,
+    SweepSpec,
+    level_slot,
+)
 from vlang.syntax.tree import Span
-from vlang.types import I64, Type
+from vlang.types import I64, VERTEX, Type
 
 __all__ = ["TARGETS", "ContractStage", "emit"]
 
@@ -73,7 +86,7 @@ class _Emitter:
         self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 
     def plan(self, contracts: tuple[ContractStage, ...]) -> Plan:
-        steps: list[StageSpec | ScalarSpec | LoopSpec | Contract] = []
+        steps: list[Step] = []
         defaults: dict[str, ScalarSpec] = {}
         for edge in self.program.edges:
             if edge.name not in self.present and edge.default is not None:
@@ -83,18 +96,10 @@ class _Emitter:
                       for p in self.program.params if p.default is not None}
         for item in contracts:
             steps.extend(self._contract(item))
-        for step in self.schedule.steps:
-            if isinstance(step, Stage):
-                steps.append(self._stage(step, None))
-            elif isinstance(step, ScalarStep):
-                steps.append(self._scalar(step.name, step.kind, step.value, step.span))
-            else:
-                steps.append(self._loop(step))
+        steps += self._steps(self.schedule.steps, None)
         return self._assemble(steps, {**parameters, **{f"edge.{k}": v for k, v in defaults.items()}})
 
-    def _assemble(
-        self, steps: list[StageSpec | ScalarSpec | LoopSpec | Contract], defaults: Mapping[str, ScalarSpec]
-    ) -> Plan:
+    def _assemble(self, steps: list[Step], defaults: Mapping[str, ScalarSpec]) -> Plan:
         for name, type_ in (("N", I64), ("M", I64), ("iteration", I64)):
             self.frame.scalar(name, type_)
         for param in self.program.params:
@@ -117,9 +122,28 @@ class _Emitter:
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
         return self.scalars.add(name, kind, value, span, times)
 
-    def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False) -> StageSpec:
+    def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: bool = False) -> list[Step]:
+        """The steps of a block of the loop of `plan`, None outside loops. swept: the block is that of a sweep."""
+        return [self._step(step, plan, swept) for step in steps]
+
+    def _step(self, step: ir.Step, plan: LoopPlan | None, swept: bool) -> Step:
+        if isinstance(step, Stage):
+            return self._stage(step, plan, ends=plan is not None and plan.fused, swept=swept)
+        if isinstance(step, ir.ScalarStep):
+            return self._scalar(step.name, step.kind, step.value, step.span, _NOW if plan is None else _during(plan))
+        if isinstance(step, ir.Loop):
+            return self._loop(step, plan)
+        if isinstance(step, ir.Sweep):
+            return self._sweep(step, plan)
+        if isinstance(step, ir.ForVertices):
+            self.frame.scalar(step.each.name, VERTEX)
+            return ForVerticesSpec(step.each.name, step.each.set_name, tuple(self._steps(step.steps, plan)),
+                                   step.each.span.line)
+        return self._range(step, plan)
+
+    def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: bool = False) -> StageSpec:
         stage, edge_columns = with_common(stage, self.columns)
-        messages = {} if plan is None else plan.messages(stage)
+        messages = {} if plan is None or swept else plan.messages(stage)  # a level is a few vertices
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
@@ -137,39 +161,63 @@ class _Emitter:
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
         )
 
-    def _loop(self, loop: Loop) -> LoopSpec:
+    def _loop(self, loop: ir.Loop, around: LoopPlan | None) -> LoopSpec:
         plan = plan_loop(loop, self.facts)
         repeat = loop.repeat
-        times = Times("next", plan.starts, plan.told)  # lets and `until` stand after a pass
         limit = None
         if repeat.limit is not None:
-            limit = self._scalar(f"{loop.name}.limit", "limit", f.Op(I64, "cast", (repeat.limit,)), repeat.span)
-        steps: list[StageSpec | ScalarSpec] = []
-        for step in loop.steps:
-            if isinstance(step, Stage):
-                steps.append(self._stage(step, plan, ends=plan.fused))
-            else:
-                steps.append(self._scalar(step.name, step.kind, step.value, step.span, times))
+            limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
+        steps = self._steps(loop.steps, plan)
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())
             steps.append(self._stage(end, plan, ends=True))
         until = None
         if repeat.until is not None:
-            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, times)
+            after = Times("next", plan.starts, plan.told, loop.level)  # it stands after a pass
+            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, after)
         for name in plan.starts:
-            self.frame.slot(f"start:{name}")
+            self.frame.slot(level_slot("start", name, loop.level))
         return LoopSpec(
-            name=loop.name, steps=tuple(steps), limit=limit, exact=repeat.exact, until=until, explicit=plan.explicit,
-            reads_iteration=plan.reads_iteration, skip=plan.skip, skip_reason=plan.skip_reason,
-            asynchronous=plan.asynchronous,
+            number=loop.number, level=loop.level, steps=tuple(steps), limit=limit, exact=repeat.exact, until=until,
+            explicit=plan.explicit, reads_iteration=plan.reads_iteration, skip=plan.skip,
+            skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
             tolds=tuple(sorted(plan.told)), line=repeat.span.line,
         )
 
-    def _contract(self, item: ContractStage) -> list[StageSpec | ScalarSpec | Contract]:
+    def _sweep(self, step: ir.Sweep, plan: LoopPlan | None) -> SweepSpec:
+        sweep = step.sweep
+        self.frame.scalar(step.level, self.types[sweep.field])
+        guard = None if step.guard is None else f"work:{step.guard}.0"
+        return SweepSpec(sweep.field, sweep.up, guard, step.level, tuple(self._steps(step.steps, plan, swept=True)),
+                         sweep.span.line)
+
+    def _range(self, step: ir.ForRange, plan: LoopPlan | None) -> ForRangeSpec:
+        each = step.each
+        self.frame.scalar(each.name, I64)
+        low, high = (self._count(f"{step.name}.{end}", value, each.span, plan)
+                     for end, value in (("low", each.low), ("high", each.high)))
+        steps = tuple(self._steps(step.steps, plan))
+        until = None
+        if each.until is not None:
+            times = _NOW if plan is None else _during(plan)
+            until = self._scalar(f"{step.name}.until", "until", each.until, each.span, times)
+        return ForRangeSpec(each.name, low, high, until, steps, each.span.line)
+
+    def _count(self, name: str, value: f.Expr, span: Span, plan: LoopPlan | None) -> ScalarSpec:
+        """A limit, which is an i64."""
+        times = _NOW if plan is None else _during(plan)
+        return self._scalar(name, "limit", f.Op(I64, "cast", (value,)), span, times)
+
+    def _contract(self, item: ContractStage) -> list[Step]:
         if item.scalar is not None:
             return [self._scalar(item.contract.name, "contract", item.scalar, item.span), item.contract]
         assert item.stage is not None
         (write,) = item.stage.writes
         self.types[item.contract.name] = write.value.type
         return [self._stage(item.stage, None), item.contract]
+
+
+def _during(plan: LoopPlan) -> Times:
+    """Where past values lie for values between the passes of a loop; with one pass only, ahead of it."""
+    return Times("field", plan.starts, plan.told, plan.loop.level)

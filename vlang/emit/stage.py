@@ -88,7 +88,8 @@ class StageWriter:
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
         """A scope for one of the functions."""
-        times = Times(starts=self.plan.starts, told=self.plan.told) if self.plan else Times()
+        plan = self.plan
+        times = Times(starts=plan.starts, told=plan.told, level=plan.loop.level) if plan else Times()
         return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
 
     def writer(self, scope: Scope) -> Writer:
@@ -228,22 +229,29 @@ class StageWriter:
         if self.plan.explicit and activate is not None:
             with located(activate.span):
                 active = writer.value(activate.cond)
-            place = f"{self.env.pointer('work:active', 'u8')}[v]"
+            if self.plan.loop.guard is not None:
+                active = writer.name(self.dialect.both(writer.value(f.Accumulator(BOOL, self.plan.loop.guard)), active))
+            place = f"{self._active(scope)}[v]"
             writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
-            self.frame.array("work:active", "u8")
         return self.dialect.flags((changed, active))
 
     def _tell(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
         """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
         now = f.Field(self.types[name], name, "self")
-        places = scope.places(now, "told", "v")
-        self.frame.array("work:active", "u8")
-        was = writer.name(f"{self.env.pointer('work:active', 'u8')}[v] != 0")
-        before = map(writer.name, scope.read(now, "told", "v"))
+        kind = scope.times.own("told")
+        places = scope.places(now, kind, "v")
+        was = writer.name(f"{self._active(scope)}[v] != 0")
+        before = map(writer.name, scope.read(now, kind, "v"))
         told = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
         writer.lines += self._stored(places, now.type, told)
         parts = zip(scalars_of(now.type), new, told)
         scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
+
+    def _active(self, scope: Scope) -> str:
+        """The text of a pointer to the flags of vertices that are active."""
+        slot = f"{scope.times.own('work')}:active"
+        self.frame.array(slot, "u8")
+        return self.env.pointer(slot, "u8")
 
     def _hear(self, writer: Writer, scope: Scope) -> None:
         """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""

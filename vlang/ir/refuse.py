@@ -8,16 +8,7 @@ from vlang.check.problems import Problem, failure
 from vlang.ir import forms as f
 from vlang.syntax.tree import Span
 
-__all__ = ["refuse", "refuse_statement"]
-
-_STATEMENTS: dict[type[f.Statement], str] = {
-    f.Sweep: "`sweep`",
-    f.ForVertices: "`for ... in` over a vertex set",
-    f.ForRange: "`for ... from ... to`",
-    f.Repeat: "a `repeat` inside another block",
-    f.InitField: "a field declared inside a block",
-    f.InitGlobal: "a `global` inside a block",
-}
+__all__ = ["refuse"]
 
 
 def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
@@ -27,8 +18,3 @@ def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
         help=("this version checks and explains it; `vlang list` shows programs that run",),
     )
     raise failure((problem,), program.source, program.filename)
-
-
-def refuse_statement(program: f.Program, statement: f.Statement) -> NoReturn:
-    """Raise ProgramError for a statement."""
-    refuse(program, statement.span, _STATEMENTS.get(type(statement), "this statement"))

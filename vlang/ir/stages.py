@@ -3,18 +3,23 @@
 A *stage* is one pass: all its gathers over one domain, then what each vertex does with them. Statements join a
 stage as long as a single pass gives what the text says (rule F); a stage without gathers is a pass over vertices.
 Reductions over vertices and graph-level values stand between stages as *scalars*: they are barriers.
-`where` becomes masks: vertex-level bools that guard gathers and writes.
+`where` becomes masks: vertex-level bools that guard gathers and writes. Blocks that run more than once are steps
+that hold steps.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from vlang.ir import forms as f
-from vlang.ir.refuse import refuse_statement
 from vlang.syntax.tree import Span
+from vlang.types import BOOL
 
-__all__ = ["Loop", "Mask", "Schedule", "ScalarStep", "Stage", "Step", "Write", "reads_of", "schedule"]
+__all__ = [
+    "Block", "ForRange", "ForVertices", "Loop", "Mask", "Schedule", "ScalarStep", "Stage", "Step", "Sweep", "Write",
+    "every", "expressions_of", "reads_of", "schedule", "within",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,46 +83,144 @@ class ScalarStep:
 
 @dataclass(frozen=True, eq=False)
 class Loop:
-    """A `repeat`: its steps, and the statement with its limit, `until` and `activate when`."""
+    """A `repeat`: its steps, and the statement with its limit, `until` and `activate when`.
 
-    name: str
+    number: in the order of the text, from 0. level: how many others are around it. guard: the mask of the `where`s
+    around it, by which all its statements are guarded.
+    """
+
+    number: int
+    level: int
+    guard: str | None
     repeat: f.Repeat
-    steps: tuple[Stage | ScalarStep, ...]
+    steps: tuple[Step, ...]
+
+    @property
+    def name(self) -> str:
+        """Unique in the program."""
+        return f"loop{self.number}"
+
+    @property
+    def nested(self) -> bool:
+        """Whether a superstep is more than passes and values: it holds another block."""
+        return any(not isinstance(step, (Stage, ScalarStep)) for step in self.steps)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The passes of one superstep."""
-        return tuple(step for step in self.steps if isinstance(step, Stage))
+        """The passes of one superstep, but for those of loops inside."""
+        return tuple(step for step in within(self.steps) if isinstance(step, Stage))
+
+    @property
+    def fused(self) -> bool:
+        """Whether its only pass comes last in a superstep, and can decide activity as well."""
+        return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage)
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The fields applied in the loop, each once, in order."""
-        return tuple(dict.fromkeys(name for stage in self.stages for name in stage.written))
+        """The fields applied in the loop, each once, in order; not those declared in it."""
+        writes = [write for step in every(self.steps) if isinstance(step, Stage) for write in step.writes]
+        local = {name for write in writes if write.init for name in write.fields}
+        return tuple(dict.fromkeys(name for write in writes for name in write.fields if name not in local))
+
+    @property
+    def reads_iteration(self) -> bool:
+        """Whether a superstep depends on its number."""
+        activate = self.repeat.activate
+        ends = [self.repeat.until, activate.cond if activate is not None else None]
+        exprs = [expr for step in within(self.steps) for expr in _evaluated(step)]
+        return any(isinstance(e, f.GraphValue) and (e.name, e.kind) == ("iteration", "builtin")
+                   for expr in (*exprs, *ends) if expr is not None for e in f.walk(expr))
 
 
-Step = Stage | ScalarStep | Loop
+@dataclass(frozen=True, eq=False)
+class Sweep:
+    """A `sweep`: its steps once for each value of the field where the mask `guard` holds. Inside, the value of the
+    moment is the graph-level value `level`, and every statement is guarded by a mask that compares it."""
+
+    level: str
+    guard: str | None
+    sweep: f.Sweep
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ForVertices:
+    """A `for ... in` over a vertex set."""
+
+    each: f.ForVertices
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class ForRange:
+    """A `for ... from ... to`. name: unique in the program."""
+
+    name: str
+    each: f.ForRange
+    steps: tuple[Step, ...]
+
+
+Block = Loop | Sweep | ForVertices | ForRange
+Step = Stage | ScalarStep | Block
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """A program as the steps of its run."""
+    """A program as the steps of its run, a tree."""
 
     program: f.Program
     steps: tuple[Step, ...]
 
     @property
+    def stages(self) -> tuple[Stage, ...]:
+        """Every pass, in the order of the text."""
+        return tuple(step for step in every(self.steps) if isinstance(step, Stage))
+
+    @property
     def loops(self) -> tuple[Loop, ...]:
-        """The loops, in order."""
-        return tuple(step for step in self.steps if isinstance(step, Loop))
+        """Every `repeat`, in the order of the text."""
+        return tuple(step for step in every(self.steps) if isinstance(step, Loop))
+
+
+def every(steps: Iterable[Step]) -> Iterator[Step]:
+    """Every step of a tree, blocks before what they hold."""
+    for step in steps:
+        yield step
+        if not isinstance(step, (Stage, ScalarStep)):
+            yield from every(step.steps)
+
+
+def within(steps: Iterable[Step]) -> Iterator[Step]:
+    """The steps of one superstep: every step, but none that a `repeat` among them holds."""
+    for step in steps:
+        yield step
+        if not isinstance(step, (Stage, ScalarStep, Loop)):
+            yield from within(step.steps)
+
+
+def _evaluated(step: Step) -> tuple[f.Expr | None, ...]:
+    """The expressions that a step evaluates, without those of its block."""
+    if isinstance(step, Stage):
+        return tuple(expressions_of(step))
+    if isinstance(step, ScalarStep):
+        return (step.value,)
+    if isinstance(step, Loop):
+        return (step.repeat.limit,)
+    return (step.each.low, step.each.high, step.each.until) if isinstance(step, ForRange) else ()
+
+
+def expressions_of(stage: Stage) -> Iterator[f.Expr]:
+    """The expressions evaluated in a pass."""
+    for gather in stage.gathers:
+        yield gather.reduce
+    for item in (*stage.before, *stage.after):
+        yield item.value if isinstance(item, Write) else item.cond
 
 
 def schedule(program: f.Program, given: frozenset[str] = frozenset()) -> Schedule:
-    """The stages of a program. given: fields that the caller passes, whose initializers do not run.
-
-    Raises ProgramError for constructs that no target runs yet.
-    """
+    """The steps of a program. given: fields that the caller passes, whose initializers do not run."""
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
-    return Schedule(program, tuple(_Packer(program).pack(body, loops=True)))
+    return Schedule(program, _mark_stored(_Packer(program).block(body, None)))
 
 
 @dataclass
@@ -148,40 +251,71 @@ class _Packer:
     """Packs statements into stages, greedily and in order."""
 
     def __init__(self, program: f.Program) -> None:
-        self._program = program
-        self._stages = 0
-        self._masks = 0
-        self._lets = 0
-        self._loops = 0
-
-    def pack(self, body: tuple[f.Statement, ...], loops: bool) -> list[Step]:
-        """The steps of a block."""
+        self._types = {decl.name: decl.type for decl in program.fields}
+        self._taken = set(program.names)
+        self._stages = self._masks = self._lets = self._loops = self._sweeps = self._ranges = 0
+        self._level = 0
         self._steps: list[Step] = []
         self._open = _Open()
-        self._statements(body, None, loops)
-        self._close()
-        return _mark_stored(self._steps)
 
-    def _statements(self, body: tuple[f.Statement, ...], guard: str | None, loops: bool) -> None:
+    def block(self, body: tuple[f.Statement, ...], guard: str | None) -> tuple[Step, ...]:
+        """The steps of a block."""
+        self._close()
+        outer, self._steps = self._steps, []
         for statement in body:
-            if isinstance(statement, f.Gather):
-                self._gather(statement, guard)
-            elif isinstance(statement, f.Apply):
-                self._open.after.append(Write(statement.fields, statement.value, guard, statement.span))
-            elif isinstance(statement, f.Where):
-                self._where(statement, guard)
-            elif isinstance(statement, f.Let):
-                self._scalar(ScalarStep(statement.name, "let", statement.value, statement.span))
-            elif isinstance(statement, f.InitGlobal):
-                self._scalar(ScalarStep(statement.name, "global", statement.value, statement.span))
-            elif isinstance(statement, f.InitField) and loops:
-                self._initializer(statement)
-            elif isinstance(statement, f.Repeat) and loops and guard is None:
-                self._loop(statement)
-            elif isinstance(statement, f.Activate):
-                pass  # the loop holds it
-            else:
-                refuse_statement(self._program, statement)
+            self._statement(statement, guard)
+        self._close()
+        steps, self._steps = tuple(self._steps), outer
+        return steps
+
+    def _statement(self, statement: f.Statement, guard: str | None) -> None:
+        if isinstance(statement, f.Gather):
+            self._gather(statement, guard)
+        elif isinstance(statement, f.Apply):
+            self._open.after.append(Write(statement.fields, statement.value, guard, statement.span))
+        elif isinstance(statement, f.Where):
+            mask = self._mask(statement.cond, guard, statement.span)
+            for inner in statement.body:
+                self._statement(inner, mask)
+        elif isinstance(statement, f.Let):
+            self._scalar(ScalarStep(statement.name, "let", statement.value, statement.span))
+        elif isinstance(statement, f.InitGlobal):
+            self._scalar(ScalarStep(statement.name, "global", statement.value, statement.span))
+        elif isinstance(statement, f.InitField):
+            self._initializer(statement)
+        elif not isinstance(statement, f.Activate):  # that one belongs to its loop
+            self._steps.append(self._nest(statement, guard))
+
+    def _nest(self, statement: f.Statement, guard: str | None) -> Block:
+        """A statement with a block that is run more than once."""
+        if isinstance(statement, f.Repeat):
+            number, level = self._loops, self._level
+            self._loops, self._level = number + 1, level + 1
+            steps = self.block(statement.body, guard)
+            self._level = level
+            return Loop(number, level, guard, statement, steps)
+        if isinstance(statement, f.Sweep):
+            return self._sweep(statement, guard)
+        if isinstance(statement, f.ForVertices):
+            return ForVertices(statement, self.block(statement.body, guard))
+        assert isinstance(statement, f.ForRange)
+        self._ranges += 1
+        return ForRange(f"range{self._ranges - 1}", statement, self.block(statement.body, guard))
+
+    def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
+        """The levels are fixed on entry; the field is not written in the block, so it can be compared in every pass."""
+        level = self._fresh(f"level_{self._sweeps}")
+        self._sweeps += 1
+        type_ = self._types[sweep.field]
+        here = f.Op(BOOL, "eq", (f.Field(type_, sweep.field, "self"), f.GraphValue(type_, level, "loop")))
+        return Sweep(level, guard, sweep, self.block((f.Where(sweep.span, here, sweep.body),), guard))
+
+    def _fresh(self, name: str) -> str:
+        """A name that the program does not have."""
+        while name in self._taken:
+            name += "_"
+        self._taken.add(name)
+        return name
 
     def _close(self) -> None:
         now = self._open
@@ -223,17 +357,17 @@ class _Packer:
             now.after = [item for item in now.after if item not in early]
         return True
 
-    def _where(self, where: f.Where, guard: str | None) -> None:
-        name = f"where_{self._masks}"
+    def _mask(self, cond: f.Expr, guard: str | None, span: Span) -> str:
+        name = self._fresh(f"where_{self._masks}")
         self._masks += 1
-        self._open.after.append(Mask(name, where.cond, guard, where.span))
-        self._statements(where.body, name, loops=False)
+        self._open.after.append(Mask(name, cond, guard, span))
+        return name
 
     def _initializer(self, statement: f.InitField) -> None:
         value = self._lets_of(statement.value, statement.span)
         reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
         for number, reduce in enumerate(reduces):
-            name = f"{statement.name}_from_edges" + (f"_{number}" if number else "")
+            name = self._fresh(f"{statement.name}_from_edges" + (f"_{number}" if number else ""))
             gather = f.Gather(statement.span, name, reduce)
             value = _replace(value, reduce, f.Accumulator(reduce.type, name))
             self._gather(gather, None)
@@ -242,20 +376,11 @@ class _Packer:
     def _lets_of(self, value: f.Expr, span: Span) -> f.Expr:
         """Name the reductions over vertices in an initializer, so that they stand before the pass."""
         for reduce in [e for e in f.walk(value) if isinstance(e, f.Reduce) and not e.domain.edges]:
-            name = f"over_vertices_{self._lets}"
+            name = self._fresh(f"over_vertices_{self._lets}")
             self._lets += 1
             self._scalar(ScalarStep(name, "let", reduce, span))
             value = _replace(value, reduce, f.GraphValue(reduce.type, name, "let"))
         return value
-
-    def _loop(self, repeat: f.Repeat) -> None:
-        self._close()
-        outer = self._steps
-        steps = self.pack(repeat.body, loops=False)
-        self._steps, self._open = outer, _Open()
-        inner = tuple(step for step in steps if not isinstance(step, Loop))
-        self._steps.append(Loop(f"loop{self._loops}", repeat, inner))
-        self._loops += 1
 
 
 def _early_masks(now: _Open, guard: str) -> list[Mask] | None:
@@ -283,27 +408,41 @@ def _replace(expr: f.Expr, old: f.Expr, new: f.Expr) -> f.Expr:
 
 def reads_of(stage: Stage) -> set[str]:
     """Accumulators and masks that a stage reads from earlier ones."""
-    own = {g.name for g in stage.gathers} | {m.name for m in (*stage.before, *stage.after) if isinstance(m, Mask)}
-    exprs: list[f.Expr] = [g.reduce for g in stage.gathers]
-    guards = {stage.guard}
-    for item in (*stage.before, *stage.after):
-        exprs.append(item.cond if isinstance(item, Mask) else item.value)
-        guards.add(item.guard)
-    names = {e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Accumulator)}
-    return (names | {g for g in guards if g is not None}) - own
+    items = (*stage.before, *stage.after)
+    own = {g.name for g in stage.gathers} | {m.name for m in items if isinstance(m, Mask)}
+    guards = {guard for guard in (stage.guard, *(item.guard for item in items)) if guard is not None}
+    return (_accumulators(expressions_of(stage)) | guards) - own
 
 
-def _mark_stored(steps: list[Step]) -> list[Step]:
-    """Mark in each stage what later stages read of it."""
+def _accumulators(exprs: Iterable[f.Expr]) -> set[str]:
+    return {e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Accumulator)}
+
+
+def _mark_stored(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Mark in each stage what others read of it."""
     needed: set[str] = set()
+    guards: set[str | None] = set()
+    for step in every(steps):
+        if isinstance(step, Stage):
+            needed |= reads_of(step)
+        elif isinstance(step, Sweep):
+            guards.add(step.guard)
+        elif isinstance(step, Loop) and step.repeat.activate is not None:
+            guards.add(step.guard)
+            needed |= set() if step.fused else _accumulators((step.repeat.activate.cond,))
+    needed |= {guard for guard in guards if guard is not None}
+    return _storing(steps, needed)
+
+
+def _storing(steps: tuple[Step, ...], needed: set[str]) -> tuple[Step, ...]:
     result: list[Step] = []
-    for step in reversed(steps):
+    for step in steps:
         if isinstance(step, Stage):
             names = {g.name for g in step.gathers}
             names |= {m.name for m in (*step.before, *step.after) if isinstance(m, Mask)}
             result.append(replace(step, stored=frozenset(names & needed)))
-            needed |= reads_of(step)
-        else:
+        elif isinstance(step, ScalarStep):
             result.append(step)
-    return result[::-1]
-
+        else:
+            result.append(replace(step, steps=_storing(step.steps, needed)))
+    return tuple(result)

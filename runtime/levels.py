@@ -1,0 +1,95 @@
+"""A sweep on a CPU: the vertices of each level in a list, so that a level costs what it holds, not the whole graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.pages import Pages
+from vlang.runtime.kernelset import StageSpec, SweepSpec
+from vlang.runtime.nesting import finite
+from vlang.runtime.passes import Lists, Passes
+
+__all__ = ["Levels", "ListedSweep"]
+
+_NARROW = 1 << 16  # numpy sorts 16-bit integers by radix: one pass instead of comparisons
+
+
+@dataclass(frozen=True)
+class Levels:
+    """Vertices by level.
+
+    values: the level of each list, increasing. order: the vertices, u32, by level, then by number; list k is
+    [starts[k], starts[k + 1]).
+    """
+
+    values: NDArray[Any]
+    order: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+
+    @staticmethod
+    def of(values: NDArray[Any], chosen: NDArray[np.bool_]) -> Levels:
+        """The chosen vertices by their values."""
+        vertices = np.flatnonzero(chosen).astype(np.uint32)
+        found = values[vertices]
+        if len(found) and int(found.max()) - int(found.min()) < _NARROW:
+            order = np.argsort((found - found.min()).astype(np.uint16), kind="stable")
+        else:
+            order = np.argsort(found, kind="stable")
+        ordered = found[order]
+        first = np.concatenate([np.ones(min(1, len(ordered)), np.bool_), ordered[1:] != ordered[:-1]])
+        begins = np.flatnonzero(first)
+        return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
+
+    def lists(self, pages: Pages | None) -> list[Lists]:
+        """The lists, long vertices of an orientation apart; without one all vertices count as short."""
+        table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
+        at = np.searchsorted(table, self.order)
+        is_long = np.zeros(len(self.order), np.bool_)
+        inside = at < len(table)
+        is_long[inside] = table[at[inside]] == self.order[inside]
+        before = np.concatenate([[0], np.cumsum(is_long)])[self.starts]
+        short, long, vertices = self.order[~is_long], at[is_long].astype(np.uint32), self.order[is_long]
+        found = []
+        for k in range(len(self.values)):
+            a, b = (int(self.starts[i] - before[i]) for i in (k, k + 1))
+            c, d = int(before[k]), int(before[k + 1])
+            found.append(Lists(short[a:b], long[c:d], vertices[c:d], b - a, d - c))
+        return found
+
+
+class ListedSweep:
+    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.machine.Sweep`."""
+
+    def __init__(self, spec: SweepSpec, passes: Passes) -> None:
+        arrays = passes.state.arrays
+        values = arrays[f"field:{spec.field}"]
+        chosen = finite(values)
+        if spec.guard is not None:
+            chosen &= arrays[spec.guard] != 0
+        self._passes, self._up = passes, spec.up
+        self._levels = Levels.of(values, chosen)
+        self._lists: dict[str | None, list[Lists]] = {}
+
+    @property
+    def levels(self) -> Sequence[int]:
+        """The values of the field, in the order of the sweep."""
+        values: list[int] = self._levels.values.tolist()
+        return values if self._up else values[::-1]
+
+    def run_pass(self, stage: StageSpec, level: int) -> int:
+        """Run a pass over the vertices of level number `level`; the edges traversed."""
+        passes = self._passes
+        lists = self._lists.get(stage.domain)
+        if lists is None:
+            pages = None if stage.domain is None else passes.pages_of(stage.domain)
+            lists = self._lists[stage.domain] = self._levels.lists(pages)
+        chosen = lists[level if self._up else len(lists) - 1 - level]
+        _, edges = passes.listed(stage, chosen)
+        for name in stage.swaps:
+            passes.per_field("exchange", name, chosen)
+        return edges
