@@ -55,6 +55,12 @@ Loop 1, line 8: repeat
       apply dist = min(dist, near)
       activate when dist < old(dist)
 
+  The four functions
+    gather near      u.dist + weight, from in-edges
+    sum near         min
+    apply dist       min(dist, near)
+    activate         dist < old(dist)
+
   How fields are written
     dist             normal form min(x, e) with e = near; only moves down; joined gather `near`: contributions
                      may be joined one by one
@@ -89,6 +95,19 @@ def test_facts_fit_the_width_and_explain_their_letters() -> None:
     text = facts_text(analyse(ir(SSSP.replace("repeat:", "repeat 3 times:"))))
     assert max(map(len, text.splitlines())) <= WIDTH
     assert "Letters          c: counted" in text
+
+
+def test_the_four_functions_with_conditions_defaults_and_default_activation() -> None:
+    text = facts_text(analyse(ir("vertex x: float = 1\nvertex y: float = 2\nrepeat 3 times:\n"
+                                 "    gather a = mean(u.x for u -- self if u.y > y, default = x)\n"
+                                 "    where x > 0:\n        apply (x, y) = (a, x)\n")))  # fmt: skip
+    assert """
+  The four functions
+    gather a         f64(u.x), from edges both ways, if u.y > y
+    sum a            mean; x where there are none
+    apply x, y       (a, x)
+    activate         one of x and y differs from its value at the start of the superstep
+""" in text
 
 
 def test_a_program_without_loops() -> None:

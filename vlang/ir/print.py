@@ -10,6 +10,7 @@ from vlang.ir.facts import EarlyExit, Facts, GatherFacts, LoopFacts
 from vlang.ir.normal import Write
 from vlang.ir.phases import Phase
 from vlang.ir.rules.context import LETTERS, Verdict, listed
+from vlang.ir.scope import statements
 from vlang.ir.text import expression, repeat_head, statement_lines, type_text
 
 __all__ = ["facts_text", "program_text"]
@@ -86,6 +87,9 @@ def _loop(number: int, loop: LoopFacts) -> Iterator[str]:
         yield ""
         yield from _phase(loop, phase)
     yield ""
+    yield "  The four functions"
+    yield from _functions(loop)
+    yield ""
     yield "  How fields are written"
     for row in dict.fromkeys(tuple(_write(write)) for write in loop.writes):
         yield from row
@@ -107,6 +111,27 @@ def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:
         yield from statement_lines(statement, "      ")
     if phase is loop.phases[-1] and loop.loop.activate is not None:
         yield from statement_lines(loop.loop.activate, "      ")
+
+
+def _functions(loop: LoopFacts) -> Iterator[str]:
+    """What a vertex program is in the model of gather, sum, apply and activate (language.md section 1)."""
+    for phase in loop.phases:
+        for statement in statements(phase.statements):
+            if isinstance(statement, f.Gather):
+                yield from _contribution(statement.name, statement.reduce)
+            elif isinstance(statement, f.Apply):
+                yield from _row(f"apply {', '.join(statement.fields)} ", expression(statement.value), 4)
+    own = loop.loop.activate
+    changed = f"one of {listed(loop.applied)} differs" if len(loop.applied) > 1 else f"{listed(loop.applied)} differs"
+    default = f"{changed} from its value at the start of the superstep" if loop.applied else "never"
+    yield from _row("activate", default if own is None else expression(own.cond), 4)
+
+
+def _contribution(name: str, reduce: f.Reduce) -> Iterator[str]:
+    cond = f", if {expression(reduce.cond)}" if reduce.cond is not None else ""
+    default = f"; {expression(reduce.default)} where there are none" if reduce.default is not None else ""
+    yield from _row(f"gather {name} ", f"{expression(reduce.body)}, from {_DOMAINS[reduce.domain.kind]}{cond}", 4)
+    yield from _row(f"sum {name} ", f"{reduce.name}{default}", 4)
 
 
 def _write(write: Write) -> Iterator[str]:
