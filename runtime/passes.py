@@ -260,11 +260,12 @@ class Passes:
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
         """"exchange" the two buffers of a field, or "copy" the present one over the other, for listed vertices."""
         now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        bits = now.itemsize * 8
-        a, b = now.view(f"uint{bits}"), new.view(f"uint{bits}")
-        kernel = frontier_kernels()[f"{action}_{bits}"]
+        size = now.nbytes // max(1, self.graph.n)  # of a row: a vector is one, too
+        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
+        a, b = now.view(f"uint{word}"), new.view(f"uint{word}")
+        kernel = frontier_kernels()[f"{action}_{word}"]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
-            kernel(b, a, vertices, count)
+            kernel(b, a, vertices, count, 8 * size // word)
 
 
 def _degrees_of(pages: Pages, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:

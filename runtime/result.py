@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import IO, Any, NamedTuple
 
@@ -20,19 +20,35 @@ from vlang.runtime.trace import Round
 __all__ = ["Result"]
 
 class _Column(NamedTuple):
+    """A block of rows of an output; values and missing are [rows], or [rows, k] for vectors."""
+
     name: str
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None
+
+    def components(self) -> list[_Column]:
+        """The columns of the components; itself if it is no vector."""
+        if self.values.ndim == 1:
+            return [self]
+        lost = self.missing
+        return [_Column(self.name, self.values[:, k], None if lost is None else lost[:, k])
+                for k in range(self.values.shape[1])]
+
+    def json(self) -> Sequence[str]:
+        """One JSON value a row."""
+        texts = [json_texts(part.values, part.missing) for part in self.components()]
+        return texts[0] if self.values.ndim == 1 else [f"[{', '.join(row)}]" for row in zip(*texts)]
 
 
 class Result:
     """The outputs of a program on a graph, and the record of the run.
 
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
-    Fields are arrays of shape [vertices], row i belonging to vertex `r.ids[i]`. Integers and floats keep the type
-    of the program; integer `inf` is the largest value of its type and `-inf` the least (`r.reached(name)` tells them
-    apart from numbers). Fields of type `vertex` hold the user's ids, with `r.none` where there is no vertex: -1, or
-    the least int64 if the graph has negative ids, or None in an object array if ids are strings.
+    Fields are arrays of shape [vertices], of vectors T[k] [vertices, k], row i belonging to vertex `r.ids[i]`.
+    Integers and floats keep the type of the program; integer `inf` is the largest value of its type and `-inf` the
+    least (`r.reached(name)` tells them apart from numbers). Fields of type `vertex` hold the user's ids, with `r.none`
+    where there is no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids
+    are strings.
 
     program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
@@ -132,18 +148,22 @@ class Result:
         return sorted({*super().__dir__(), *self._raw, *self.globals})
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`."""
+        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`; of a vector in all
+        components."""
         self[name]  # an unknown name is told like everywhere
         missing = self._missing(self._host(name), name)
-        return np.ones(len(self), np.bool_) if missing is None else ~missing
+        if missing is None:
+            return np.ones(len(self), np.bool_)
+        lost = missing if missing.ndim == 1 else np.any(missing, axis=1)
+        return np.logical_not(lost)
 
     def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
 
-        by: default the first field that is no vertex. largest: whether large values come first; by default they do,
-        but small ones do for distances (fields that only fall in the program's loops) and for fields of type
-        `vertex`. Ties stand in the order of the vertices; NaN comes last. Values: integer `inf` is the float inf,
-        `none` is None. Raises KeyError for an unknown field.
+        by: default the first field that is no vertex; vectors go by their first component. largest: whether large
+        values come first; by default they do, but small ones do for distances (fields that only fall in the program's
+        loops) and for fields of type `vertex`. Ties stand in the order of the vertices; NaN comes last. Values:
+        integer `inf` is the float inf, `none` is None. Raises KeyError for an unknown field.
         """
         if k <= 0 or not len(self):
             return []
@@ -162,14 +182,16 @@ class Result:
         """Write one row per vertex: `vertex`, then every field; a header line first.
 
         Empty where a value is `inf`, `-inf` or `none`; bools as true and false; floats in the shortest form that
-        reads back as the same value. A path appears whole or not at all. Raises DiskError.
+        reads back as the same value; a vector x as columns x.0, x.1, ... A path appears whole or not at all.
+        Raises DiskError.
         """
         write_text(file, self._csv_blocks())
 
     def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
         """Write one object: the entries of `summary_dict()`, then `vertex` and `fields`, a list each.
 
-        null where a value is `inf`, `-inf`, `none` or NaN. A path appears whole or not at all. Raises DiskError.
+        null where a value is `inf`, `-inf`, `none` or NaN; a vector is a list of its components. A path appears whole
+        or not at all. Raises DiskError.
         """
         write_text(file, self._json_blocks())
 
@@ -277,16 +299,19 @@ class Result:
         raw = self._host(name)[rows]
         values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
         missing = self._missing(raw, name)
-        plain: list[Any] = values.tolist()
         if missing is not None and raw.dtype.kind != "f":
-            for i in np.flatnonzero(missing).tolist():
-                vertex = self.types.get(name) == "vertex"
-                plain[i] = None if vertex else math.inf if raw[i] > 0 else -math.inf
+            values = values.astype(object)
+            if self.types.get(name) == "vertex":
+                values[missing] = None
+            else:
+                values[missing & (raw > 0)], values[missing & (raw < 0)] = math.inf, -math.inf
+        plain: list[Any] = values.tolist()
         return plain
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
         """The first k rows, best first; ties in the order of rows."""
         raw = self._host(name)
+        raw = raw[:, 0] if raw.ndim > 1 else raw
         if largest is None:
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
             largest = not falls or raw.dtype == np.bool_
@@ -309,11 +334,12 @@ class Result:
         raw = self._host(name)
         count = len(raw)
         if raw.dtype == np.bool_:
-            return f"true for {int(np.count_nonzero(raw)):,} of {count:,} vertices"
-        reached = self.reached(name)
-        proper = raw[reached]
+            what = "vertices" if raw.ndim == 1 else "components"
+            return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
+        proper = raw[self.reached(name)]
         if raw.dtype.kind == "f":
-            proper = proper[~np.isnan(proper)]
+            unknown = np.isnan(proper)
+            proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
         missing = count - len(proper)
         if not len(proper):
             return f"no value for any of {count:,} vertices"
@@ -337,9 +363,13 @@ class Result:
             yield _Column(name, values, self._missing(raw, name))
 
     def _csv_blocks(self) -> Iterator[str]:
-        yield ",".join(["vertex", *self._raw]) + "\n"
+        widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
+        names = [part for name, width in widths.items()
+                 for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
+        yield ",".join(["vertex", *names]) + "\n"
         for start in range(0, len(self), BLOCK):
-            columns = [csv_texts(c.values, c.missing) for c in self._columns(start, min(start + BLOCK, len(self)))]
+            columns = [csv_texts(c.values, c.missing) for whole in self._columns(start, min(start + BLOCK, len(self)))
+                       for c in whole.components()]
             yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
 
     def _json_blocks(self) -> Iterator[str]:
@@ -357,7 +387,7 @@ class Result:
         for start in range(0, len(self), BLOCK):
             columns = self._columns(start, min(start + BLOCK, len(self)))
             column = next(c for i, c in enumerate(columns) if i == number)
-            yield (", " if start else "") + ", ".join(json_texts(column.values, column.missing))
+            yield (", " if start else "") + ", ".join(column.json())
         yield "]"
 
 

@@ -108,8 +108,8 @@ class GpuMachine:
         return self.state.buffers[slot].pointer
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of an entry of a vertex array."""
-        return self.state.dtypes[slot].itemsize
+        """Bytes of what a vertex has in an array."""
+        return self.state.row_bytes(slot)
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value."""

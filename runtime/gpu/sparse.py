@@ -77,7 +77,7 @@ class SparseMachine(Protocol):
         """The address of a vertex array ("field:x", "work:heard.s1")."""
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of an entry of a vertex array."""
+        """Bytes of what a vertex has in an array."""
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
         """Let the pass write its fields where it reads them ("next:F" stands for the array of "field:F"), or give the

@@ -19,8 +19,8 @@ _FRONTIER = {
     "list_tasks": "i64(u32*, i64, u64*, i64*, i64, i64, i64*, i64*)",
     "long_tasks": "i64(u32*, i64, i64*, i64*, i64*, i64, i64*, i64*)",
     "long_vertices": "void(u32*, i64, i64*, u32*)",
-    **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64)" for w in _WIDTHS},
-    **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64)" for w in _WIDTHS},
+    **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
+    **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
 }
 
 

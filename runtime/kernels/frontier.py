@@ -138,18 +138,20 @@ def long_vertices(chosen, count, longs, vertices):
         vertices[i] = longs[3 * np.int64(chosen[i])]
 
 
-def exchange_8(a, b, vertices, count):
-    """Swap a[v] and b[v] for the listed vertices."""
+def exchange_8(a, b, vertices, count, width):
+    """Swap the rows of the listed vertices in a and b, each of `width` entries."""
     for i in range(count):
-        v = np.int64(vertices[i])
-        a[v], b[v] = b[v], a[v]
+        first = np.int64(vertices[i]) * width
+        for k in range(first, first + width):
+            a[k], b[k] = b[k], a[k]
 
 
-def copy_8(a, b, vertices, count):
-    """a[v] = b[v] for the listed vertices."""
+def copy_8(a, b, vertices, count, width):
+    """The rows of the listed vertices from b to a, each of `width` entries."""
     for i in range(count):
-        v = np.int64(vertices[i])
-        a[v] = b[v]
+        first = np.int64(vertices[i]) * width
+        for k in range(first, first + width):
+            a[k] = b[k]
 
 
 exchange_16 = exchange_32 = exchange_64 = exchange_8

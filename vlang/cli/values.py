@@ -181,7 +181,7 @@ def _array(name: str, source: str, graph: Graph) -> Any:
         raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
-    if array.shape != (graph.n,):
+    if array.shape[:1] != (graph.n,):  # binding looks at the rest
         raise GraphError(f"{source}: `{name}` has shape {array.shape}; the graph has {graph.n} vertices")
     if ids is not None and not np.array_equal(ids.astype(str), graph.ids.values.astype(str)):
         raise GraphError(f"{source} was written for a graph with other vertices")

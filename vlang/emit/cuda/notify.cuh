@@ -218,29 +218,34 @@ __device__ __forceinline__ void list_marked(
   }
 }
 
-// to[v] = from[v], or both exchanged, for listed vertices. size: bytes of a value.
+// The rows of listed vertices, `size` bytes each, from one array to the other, or both exchanged.
 template <class T> __device__ __forceinline__ void move_listed(
-    T* to, T* from, const u32* list, u64 listed, bool exchange) {
+    u64 to_at, u64 from_at, u64 size, const u32* list, u64 listed, bool exchange) {
+  T* to = reinterpret_cast<T*>(to_at);
+  T* from = reinterpret_cast<T*>(from_at);
+  const u64 width = size / sizeof(T);
   for (u64 i = thread_number(); i < listed; i += thread_count()) {
-    const u32 v = list[i];
-    const T old = to[v];
-    to[v] = from[v];
-    if (exchange) {
-      from[v] = old;
+    const u64 first = width * list[i];
+    for (u64 k = first; k < first + width; k++) {
+      const T old = to[k];
+      to[k] = from[k];
+      if (exchange) {
+        from[k] = old;
+      }
     }
   }
 }
 
 __device__ __forceinline__ void move_values(u64 to, u64 from, u64 size, const u32* list, const u64* count, u64 exchange) {
   const u64 listed = *count;
-  if (size == 1) {
-    move_listed(reinterpret_cast<u8*>(to), reinterpret_cast<u8*>(from), list, listed, exchange != 0);
-  } else if (size == 2) {
-    move_listed(reinterpret_cast<u16*>(to), reinterpret_cast<u16*>(from), list, listed, exchange != 0);
-  } else if (size == 4) {
-    move_listed(reinterpret_cast<u32*>(to), reinterpret_cast<u32*>(from), list, listed, exchange != 0);
+  if (size % 8 == 0) {
+    move_listed<u64>(to, from, size, list, listed, exchange != 0);
+  } else if (size % 4 == 0) {
+    move_listed<u32>(to, from, size, list, listed, exchange != 0);
+  } else if (size % 2 == 0) {
+    move_listed<u16>(to, from, size, list, listed, exchange != 0);
   } else {
-    move_listed(reinterpret_cast<u64*>(to), reinterpret_cast<u64*>(from), list, listed, exchange != 0);
+    move_listed<u8>(to, from, size, list, listed, exchange != 0);
   }
 }
 
