@@ -23,7 +23,7 @@ from vlang.syntax.tree import dump
 __all__ = ["vlang"]
 
 TESTS = Path(__file__).resolve().parents[1]
-FOLDERS = ("reference/design", "../stdlib", "../examples", "mistakes")
+FOLDERS = ("reference/design", "../stdlib", "../examples", "../examples/tutorial", "mistakes")
 TEXTS = {path.stem: path.read_bytes().decode() for folder in FOLDERS for path in sorted((TESTS / folder).glob("*.vp"))}
 
 
@@ -60,6 +60,12 @@ def test_the_programs_of_the_design_are_laid_out_like_this(path: Path) -> None:
     changed = [a for a, b in zip(text.splitlines(), format_text(text).splitlines(), strict=True) if a != b]
     # One is aligned with `activate`, one leaves a longer name out, one a line that is an edge field.
     assert len(changed) <= {"sssp": 3, "bipartite": 2, "sssp_tree": 1}.get(path.stem, 0)
+
+
+@pytest.mark.parametrize("path", sorted((TESTS / "../stdlib").glob("*.vp")), ids=lambda p: p.stem)
+def test_the_programs_that_come_along_are_laid_out(path: Path) -> None:
+    text = path.read_text()
+    assert format_text(text) == text, f"vlang fmt stdlib/{path.name}"
 
 
 @settings(max_examples=60)
