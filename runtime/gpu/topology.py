@@ -5,8 +5,8 @@ if not, device memory is cut into slots, each with room for one page. Pages come
 memory and stay until the room is needed; kernels over few vertices may read the others where they lie.
 
 Ordering. Work that the caller has queued on its stream before a sweep, a fetch or `rows` comes before it, work queued
-afterwards after it. Inside, a slot is overwritten only after the last work on it, and the row of a page is changed only
-when the page moves, in the stream of the kernel that reads it next.
+afterwards after it; only copies may run ahead, as soon as their slot is free. A slot is overwritten only after the last
+work on it, and the row of a page is changed only when the page moves, in the stream of the kernel that reads it next.
 """
 
 from __future__ import annotations
@@ -230,7 +230,8 @@ class Topology:
         if slot is None or any(self._arrays[key].source is not None for key in missing):
             work = self._streams[self._turn % len(self._streams)]
             self._turn += 1
-        self.device.wait(begin, work)
+        if self._shown:  # kernels of the caller's stream may be reading any slot
+            self.device.wait(begin, work)
         if slot is None:
             slot = self._slots.take(part.page, awaited)
             self.traffic.copies += 1
@@ -241,6 +242,7 @@ class Topology:
             self.device.wait(slot.used, work)
         for key in missing:
             self._load(table, self._arrays[key], part, slot, work)
+        self.device.wait(begin, work)  # copies need not wait for what their page is read for
         if table.at[part.page] != slot.address:
             self._aim(table, part.page, slot.address, work)
         return slot, work
