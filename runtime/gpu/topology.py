@@ -79,6 +79,7 @@ class Topology:
             self._open_streams(streams or AUTO_STREAMS)
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
+            device.synchronize()  # copies may run ahead of everything but this
             if self.resident:
                 self._fill()
         except BaseException:
