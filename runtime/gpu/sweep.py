@@ -37,6 +37,7 @@ class Sweep:
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
     _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
+    _beside: Stream | None = None
 
     def open(self) -> None:
         """Bring every orientation that the plan reads to the device, in the memory that the state leaves."""
@@ -128,6 +129,8 @@ class Sweep:
         frame = machine.frame
         topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
         if topology.long_count:
+            if self._beside is not None:  # pieces of long vertices that ran beside the others
+                machine.device.wait(machine.device.record(self._beside))
             machine.launch("finish", gpu.struct, (), grid("finish", (), topology.long_count),
                            (frame, 0, topology.long_count), shared=shared_bytes("finish", gpu))
         return topology.edges
@@ -143,15 +146,25 @@ class Sweep:
             table = self.topologies[stage.domain or "in"].table(stage.name)
             low, high = 0, int(table.shards[part.page])
             cells = cell_count(int(table.most_cells[part.page]), 1)
+        self._segments(gpu, frame, row, part, stream)
         if high > low:
             self.machine.launch(
                 choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
                 (frame, row, low, high), shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
-        if part.end_segment > part.first_segment:
-            count = part.end_segment - part.first_segment
-            self.machine.launch("segments", gpu.struct, (), grid("segments", (), count),
-                                (frame, row, part.first_segment, part.end_segment),
-                                shared=shared_bytes("segments", gpu), stream=stream)
+
+    def _segments(self, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None) -> None:
+        """The pieces of long vertices in a page: too few to fill a device, so they run beside its short vertices."""
+        count = part.end_segment - part.first_segment
+        if not count:
+            return
+        device = self.machine.device
+        if stream is None:
+            self._beside = self._beside or device.stream()
+            device.wait(device.record(), self._beside)
+            stream = self._beside
+        self.machine.launch("segments", gpu.struct, (), grid("segments", (), count),
+                            (frame, row, part.first_segment, part.end_segment), shared=shared_bytes("segments", gpu),
+                            stream=stream)
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An orientation with the columns of a stage, or without columns."""
