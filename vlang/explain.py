@@ -74,7 +74,25 @@ def _plan(program: Program, graph: Graph | None) -> str:
         lines.extend(_lines(step))
     if graph is not None:
         lines.extend(_need(plan, graph))
-    return "\n".join(lines)
+    return "\n".join([*lines, *_on_gpu(_plan_of(program, graph, "cuda"), graph)])
+
+
+def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
+    """What passes over edges do on a GPU: how they push and, with a graph, which kernel pulls its edges in one page."""
+    from vlang.runtime.gpu.kernels import Rows, choose_kernel
+
+    lines = []
+    for stage in plan.stages:
+        if stage.domain is None or stage.gpu is None:
+            continue
+        gpu, pull = stage.gpu, "by the kernel that suits each page"
+        if graph is not None:
+            rows = Rows.measured(graph.adjacency(stage.domain).offsets)
+            pull = choose_kernel(gpu, rows.vertices, rows.edges, rows=rows).reason
+        push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
+        why = f" ({gpu.push_reason})" if gpu.push_reason else ""
+        lines.append(f"    pass {stage.name}: pulls {pull}; pushes: {push}{why}")
+    return ["on a GPU", *lines] if lines else []
 
 
 def _lines(step: Step) -> list[str]:

@@ -144,3 +144,10 @@ def test_plain_progress_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
     lines = capsys.readouterr().err.splitlines()
     assert lines[0] == "round 1: 5 active, pull, 10 edges"
     assert len(lines) == 11
+
+
+def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
+    told = vlang("explain", "bfs", "kron:10", "--stage", "plan").out
+    assert "on a GPU\n    pass s1: pulls " in told
+    assert "edges a vertex" in told
+    assert "pushes: into the field itself" in told
