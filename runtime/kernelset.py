@@ -13,7 +13,7 @@ are named in `Plan.slots`:
                   each of those stands in the set
     field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
                   field with one buffer); start:F the copy made at the start of the superstep; told:F what the
-                  neighbours were told; start.L and told.L belong to loops with L others around them
+                  neighbours were told; startL and toldL belong to loops with L others around them
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
     kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
@@ -268,13 +268,13 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
 
 def level_slot(kind: str, name: str, level: int) -> str:
     """The slot of an array that loops of a level have of their own."""
-    return f"{kind}.{level}:{name}" if level else f"{kind}:{name}"
+    return f"{kind}{level}:{name}" if level else f"{kind}:{name}"
 
 
 def field_of(slot: str) -> str | None:
     """The field whose values, present or past, lie in a slot; None for other slots."""
     kind, _, name = slot.partition(":")
-    return name if kind.partition(".")[0] in ("field", "next", "start", "told") else None
+    return name if kind.rstrip("0123456789") in ("field", "next", "start", "told") else None
 
 
 @dataclass(frozen=True)

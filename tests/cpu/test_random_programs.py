@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import Phase, event, given, settings
+from hypothesis import HealthCheck, Phase, event, given, settings
 
 from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted
 from tests.reference.cases import Case
+from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
 from vlang import ProgramError, compile
 
@@ -22,6 +23,17 @@ def test_engine_is_interpreter(drawn: Generated) -> None:
         with pytest.raises(ProgramError, match=r"V401.*\n.*\n.*change\(u\."):
             engine_run(program, given_case)
         return
+    result = assert_cut_free(program, given_case)
+    outcome = interpreted(program, given_case)
+    assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)
+
+
+@settings(max_examples=10, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+          suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@given(nested_programs())
+def test_blocks_in_blocks(drawn: Generated) -> None:
+    program = compile(drawn.text)
+    given_case = Case(drawn.graph, drawn.params, drawn.fields)
     result = assert_cut_free(program, given_case)
     outcome = interpreted(program, given_case)
     assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)

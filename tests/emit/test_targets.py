@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
+from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
 from vlang import Program, ProgramError, compile, stdlib
 from vlang.emit.cuda.target import GENERATED, SKELETONS
@@ -62,7 +63,7 @@ def test_programs_of_the_specification(path: Path) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(programs())
+@given(programs() | nested_programs())
 def test_random_programs(drawn: Generated) -> None:
     assert_alike(compile(drawn.text))
 

@@ -40,6 +40,19 @@ def walk(node: object) -> Iterator[t.Node]:
             yield from walk(part)
 
 
+def walk_superstep(node: object) -> Iterator[t.Node]:
+    """As `walk`, without the supersteps of loops inside, whose `iteration` is their own."""
+    if isinstance(node, t.Repeat):
+        yield from walk(node.limit)
+    elif isinstance(node, t.Node):
+        yield node
+        for part in fields(node):
+            yield from walk_superstep(getattr(node, part.name))
+    elif isinstance(node, tuple):
+        for part in node:
+            yield from walk_superstep(part)
+
+
 def reads_change(node: t.Node, name: str | None = None) -> bool:
     """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if that is None."""
     return any(

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
-from tests.reference.evaluate import Evaluator, reads_change, walk
+from tests.reference.evaluate import Evaluator, reads_change, walk, walk_superstep
 from tests.reference.graph import RefGraph
 from tests.reference.outcome import LoopRun, Outcome
 from tests.reference.reductions import put
@@ -311,7 +311,8 @@ class _Machine:
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
         """Whether every later superstep would be the same: nothing changed, nothing untold, `iteration` not read."""
-        if any(isinstance(node, t.Name) and node.name == "iteration" for node in walk((loop.block, loop.until))):
+        own = walk_superstep((loop.block, loop.until))
+        if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):
             return False
         same = not any(ops.differs(s.value.raw, frame.old[s].raw).any() for s in stores if s in frame.old)
         watched = {node.args[0] for node in walk(loop) if isinstance(node, t.Call) and node.name == "change"}

@@ -16,7 +16,7 @@ from tests.reference.expressions import EXACT, TYPES, Expressions, Function, Sco
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import ref_graphs
 
-__all__ = ["Generated", "programs"]
+__all__ = ["Generated", "Writer", "finished", "programs", "started"]
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Generated:
 
 
 @dataclass
-class _Writer:
-    """Writes one program. kinds: of the fields; counter: for fresh names."""
+class Writer:
+    """Writes one program. kinds: of the fields; counter: for fresh names; base: the indentation of the block."""
 
     e: Expressions
     lines: list[str] = field(default_factory=list)
@@ -46,13 +46,15 @@ class _Writer:
     graph_names: dict[str, str] = field(default_factory=dict)
     edges: dict[str, str] = field(default_factory=dict)
     counter: int = 0
+    base: int = 0
 
     def fresh(self, stem: str) -> str:
         self.counter += 1
-        return f"{stem}{self.counter}"
+        name = f"{stem}{self.counter}"
+        return self.fresh(stem) if name in ("f16", "f32", "f64") else name  # types
 
     def line(self, indent: int, text: str) -> None:
-        self.lines.append("    " * indent + text)
+        self.lines.append("    " * (self.base + indent) + text)
 
     @property
     def scope(self) -> Scope:
@@ -195,7 +197,8 @@ class _Writer:
         if form == "most" and e.chance(25):
             self.line(1, "activate when " + " or ".join(f"changed({name})" for name in sorted(written)))
         limit = {"times": f"{count} times", "most": f"at most {count} times"}.get(form)
-        self.lines.insert(head, f"repeat {limit or f'at most {count + 2} times until {self.ending(written)}'}:")
+        self.line(0, f"repeat {limit or f'at most {count + 2} times until {self.ending(written)}'}:")
+        self.lines.insert(head, self.lines.pop())
 
     def ending(self, written: set[str]) -> str:
         """A condition for `until`; written: the fields that the loop applies."""
@@ -316,15 +319,15 @@ class _Writer:
         self.e.functions.append(Function(name, arguments, kind))
 
 
-@st.composite
-def programs(draw: st.DrawFn, max_n: int = 10) -> Generated:
-    """Programs with one or two loops over one to three or more fields, with a graph and inputs."""
-    e = Expressions(draw)
-    w = _Writer(e)
-    columns = draw(st.sampled_from([{}, {"w": "int"}, {"w": "float"}, {"w": "int", "c": "float"}]))
-    graph = draw(ref_graphs(max_n=max_n, max_edges=24, columns=columns, min_n=1))
+def started(w: Writer, group: bool = False) -> Generated:
+    """The head of a program, and its graph and inputs. group: it has a set of vertices as a parameter."""
+    e = w.e
+    columns = e.pick([{}, {"w": "int"}, {"w": "float"}, {"w": "int", "c": "float"}])
+    graph = e.draw(ref_graphs(max_n=10, max_edges=24, columns=columns, min_n=1))
     params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": e.number(-3, 9), "t": e.number(-8, 8) / 4}
-    w.line(0, "program random(s: vertex, k: int, t = 0.5)")
+    if group:
+        params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
+    w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
     for name, kind in columns.items():
         w.line(0, f"edge {name}: {kind} = 1" if e.chance(50) else f"edge {name}: {kind}")
@@ -340,12 +343,26 @@ def programs(draw: st.DrawFn, max_n: int = 10) -> Generated:
         fields["given"] = np.array([e.number(-5, 5) for _ in range(graph.n)], np.int32)
     for _ in range(e.number(1, 3)):
         w.field()
-    for _ in range(e.number(1, 2)):
-        e.pick([w.stepping, w.stepping, w.fixpoint, w.fixpoint, w.telling])()
-        if e.chance(25):
-            w.field()
+    return Generated("", graph, params, fields, frozenset())
+
+
+def finished(w: Writer, made: Generated) -> Generated:
+    """The whole program, with its inputs as `started` made them."""
+    e = w.e
     if e.chance(40):
         kind = e.pick(["i64", "bool", "float"])
         w.line(0, f"global total: {kind} = {w.overall(kind)}")
     inexact = frozenset(name for name, kind in w.kinds.items() if kind == "real")
-    return Generated("\n".join(w.lines) + "\n", graph, params, fields, inexact)
+    return replace(made, text="\n".join(w.lines) + "\n", inexact=inexact)
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> Generated:
+    """Programs with one or two loops over one to three or more fields, with a graph and inputs."""
+    w = Writer(Expressions(draw))
+    made = started(w)
+    for _ in range(w.e.number(1, 2)):
+        w.e.pick([w.stepping, w.stepping, w.fixpoint, w.fixpoint, w.telling])()
+        if w.e.chance(25):
+            w.field()
+    return finished(w, made)

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 
 from tests.reference.interpreter import run
+from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
 from vlang.check import check
 from vlang.syntax import parse
@@ -15,13 +16,13 @@ RANDOM = settings(max_examples=150, deadline=None, print_blob=True,
 
 
 @RANDOM
-@given(programs())
+@given(programs() | nested_programs())
 def test_random_programs_are_correct(made: Generated) -> None:
     check(parse(made.text, "random.vp"))
 
 
 @RANDOM
-@given(programs())
+@given(programs() | nested_programs())
 def test_random_programs_run_and_end(made: Generated) -> None:
     file = parse(made.text, "random.vp")
     outcome = run(file, made.graph, made.params, made.fields, max_rounds=1000)
