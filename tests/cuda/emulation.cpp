@@ -6,7 +6,7 @@
 // reported with the places where they wait.
 //
 // Compiled once, without sanitizers; where one is loaded its fiber interface is told of every switch, and the thread
-// sanitizer is told that lanes are ordered by barriers, warp operations and fences, and by nothing else.
+// sanitizer is told that lanes are ordered by barriers, __syncwarp and fences, and by nothing else.
 #include <csignal>
 
 #include "meetings.h"

@@ -17,7 +17,7 @@ static const char* const NAMES[] = {
     "__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count", "__syncwarp", "__shfl_sync",
     "__shfl_up_sync", "__shfl_down_sync", "__shfl_xor_sync", "__ballot_sync", "__any_sync", "__all_sync",
     "__match_any_sync"};
-enum { OR = 1, AND = 2, COUNT = 3, SHFL = 5, SHFL_XOR = 8, BALLOT = 9, ANY = 10, ALL = 11, MATCH_ANY = 12 };
+enum { OR = 1, AND, COUNT, SYNCWARP, SHFL, SHFL_XOR = 8, BALLOT, ANY, ALL, MATCH_ANY };  // in NAMES
 enum Place : unsigned char { READY, POLLING, AT_BARRIER, AT_WARP, RETURNED };
 
 struct Block;

@@ -153,11 +153,12 @@ extern "C" u64 emulated_warp(int operation, unsigned mask, u64 value, int source
   lane->cell = nullptr;
   const bool all = arrive(lane);
   if (!lane->cell) lane->cell = &block->cells[warp][block->used[warp]++ % CELLS];
-  if (__tsan_release) __tsan_release(lane->cell);
+  const bool orders = operation == SYNCWARP;  // votes and shuffles "do not imply a memory barrier" (programming guide)
+  if (orders && __tsan_release) __tsan_release(lane->cell);
   block->waiting[warp] |= 1u << lane->index % 32;
   void* cell = lane->cell;
   if (all) complete_warp(block, warp, mask);
   leave(lane, false);
-  if (__tsan_acquire) __tsan_acquire(cell);
+  if (orders && __tsan_acquire) __tsan_acquire(cell);
   return lane->result;
 }

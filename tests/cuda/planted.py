@@ -30,6 +30,12 @@ KERNELS = {
   s[threadIdx.x] = 10 * threadIdx.x;
   out[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x ^ 5];
 }""",
+    "turn_voted": """turn_voted(u32* out) {
+  u32* s = (u32*)emulated_shared();
+  s[threadIdx.x] = 10 * threadIdx.x;
+  __any_sync(0xFFFFFFFFu, 1);  // lanes meet, but memory is not ordered
+  out[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x ^ 5];
+}""",
     "warp_sums": """warp_sums(double* out, const double* in) {
   u32 i = blockIdx.x * blockDim.x + threadIdx.x;
   double x = in[i];
