@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from vlang.runtime.devices.device import Stream
+from vlang.runtime.devices.device import Buffer, Stream
+from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.gpu.calibrate import constants_of
 from vlang.runtime.gpu.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.entries import cell_count, shared_bytes
@@ -40,26 +41,44 @@ class Sweep:
     _beside: Stream | None = None
 
     def open(self) -> None:
-        """Bring every orientation that the plan reads to the device, in the memory that the state leaves."""
-        machine = self.machine
+        """Bring every orientation that the plan reads to the device, in the memory that the state leaves.
+
+        Where that is too little for frontiers, and the caller did not ask for them, every superstep is a full pass.
+        """
+        options = self.machine.options
+        try:
+            self._open()
+        except OutOfMemory:
+            if options.mode != "auto" or not any(sparse_way(spec, options) for spec in self.machine.plan.loops):
+                raise
+            self.close()
+            self.machine.options = replace(options, mode="pull")
+            self._open()
+        self._load()
+
+    def _open(self) -> None:
+        machine, device = self.machine, self.machine.device
         uses = _uses(machine)
         sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
                  for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
-            if of == "segments" and kind in sides:
+            if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments))
-        # What loops will ask for is taken now, and free again when the edges have their share.
-        kept = [machine.device.allocate(size, "the frontiers of loops") for size in self._frontiers(sides)]
-        taken = machine.device.allocated()
-        shares = share_memory(sides, uses, machine.device.budget() - taken, machine.options.page_size, taken)
-        for kind, adjacency in sides.items():
-            self.topologies[kind] = Topology(
-                machine.device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
-                machine.options.streams)
-        for buffer in kept:
-            machine.device.free(buffer)
-        self._load()
+        kept: list[Buffer] = []
+        try:
+            # What loops will ask for is taken now, and free again when the edges have their share.
+            for size in self._frontiers(sides):
+                kept.append(device.allocate(size, "the frontiers of loops"))
+            taken = device.allocated()
+            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken)
+            for kind, adjacency in sides.items():
+                self.topologies[kind] = Topology(
+                    device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
+                    machine.options.streams)
+        finally:
+            for buffer in kept:
+                device.free(buffer)
 
     def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
         """Bytes that the loops of the plan allocate while they run."""

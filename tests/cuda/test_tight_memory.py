@@ -1,0 +1,34 @@
+"""Budgets between what full passes need and what frontiers need besides: the run takes full passes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cuda.emulated import EmulatedDevice
+from tests.cuda.gxx import needs_compiler
+from vlang import Graph, OutOfMemory, load
+from vlang.runtime.devices.choose import stand_in
+
+pytestmark = needs_compiler
+
+
+def test_full_passes_where_frontiers_do_not_fit() -> None:
+    graph, bfs = Graph.read("kron:11"), load("bfs")
+    want = bfs(graph, source=1)
+    modes = []
+    with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
+        for memory in range(60_000, 400_000, 10_000):
+            try:
+                got = bfs(graph, source=1, device="gpu", gpu_memory=memory, page_size=4096)
+            except OutOfMemory:
+                assert not modes, "more memory is never worse"
+                continue
+            np.testing.assert_array_equal(got["depth"], want["depth"])
+            modes.append(all(row.mode == "pull" for row in got.history))
+            if modes[-1]:
+                with pytest.raises(OutOfMemory):
+                    bfs(graph, source=1, device="gpu", gpu_memory=memory, page_size=4096, mode="push")
+    assert modes[0], "the least budget is that of full passes"
+    assert not modes[-1]
+    assert modes == sorted(modes, reverse=True)
