@@ -18,7 +18,7 @@ def test_full_passes_where_frontiers_do_not_fit() -> None:
     want = bfs(graph, source=1)
     modes = []
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
-        for memory in range(60_000, 400_000, 10_000):
+        for memory in range(60_000, 400_000, 30_000):
             try:
                 got = bfs(graph, source=1, device="gpu", gpu_memory=memory, page_size=4096)
             except OutOfMemory:
