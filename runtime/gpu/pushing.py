@@ -45,7 +45,7 @@ class Costs:
     scan: int = 3
     full: int = 9
     rule: str = "cost"
-    solo: int = 2 * WALKING
+    solo: int = 512  # more take longer than barriers of the whole grid (measured on an H200)
 
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:
