@@ -198,6 +198,17 @@ def test_history_names_loops_in_the_order_of_the_text() -> None:
     assert result.converged
 
 
+def test_activity_that_leaves_out_what_a_let_reads() -> None:
+    """`changed(g)` is not the default activation where a `let` reads f: the loop ends while f changes."""
+    program = compile("program a\nvertex f: int = 0\nvertex g: int = 0\nrepeat:\n"
+                      "    let s = sum(v.f for v in vertices)\n    gather a = max(5 for u -> self)\n"
+                      "    apply g = max(g, 1 if s > 3 else 0)\n    apply f = max(f, a)\n    activate when changed(g)")
+    made = case_of(family("path"))
+    result = assert_cut_free(program, made)
+    assert_as_interpreted(program, made, result, interpreted(program, made))
+    assert result.rounds == 1
+
+
 def test_the_first_loop_cut_off_is_the_reason() -> None:
     program = compile("program a\nvertex x: int = 0\nfor k from 1 to 2:\n    repeat at most k times:\n"
                       "        apply x = min(x + 1, 3)\nrepeat 1 times:\n    apply x = x")

@@ -131,6 +131,8 @@ def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]
                        if isinstance(e, f.Field) and isinstance(e.of, f.Expr) and e.name in scope.written}
             if isinstance(statement, (f.Gather, f.Where)):
                 needed |= scope.own(expr)
+            needed |= {e.name for reduce in f.walk(expr) if isinstance(reduce, f.Reduce) and not reduce.domain.edges
+                       for e in f.walk(reduce) if isinstance(e, f.Field) and e.name in scope.written}
     return frozenset(needed - scope.local)
 
 
