@@ -196,12 +196,12 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
   }
   __syncthreads();
   u64 reason = 0;
+  Counts seen = control->counts[course.step % 3];
   for (;;) {
     Counts* sets = course.alone ? board.counts : control->counts;
     Counts* now = sets + course.step % 3;
     Counts* next = sets + (course.step + 1) % 3;
     Counts* later = sets + (course.step + 2) % 3;
-    const Counts seen = *now;
     const u64 piled = PRIORITY && seen.entries == 0 ? control->piled[control->pile] : 0;
     reason = seen.entries == 0 && piled == 0 ? ENDED_EMPTY
              : course.done == most           ? ENDED_LIMIT
@@ -216,6 +216,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
                        piled <= SOLO_EDGES * limit;
     if (small != course.alone) {
       part(control, board, meeting, course);
+      seen = (course.alone ? board.counts : control->counts)[course.step % 3];
       continue;
     }
     if (reason) {
@@ -224,13 +225,14 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     if constexpr (PRIORITY) {
       if (seen.entries == 0) {
         refill<S>(table, env, meeting, course, table.queues[course.step & 1], now);
+        seen = *now;
         continue;
       }
     }
     if (threadIdx.x == 0 && blockIdx.x == 0) {
       *later = Counts{};
-      control->worked += seen.edges;
-      control->worked_steps++;
+      atomicAdd(&control->worked, seen.edges);  // nobody waits for the sum, as somebody would for `+=`
+      atomicAdd(&control->worked_steps, u64(1));
     }
     course.pulling = pull;
     if constexpr (S::FRONTIER && S::PUSH == 1) {
@@ -242,8 +244,9 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
       push_step<S, PRIORITY>(table, env, meeting, course, now, next, board.sums);
     }
     meeting.wait(course.alone);
-    const Counts coming = *next;
-    record(table, course, coming, pull ? coming.looked : seen.edges, pull ? MODE_EARLY : MODE_PUSH);
+    const u64 edges = seen.edges;
+    seen = *next;
+    record(table, course, seen, pull ? seen.looked : edges, pull ? MODE_EARLY : MODE_PUSH);
   }
   meeting.wait(false);  // all have read where block 0 came back
   if (threadIdx.x == 0 && blockIdx.x == 0) {
