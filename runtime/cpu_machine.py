@@ -12,7 +12,7 @@ from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import frontier_kernels
-from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
+from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.levels import ListedSweep
 from vlang.runtime.machine import Options, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
@@ -30,7 +30,8 @@ class CpuMachine:
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
         self._kernels = load_kernels(plan.text, plan.exports)
-        if any(loop.skip for loop in plan.loops):
+        if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
+               for step in every_step(plan.steps)):
             frontier_kernels()
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size

@@ -168,8 +168,10 @@ def test_program_of_the_design(name: str, params: Any) -> None:
     for family_name, graph in all_families()[::2]:
         print(family_name)
         made = case_of(graph, **(params(graph) if params else {}))
-        result = assert_cut_free(program, made)
-        assert_as_interpreted(program, made, result, interpreted(program, made))
+        outcome = interpreted(program, made)
+        assert_as_interpreted(program, made, assert_cut_free(program, made), outcome)
+        in_place = engine_run(program, made, asynchronous=True, mode="pull")
+        assert_as_interpreted(program, made, in_place, outcome, same_rounds=False)
 
 
 def test_sweep_over_vertices_with_many_edges() -> None:
