@@ -13,7 +13,8 @@ from vlang.runtime.gpu.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, 
 from vlang.runtime.kernelset import THREADS, GpuStage
 
 __all__ = [
-    "LONGEST_STAGED", "PREPARATIONS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count", "shared_bytes",
+    "LONGEST_STAGED", "PREPARATIONS", "ROOM_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
+    "shared_bytes",
 ]
 
 _FRAME = "u64* frame"
@@ -34,6 +35,15 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "pull_shards": _PAGE,
     "segments": _PAGE,
     "finish": (_FRAME, "u64 low", "u64 high"),
+    # the same for passes that need all contributions of a vertex at once; pull_whole: lanes
+    "pull_whole": (*_PAGE, "const Shelves* shelves"),
+    "pull_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges",
+                        "const Shelves* shelves"),
+    "segments_whole": (*_PAGE, "const Halls* halls"),
+    "segments_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list",
+                            "const u64* count", "const Halls* halls"),
+    "finish_whole": (_FRAME, "u64 low", "u64 high", "const Halls* halls"),
+    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const Halls* halls"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
 }
 """Parameters of the templates over a struct, by name. All are 64-bit words."""
@@ -57,6 +67,7 @@ _KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
 WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
 LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole
 SHORTEST_SHARED = 33  # edges: from here on a warp reduces a row
+ROOM_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
 FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
 
 
@@ -104,8 +115,13 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
         return max(note, _stream_bytes(gpu))
     if template == "pull_shards":
         return max(note, 16 + cells * gpu.cell)
+    merged = max(note, gpu.accumulator * warps)
     if template == "segments":
-        return max(note, gpu.accumulator * warps)
+        return merged
+    if template in ("pull_whole", "pull_whole_list"):
+        return 4 * (warps * ROOM_WORDS + 36) + max(merged, 4 * (warps + 1))
+    if "_whole" in template:
+        return max(merged, 4 * (warps + 1))
     return note
 
 

@@ -162,7 +162,8 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
     pull_shards, segments for `segments`: a block each; long vertices for `finish`: a warp each.
     """
     lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
-             "segments": threads, "finish": 32, "finish_list": 32}.get(template, 1)
+             "segments": threads, "finish": 32, "finish_list": 32,
+             "segments_whole": threads, "finish_whole": threads}.get(template, 1)
     return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 
 from vlang.runtime.gpu.entries import shared_bytes
 from vlang.runtime.gpu.frontier import Arena, Control, entries_of, table_words
+from vlang.runtime.gpu.rooms import Rooms, whole_name
 from vlang.runtime.gpu.sparse import SparseMachine
 from vlang.runtime.gpu.sparse_layout import LISTS, TABLE, desk_bytes
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
@@ -31,8 +32,8 @@ def notifying_kernels(stage: StageSpec, edges: int, vertices: int) -> list[tuple
     assert stage.gpu is not None
     struct = stage.gpu.struct
     found: list[tuple[str, str, tuple[int, ...]]] = [(name, "", ()) for name in _PLAIN]
-    found += [("pull_list", struct, (lanes_of(edges, vertices),)), ("segments_list", struct, ()),
-              ("finish_list", struct, ())]
+    names = [whole_name(stage, name) for name in ("pull_list", "segments_list", "finish_list")]
+    found += [(names[0], struct, (lanes_of(edges, vertices),)), (names[1], struct, ()), (names[2], struct, ())]
     return [*found, ("send_queue", struct, ())] if "messages" in stage.kernels else found
 
 
@@ -48,14 +49,14 @@ class NotifyPull:
     """One pass over edges that may run over lists, as `vlang.runtime.superstep` has it for a CPU.
 
     active: the slot of flags of vertices that run again, too, because `activate when` may decide otherwise about them;
-    "" for none. Raises OutOfMemory.
+    "" for none. rooms: for a pass that needs all contributions of a vertex at once. Raises OutOfMemory.
     """
 
-    def __init__(self, machine: SparseMachine, stage: StageSpec, active: str) -> None:
+    def __init__(self, machine: SparseMachine, stage: StageSpec, active: str, rooms: Rooms | None = None) -> None:
         assert stage.notify is not None
         assert stage.domain is not None
         assert stage.gpu is not None
-        self._machine, self._stage, self._active = machine, stage, active
+        self._machine, self._stage, self._active, self._rooms = machine, stage, active, rooms
         self._struct = stage.gpu.struct
         self._sparse = machine.sparse_topology(stage.domain, stage)
         self._against = machine.sparse_topology(stage.notify, None)
@@ -150,13 +151,16 @@ class NotifyPull:
         if self._stage.loop_end:
             machine.state.clear_stats()
         frame, gpu = machine.frame, self._stage.gpu
-        self._launch("pull_list", (frame, sparse.rows, sparse.pages, arena["all"], self._lengths, self._edges),
-                     (self._lanes,), shared_bytes("pull_lanes", gpu))
+        pull, segments, finish = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments", "finish"))
+        shelves = self._rooms.shelves(self._stage) if self._rooms else ()
+        self._launch(pull, (frame, sparse.rows, sparse.pages, arena["all"], self._lengths, self._edges, *shelves),
+                     (self._lanes,), shared_bytes(pull if self._stage.structures else "pull_lanes", gpu))
         if sparse.long_count:
-            self._launch("segments_list", (frame, sparse.rows, sparse.pages, sparse.segments, arena["segments"],
-                                           self._lengths + 16), shared=shared_bytes("segments", gpu))
-            self._launch("finish_list", (frame, arena["longs"], self._lengths + 8),
-                         shared=shared_bytes("finish_list", gpu))
+            halls = self._rooms.halls(self._stage) if self._rooms else ()
+            self._launch(segments, (frame, sparse.rows, sparse.pages, sparse.segments, arena["segments"],
+                                    self._lengths + 16, *halls),
+                         shared=shared_bytes(whole_name(self._stage, "segments"), gpu))
+            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *halls), shared=shared_bytes(finish, gpu))
 
     def _catch_up(self) -> None:
         """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""

@@ -58,7 +58,8 @@ class GpuLoop:
         self._skipping: dict[str, NotifyPull] = {}
         if sparse_way(spec, options) == "notify-pull":
             self._skipping = {
-                stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "")
+                stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "",
+                                       machine.sweep.rooms)
                 for stage in spec.stages if stage.notify is not None and machine.sweep.readable(stage)
             }
         self._done = 0

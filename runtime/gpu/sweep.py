@@ -14,9 +14,10 @@ from vlang.runtime.gpu.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.footprint import Use, share_memory
 from vlang.runtime.gpu.frontier import Arena
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
-from vlang.runtime.gpu.notifying import notify_sizes, notifying_kernels
+from vlang.runtime.gpu.notifying import lanes_of, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.pushing import push_sizes, pushing_kernels
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
+from vlang.runtime.gpu.rooms import Rooms, whole_name
 from vlang.runtime.gpu.sparse import SparseTopology
 from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
@@ -37,6 +38,7 @@ class Sweep:
 
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
+    rooms: Rooms | None = None
     _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
     _beside: Stream | None = None
 
@@ -65,6 +67,7 @@ class Sweep:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments))
+        self.rooms = Rooms(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:
             # What loops will ask for is taken now, and free again when the edges have their share.
@@ -79,6 +82,7 @@ class Sweep:
         finally:
             for buffer in kept:
                 device.free(buffer)
+        self.rooms.aim(self.topologies)
 
     def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
         """Bytes that the loops of the plan allocate while they run."""
@@ -116,7 +120,8 @@ class Sweep:
         topology = self.topologies[stage.domain or "in"]
         found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
         if topology.long_count:
-            found |= {(name, ()): Choice(name, name, (), "long vertices") for name in ("segments", "finish")}
+            names = [whole_name(stage, name) for name in ("segments", "finish")]
+            found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
         return list(found.values())
 
     def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
@@ -129,6 +134,11 @@ class Sweep:
             pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
             rows = Rows.measured(topology.adjacency.offsets[pages])
             shared = self.machine.device.info.shared
+            if stage.structures:
+                known = self._choices[key] = Choice(
+                    "whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
+                    "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
+                return known
             known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows,
                                   shared=shared)
             if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
@@ -150,8 +160,9 @@ class Sweep:
         if topology.long_count:
             if self._beside is not None:  # pieces of long vertices that ran beside the others
                 machine.device.wait(machine.device.record(self._beside))
-            machine.launch("finish", gpu.struct, (), grid("finish", (), topology.long_count),
-                           (frame, 0, topology.long_count), shared=shared_bytes("finish", gpu))
+            name = whole_name(stage, "finish")
+            machine.launch(name, gpu.struct, (), grid(name, (), topology.long_count),
+                           (frame, 0, topology.long_count, *self._halls(stage)), shared=shared_bytes(name, gpu))
         return topology.edges
 
     def _page(
@@ -165,13 +176,16 @@ class Sweep:
             table = self.topologies[stage.domain or "in"].table(stage.name)
             low, high = 0, int(table.shards[part.page])
             cells = cell_count(int(table.most_cells[part.page]), 1)
-        self._segments(gpu, frame, row, part, stream)
+        self._segments(stage, gpu, frame, row, part, stream)
         if high > low:
             self.machine.launch(
                 choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
-                (frame, row, low, high), shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
+                (frame, row, low, high, *self._shelves(stage)),
+                shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
 
-    def _segments(self, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None) -> None:
+    def _segments(
+        self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
+    ) -> None:
         """The pieces of long vertices in a page: too few to fill a device, so they run beside its short vertices."""
         count = part.end_segment - part.first_segment
         if not count:
@@ -181,9 +195,17 @@ class Sweep:
             self._beside = self._beside or device.stream()
             device.wait(device.record(), self._beside)
             stream = self._beside
-        self.machine.launch("segments", gpu.struct, (), grid("segments", (), count),
-                            (frame, row, part.first_segment, part.end_segment), shared=shared_bytes("segments", gpu),
-                            stream=stream)
+        name = whole_name(stage, "segments")
+        self.machine.launch(name, gpu.struct, (), grid(name, (), count),
+                            (frame, row, part.first_segment, part.end_segment, *self._halls(stage)),
+                            shared=shared_bytes(name, gpu), stream=stream)
+
+    def _shelves(self, stage: StageSpec) -> tuple[int, ...]:
+        """What a kernel takes besides if it needs all contributions of a vertex at once: where it finds room."""
+        return self.rooms.shelves(stage) if self.rooms else ()
+
+    def _halls(self, stage: StageSpec) -> tuple[int, ...]:
+        return self.rooms.halls(stage) if self.rooms else ()
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An orientation with the columns of a stage, or without columns."""
@@ -203,6 +225,9 @@ class Sweep:
         for topology in self.topologies.values():
             topology.close()
         self.topologies.clear()
+        if self.rooms is not None:
+            self.rooms.close()
+            self.rooms = None
 
 
 _NOTIFY = "notify"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, seed, settings
 
+from tests.cpu.wholes import BESIDE, KCORE, all_types
 from tests.reference.cases import STDLIB
 from tests.reference.programs import Generated, programs
 from vlang import Program, ProgramError, compile, load
@@ -47,6 +48,13 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
     assert gpu is not None
     if stage.domain is None:
         yield "compute", gpu.struct, ()
+        return
+    if stage.structures:
+        names = ["segments_whole", "finish_whole", *(["messages"] if "messages" in stage.kernels else [])]
+        yield from ((name, gpu.struct, ()) for name in names)
+        yield from (("pull_whole", gpu.struct, (lanes,)) for lanes in LANES)
+        listed = notifying_kernels(stage, 0, 1) if stage.notify is not None else []
+        yield from (kernel for kernel in listed if kernel[1])
         return
     templates = ["pull_thread", "pull_segmented", "pull_stream", "segments", "finish", "finish_list"]
     templates += ["pull_shards"] if gpu.cell else []
@@ -123,8 +131,6 @@ def test_program_of_the_specification(name: str) -> None:
         with pytest.raises(ProgramError, match="V401"):
             plan_of(program)
         return
-    if name in ("cdlp", "coloring", "kcore"):
-        pytest.skip("holistic reductions run on a CPU only so far")
     plan = plan_of(program)
     assert log_of(plan.text, kernels_of(plan), "sm_90") == ""
 
@@ -184,8 +190,15 @@ def test_messages_of_a_frontier() -> None:
     assert log_of(plan.text, kernels, "sm_80") == ""
 
 
+@pytest.mark.parametrize("architecture", ARCHITECTURES)
+def test_all_contributions_at_once(architecture: str) -> None:
+    for text in (BESIDE, KCORE, all_types(("i64", "u8", "vertex"))):
+        plan = plan_of(compile(text))
+        assert log_of(plan.text, kernels_of(plan), architecture) == ""
+
+
 def test_every_template_is_compiled() -> None:
-    plans = [*(plan_of(load(name)) for name in STDLIB), plan_of(compile(MESSAGES))]
+    plans = [*(plan_of(load(name)) for name in STDLIB), plan_of(compile(MESSAGES)), plan_of(compile(KCORE))]
     seen = {kernel[0] for plan in plans for kernel in kernels_of(plan)}
     assert seen == {*SIGNATURES, *SPARSE_SIGNATURES}
 

@@ -31,8 +31,6 @@ def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str
 def assert_alike(program: Program, precision: int = 32) -> None:
     """The two plans describe the same run."""
     numba, cuda = plans(program, precision)
-    if isinstance(cuda, str) and "on a GPU" in cuda:
-        return
     if isinstance(numba, str) or isinstance(cuda, str):
         assert numba == cuda
         return
@@ -40,7 +38,8 @@ def assert_alike(program: Program, precision: int = 32) -> None:
     assert numba.scalars == cuda.scalars
     assert [s.name for s in numba.stages] == [s.name for s in cuda.stages]
     extra = {slot for slot in cuda.slots if slot not in numba.slots}
-    assert all(slot.startswith("work:push.") for slot in extra), extra
+    whole = tuple(f"part:{s.name}." for s in cuda.stages if s.structures)  # a CPU does not cut their long vertices
+    assert all(slot.startswith(("work:push.", *whole)) for slot in extra), extra
     for stage in cuda.stages:
         assert stage.gpu is not None
         assert stage.gpu.struct == stage.name

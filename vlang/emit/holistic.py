@@ -59,12 +59,18 @@ class Holistic(Accumulation):
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components of nothing; a `mex` that is not known yet is the largest value."""
+        """The components of nothing; a `mex` that is not known yet is the largest value. types: those of a contribution
+        that travels."""
         d = writer.d
-        kinds = types or self.types
-        first = kinds[0].highest if self.reduce.name == "mex" else 0
-        values = (d.constant(first, kinds[0]), *(d.constant(0, t) for t in kinds[1 : self.width]))
+        if types is not None:
+            return d.constant(0, types[0]), d.false
+        first = self.types[0].highest if self.reduce.name == "mex" else 0
+        values = (d.constant(first, self.types[0]), *(d.constant(0, t) for t in self.types[1 : self.width]))
         return values if self.reduce.default is None else (*values, d.false)
+
+    def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
+        """One contribution as it travels: its value, and whether it contributes."""
+        return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
         """The components read off two parts of one structure, joined."""

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from vlang.emit.cuda.places import Places, places
 from vlang.emit.dialect import Dialect
+from vlang.emit.holistic import Holistic
 from vlang.emit.reductions import Accumulation
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
@@ -116,6 +117,8 @@ def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:
+        if isinstance(accumulation, Holistic):
+            return [], f"`{accumulation.reduce.name}` needs all contributions of a vertex at once (rule R)"
         value = accumulation.reduce.body.type
         if isinstance(value, Vector) and value.size > _MOST:
             return [], f"a vector of more than {_MOST} components: too few vertices would share the memory of a block"

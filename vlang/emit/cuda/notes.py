@@ -7,6 +7,7 @@ import textwrap
 from vlang.emit.cuda.cells import groups
 from vlang.emit.cuda.places import Place, places
 from vlang.emit.cuda.sending import Early, Push
+from vlang.emit.holistic import Holistic
 from vlang.emit.stage import StageWriter
 from vlang.runtime.kernelset import GpuStage
 from vlang.types import BOOL, Scalar, Tuple, Type, Vector
@@ -24,6 +25,9 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
         return f"// pass {stage.name} over vertices: kernel compute\n"
     lines = [f"pass {stage.name} over {_OVER[stage.domain]}"]
     for gather, accumulation in zip(stage.gathers, writer.accumulations):
+        if isinstance(accumulation, Holistic):
+            lines += _room(gather.name, accumulation)
+            continue
         value = gather.reduce.body.type
         parts = groups(accumulation)
         if isinstance(value, Vector) and accumulation.declared is None:
@@ -34,7 +38,15 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
             what = _part(gather.reduce.name, part) if reduction != gather.reduce.name or part else ""
             lines.append(f"gather {gather.name}{what}: {reduction} of {_named(type_)}")
             lines.extend(_places(reduction, type_, push))
-    return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, push, early)])
+    return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, push, early, whole=bool(writer.structures))])
+
+
+def _room(name: str, accumulation: Holistic) -> list[str]:
+    """A gather that needs all contributions at once."""
+    how = {"mode": "a hash table that counts values", "mex": "a bit for each value", "hindex": "counts by size"}
+    return [f"gather {name}: {accumulation.reduce.name} of {_named(accumulation.key)}",
+            f"  {how[accumulation.reduce.name]}, filled by integer atomics: in shared memory if it fits there, else in "
+            "global memory; the order does not matter"]
 
 
 def _part(name: str, part: int) -> str:
@@ -58,10 +70,12 @@ def _places(reduction: str, type_: Type, push: Push) -> list[str]:
             for where, place in rows]
 
 
-def _freedoms(gpu: GpuStage, push: Push, early: Early) -> list[str]:
+def _freedoms(gpu: GpuStage, push: Push, early: Early, whole: bool) -> list[str]:
     timed = "" if gpu.exact else " (not if deterministic: the order of float sums depends on timing)"
     edge = f", edge{timed}" if gpu.cell else f"; not edge: {gpu.cell_reason}"
-    lines = [f"auto may pull with: {_PULL}{edge}", f"push: {push.kind or 'no'}; {push.reason}"]
+    together = "pulled by groups of lanes and by blocks that see all contributions of a vertex (rule R)"
+    lines = [together if whole else f"auto may pull with: {_PULL}{edge}",
+             f"push: {push.kind or 'no'}; {push.reason}"]
     if push.priority:
         lines.append(f"priority: {push.priority}, what lies before the present bucket is final (rule O)")
     if early.kind == "frontier":

@@ -6,9 +6,11 @@ from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.dialect import CudaDialect, edge_name, indented
 from vlang.emit.cuda.notes import stage_notes
 from vlang.emit.cuda.push import push_members
+from vlang.emit.cuda.rooms import lifted, room_members
 from vlang.emit.cuda.sending import early_of, push_of
 from vlang.emit.dialect import Function, scalars_of
 from vlang.emit.expressions import located
+from vlang.emit.holistic import Holistic
 from vlang.emit.reductions import Accumulation
 from vlang.emit.stage import StageWriter, put_and_get
 from vlang.ir import forms as f
@@ -48,7 +50,8 @@ class StageStruct:
             members += self._cells()
             functions += push_members(self.writer, d, self.push, self.cells)
         body = [d.define(one) for one in functions]  # before the environment, which grows with them
-        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body])
+        rooms = room_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
+        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, rooms])
         notes = stage_notes(writer, self.facts(), self.push, self.early)
         return f"{notes}struct {writer.stage.name} {{\n{indented(whole)}}};\n"
 
@@ -106,20 +109,18 @@ class StageStruct:
         sent: list[str] = []
         nothing: list[str] = []
         empty = writer.writer(writer.scope())
-        at = 0
+        lift: list[str] = []
         for gather, accumulation in zip(stage.gathers, writer.accumulations):
-            types = tuple(self.items[at : at + len(accumulation.types)])
-            at += len(types)
+            types = _travelling(accumulation)
+            lift += lifted(empty, d, accumulation, types, len(sent))
             with located(gather.span):
                 sent.extend(accumulation.sent(edge, types))
             nothing.extend(accumulation.identity(empty, types))
-        lifted = [d.part("item", i) if a == b else d.convert(b, d.part("item", i))
-                  for i, (a, b) in enumerate(zip(self.items, self.types))]
         return [
             writer.identity(),
             Function("nothing", tuple(empty.lines), d.pack("Item", nothing)),
             Function("contribute", tuple(edge.lines), d.pack("Item", sent)),
-            Function("lift", (), d.pack("Acc", lifted)),
+            Function("lift", (), d.pack("Acc", lift)),
             writer.merge(),
             from_lane(d, len(self.types)),
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
@@ -205,7 +206,10 @@ def from_lane(d: CudaDialect, width: int) -> Function:
 
 
 def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
-    """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32."""
+    """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32; what is to be filed
+    in a room, as a value and whether it contributes."""
+    if isinstance(accumulation, Holistic):
+        return accumulation.key, BOOL
     value = accumulation.reduce.body.type
     if accumulation.declared is not None or isinstance(value, Tuple):
         return accumulation.types

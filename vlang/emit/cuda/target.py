@@ -8,7 +8,6 @@ from pathlib import Path
 from vlang.emit.cuda.dialect import CudaDialect, indented
 from vlang.emit.cuda.stage import StageStruct, from_lane
 from vlang.emit.dialect import Function
-from vlang.emit.expressions import Unwritable
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
 from vlang.emit.target import Module, StageText
@@ -20,6 +19,7 @@ _FOLDER = Path(__file__).resolve().parent
 SKELETONS = (
     "prelude", "words", "operators", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier", "push",
     "early", "priority", "persistent", "notify",
+    "holistic",
 )
 """The files of the text, in order; the constants of kernelset.py stand behind the first."""
 
@@ -35,8 +35,6 @@ class CudaTarget:
 
     def stage(self, writer: StageWriter) -> StageText:
         """The struct of a stage, and what the engine must know of it."""
-        if writer.structures:
-            raise Unwritable(f"`{writer.structures[0].rstrip('2346')}` on a GPU", writer.stage.gathers[0].span)
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]
