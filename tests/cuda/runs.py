@@ -177,13 +177,13 @@ def run(
     return result
 
 
-def least_memory(name: str, graph: str, page_size: int) -> int:
+def least_memory(name: str, graph: str, **options: Any) -> int:
     """The least device memory, in bytes, that a run takes, found by asking; up to 64 bytes."""
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2
         try:
-            run(name, graph, page_size=page_size, gpu_memory=budget, max_rounds=1)
+            run(name, graph, gpu_memory=budget, **options)
         except OutOfMemory:
             refused = budget
         else:
