@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan, field_of
 
-__all__ = ["State", "flags", "parts_of", "set_arrays", "whole_words"]
+__all__ = ["State", "flags", "set_arrays", "whole_words"]
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
@@ -38,12 +37,6 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
     members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
     order = np.argsort(members, kind="stable").astype(np.uint32)
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
-
-
-def parts_of(plan: Plan, name: str) -> list[str]:
-    """The scalars that hold the components of a graph-level value."""
-    count = itertools.takewhile(lambda number: f"scalar:{name}.{number}" in plan.slots, itertools.count())
-    return [f"{name}.{number}" for number in count]
 
 
 class State:
@@ -106,9 +99,7 @@ class State:
             self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number, or a tuple of them."""
-        if f"scalar:{name}" not in self.plan.slots:
-            return tuple(self.scalar(part) for part in parts_of(self.plan, name))
+        """A graph-level value as a Python number."""
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
         return self.frame[slot : slot + 1].view(dtype)[0].item()

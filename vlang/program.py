@@ -215,7 +215,7 @@ def _result(
     for spec in outputs:
         array = outcome.values.fields[spec.name]
         array = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type.partition("[")[0], array.dtype))
-        fields[spec.name] = array if spec.width == 1 else array.reshape(-1, spec.width)
+        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # of vectors, T[1] too
     values: Mapping[str, Any] = {
         name: bool(value) if type_ == "bool" else value
         for (name, type_), value in zip(plan.globals, outcome.values.globals.values())

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.runtime.devices.device import Buffer, Device
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
 from vlang.runtime.machine import Stats
-from vlang.runtime.state import DTYPES, parts_of, set_arrays
+from vlang.runtime.state import DTYPES, set_arrays
 
 __all__ = ["GpuState"]
 
@@ -149,9 +149,7 @@ class GpuState:
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
     def scalar(self, name: str) -> Any:
-        """A graph-level value as a Python number, or a tuple of them; waits for it."""
-        if f"scalar:{name}" not in self.plan.slots:
-            return tuple(self.scalar(part) for part in parts_of(self.plan, name))
+        """A graph-level value as a Python number; waits for it."""
         self.refresh()
         slot = self.plan.slots[f"scalar:{name}"]
         dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]

@@ -66,7 +66,7 @@ class Sweep:
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
-                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments))
+                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
         self.rooms = Rooms(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:

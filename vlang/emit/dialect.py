@@ -80,8 +80,7 @@ class Entry:
     @property
     def name(self) -> str:
         """The slot's name as an identifier. What stands before the colon tells apart what may look alike after it."""
-        kind, _, rest = self.slot.partition(":")
-        return f"{kind}_" + re.sub(r"[^A-Za-z0-9_]", "_", rest)
+        return re.sub(r"[^A-Za-z0-9_]", "_", self.slot)
 
 
 @dataclass(frozen=True)

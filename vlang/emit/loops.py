@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts
 from vlang.ir.stages import Loop, Stage, expressions_of, reads_of
 
-__all__ = ["LoopPlan", "Reader", "neighbour_reads", "plan_loop"]
+__all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 
@@ -19,22 +19,24 @@ class Reader:
     """What a pass over edges reads that the loop writes, under rule N.
 
     heard: fields of neighbours, so that a vertex that changes one must notify. own: fields, accumulators and masks of
-    the vertex itself. notify: the orientation along which its receivers are found.
+    the vertex itself. notify: the orientation along which its receivers are found. told: it reads changes of
+    neighbours, so that a vertex that is active must notify, and one that was active must take back what it sent.
     """
 
     heard: frozenset[str]
     own: frozenset[str]
     notify: str
+    told: bool = False
 
 
 @dataclass(frozen=True)
 class LoopPlan:
     """Decisions about one loop, the same for every target.
 
-    explicit: `activate when` decides activity. fused: the only pass of the loop also decides activity.
-    skip: rule N is granted and used. readers: for each pass over edges, what makes it run again for a vertex.
-    starts: fields that need a copy from the start of the superstep. told: fields with
-    a told array. two_buffers: fields whose value before the pass is needed after it.
+    explicit: activity is kept, as `activate when` decides it or neighbours read changes. fused: the only pass of the
+    loop also decides activity. skip: rule N is granted and used. readers: for each pass over edges, what makes it run
+    again for a vertex. starts: fields that need a copy from the start of the superstep. told: fields with a told array.
+    two_buffers: fields whose value before the pass is needed after it.
     """
 
     loop: Loop
@@ -59,19 +61,30 @@ class LoopPlan:
         """The expressions of a stage that are sent as messages, numbered."""
         found: dict[f.Expr, int] = {}
         for gather in stage.gathers:
-            for expr in self.facts.messages(gather):
+            hoisted = self.facts.messages(gather)
+            for expr in (*hoisted, *changes_read(gather.reduce, hoisted)):
                 found.setdefault(expr, len(found))
         return found
 
 
+def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
+    """The changes of neighbours that an expression reads, outside the expressions in `beyond`. They are sent, since a
+    neighbour may have told them before a receiver looks."""
+    if expr in beyond:
+        return []
+    if isinstance(expr, f.Field) and expr.of == "other" and expr.time == "change":
+        return [expr]
+    return [found for child in f.children(expr) for found in changes_read(child, beyond)]
+
+
 def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[str]:
-    """The fields that a pass reads from neighbours, beyond what it receives as messages."""
+    """The fields that a pass reads of other vertices, beyond what it receives as messages."""
     names: set[str] = set()
 
     def visit(expr: f.Expr) -> None:
         if expr in messages:
             return
-        if isinstance(expr, f.Field) and expr.of == "other":
+        if isinstance(expr, f.Field) and expr.of != "self":
             names.add(expr.name)
         for child in f.children(expr):
             visit(child)
@@ -86,7 +99,9 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
     fact = facts.loop(loop.repeat)
     applied, fused = frozenset(loop.applied), loop.fused
     activate = loop.repeat.activate
-    explicit = activate is not None and (loop.nested or not fact.default_activation)
+    sent = frozenset(e.name for stage in loop.stages for gather in stage.gathers
+                     for e in changes_read(gather.reduce) if isinstance(e, f.Field))
+    explicit = bool(sent) or (activate is not None and (loop.nested or not fact.default_activation))
     inside = [e for stage in loop.stages for expr in expressions_of(stage) for e in f.walk(expr)]
     at_end = [e for expr in (activate.cond if activate and explicit else None, loop.repeat.until) if expr is not None
               for e in f.walk(expr)]
@@ -100,7 +115,7 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
         loop=loop, facts=facts, explicit=explicit, fused=fused, reads_iteration=loop.reads_iteration,
         skip=fact.skip, skip_reason=fact.skip_reason,
         readers=_readers(loop, fact.own_notify & applied) if fact.skip else {},
-        starts=starts, told=changes if explicit else frozenset(),
+        starts=starts, told=changes | sent if explicit else frozenset(),
         two_buffers=frozenset(past & applied) if fused else frozenset(),
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
@@ -116,10 +131,11 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
         if stage.domain is None:
             continue
         inside = [e for expr in expressions_of(stage) for e in f.walk(expr)]
-        heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"}
+        heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
+        told = any(changes_read(gather.reduce) for gather in stage.gathers)
         mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
         for other in loop.stages:  # what another pass overwrites must be written again
             mine |= set(stage.written) & set(other.written) if other is not stage else set()
         notify = _AGAINST[stage.domain]
-        readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify)
+        readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify, told)
     return readers

@@ -11,6 +11,7 @@ from vlang.emit.frame import Environment, Frame, Scope, Times
 from vlang.emit.holistic import accumulated, structures
 from vlang.emit.loops import LoopPlan
 from vlang.emit.reductions import Accumulation
+from vlang.emit.telling import ACTIVE, telling
 from vlang.ir import forms as f
 from vlang.ir.stages import Mask, Stage, Write
 from vlang.types import BOOL, Type
@@ -74,9 +75,11 @@ class StageWriter:
     def __post_init__(self) -> None:
         self.env = Environment(self.frame, self.dialect)
         self.accumulations: list[Accumulation] = []
+        self.telling = telling(self.stage, self.messages)
         for gather in self.stage.gathers:
             with located(gather.span):
-                self.accumulations.append(accumulated(gather.reduce, self.frame.reductions))
+                reduce = self.telling.received(gather.reduce)
+                self.accumulations.append(accumulated(reduce, self.frame.reductions))
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
@@ -139,7 +142,15 @@ class StageWriter:
                         for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
             for expr, number in self.messages.items()
         }
+        if self.telling.flagged:
+            values[ACTIVE] = (f"{self._sent()}[u] != 0",)
         return self.writer(self.scope(values=values))
+
+    def _sent(self) -> str:
+        """The text of a pointer to the flags of vertices whose changes may be read."""
+        slot = f"work:sent.{self.stage.name}"
+        self.frame.array(slot, "u8")
+        return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
         """merge: two accumulators joined."""
@@ -154,12 +165,22 @@ class StageWriter:
 
     def send(self) -> Function:
         """send: every message of one vertex, which here is the neighbour of its receivers."""
-        writer = self.writer(self.scope(there="v"))
+        d, scope = self.dialect, self.scope(there="v")
+        scope.sends = True
+        writer = self.writer(scope)
         lines = []
+        if self.telling:
+            active = writer.name(f"{self._active(scope)}[v] != 0")
+        if self.telling.flagged:
+            lines.append(d.assign(f"{self._sent()}[v]", d.store(BOOL, active)))
         for expr, number in self.messages.items():
             owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
             with located(owner.span):
                 names = writer.items(expr)
+            nothing = self.telling.nothing.get(expr)
+            if nothing is not None:  # what an inactive vertex has changed is not read
+                names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
+                              for name, t in zip(names, scalars_of(expr.type)))
             lines += self._stored(self._message(number, expr, "v"), expr.type, names)
         return Function("send", (*writer.lines, *lines), "")
 
@@ -177,9 +198,9 @@ class StageWriter:
                 self._mask(writer, scope, item)
             else:
                 self._write(writer, scope, item)
-        flags = self._activity(writer, scope) if self.ends else d.flags(())
+        flags, told = self._activity(writer, scope) if self.ends else (d.flags(()), [])
         if self.plan is not None and self.plan.skip:
-            self._hear(writer, scope)
+            self._hear(writer, scope, told)
         lines = list(writer.lines)
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
@@ -214,9 +235,11 @@ class StageWriter:
         return next((gather.reduce.type for gather in self.stage.gathers if gather.name == name), BOOL)
 
     # ------------------------------------------------------------------- activity
-    def _activity(self, writer: Writer, scope: Scope) -> str:
-        """The end of a superstep for one vertex: what changed, what is told, and whether it is active."""
+    def _activity(self, writer: Writer, scope: Scope) -> tuple[str, list[str]]:
+        """The end of a superstep for one vertex: what changed, what is told, and whether it is active; the names of
+        whether it is and was active, where neighbours read changes."""
         assert self.plan is not None
+        told: list[str] = []
         differing: dict[str, str] = {}
         for name in self.plan.loop.applied:
             new = writer.items(f.Field(self.types[name], name, "self"))
@@ -226,14 +249,17 @@ class StageWriter:
                 self._tell(writer, scope, name, new, old)
         changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
         activate = self.plan.loop.repeat.activate
-        if self.plan.explicit and activate is not None:
-            with located(activate.span):
-                active = writer.value(activate.cond)
-            if self.plan.loop.guard is not None:
+        if self.plan.explicit:
+            if activate is not None:
+                with located(activate.span):
+                    active = writer.value(activate.cond)
+            if activate is not None and self.plan.loop.guard is not None:
                 active = writer.name(self.dialect.both(writer.value(f.Accumulator(BOOL, self.plan.loop.guard)), active))
             place = f"{self._active(scope)}[v]"
+            if any(reader.told for reader in self.plan.readers.values()):
+                told = [active, writer.name(f"{place} != 0")]
             writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
-        return self.dialect.flags((changed, active))
+        return self.dialect.flags((changed, active)), told
 
     def _tell(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
         """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
@@ -253,13 +279,14 @@ class StageWriter:
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
-    def _hear(self, writer: Writer, scope: Scope) -> None:
+    def _hear(self, writer: Writer, scope: Scope, told: list[str]) -> None:
         """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}
         for reader, reads in self.plan.readers.items():
             heard = [change for name, change in changes.items() if name in reads.heard]
+            heard += told if reads.told else []
             own = [change for name, change in changes.items() if name in reads.own]
             if not (heard or own or reader == self.stage.name):
                 continue

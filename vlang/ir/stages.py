@@ -18,7 +18,7 @@ from vlang.types import BOOL
 
 __all__ = [
     "Block", "ForRange", "ForVertices", "Loop", "Mask", "Schedule", "ScalarStep", "Stage", "Step", "Sweep", "Write",
-    "every", "expressions_of", "reads_of", "schedule", "within",
+    "anywhere", "every", "expressions_of", "reads_of", "schedule", "within",
 ]
 
 
@@ -113,7 +113,9 @@ class Loop:
     @property
     def fused(self) -> bool:
         """Whether its only pass comes last in a superstep, and can decide activity as well."""
-        return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage)
+        activate = self.repeat.activate
+        return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
+            not (activate is not None and set(self.applied) & anywhere(activate.cond))
 
     @property
     def applied(self) -> tuple[str, ...]:
@@ -217,6 +219,11 @@ def expressions_of(stage: Stage) -> Iterator[f.Expr]:
         yield item.value if isinstance(item, Write) else item.cond
 
 
+def anywhere(expr: f.Expr) -> set[str]:
+    """The fields that an expression reads of vertices that another value names (`label.label`)."""
+    return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
+
+
 def schedule(program: f.Program, given: frozenset[str] = frozenset()) -> Schedule:
     """The steps of a program. given: fields that the caller passes, whose initializers do not run."""
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
@@ -272,6 +279,7 @@ class _Packer:
         if isinstance(statement, f.Gather):
             self._gather(statement, guard)
         elif isinstance(statement, f.Apply):
+            self._settle(statement.value)
             self._open.after.append(Write(statement.fields, statement.value, guard, statement.span))
         elif isinstance(statement, f.Where):
             mask = self._mask(statement.cond, guard, statement.span)
@@ -326,6 +334,11 @@ class _Packer:
             self._steps.append(stage)
         self._open = _Open()
 
+    def _settle(self, expr: f.Expr) -> None:
+        """End the pass if an expression reads of a vertex that may be anywhere what the pass writes."""
+        if self._open.written & anywhere(expr):
+            self._close()
+
     def _scalar(self, step: ScalarStep) -> None:
         self._close()
         self._steps.append(step)
@@ -358,6 +371,7 @@ class _Packer:
         return True
 
     def _mask(self, cond: f.Expr, guard: str | None, span: Span) -> str:
+        self._settle(cond)
         name = self._fresh(f"where_{self._masks}")
         self._masks += 1
         self._open.after.append(Mask(name, cond, guard, span))
@@ -365,6 +379,7 @@ class _Packer:
 
     def _initializer(self, statement: f.InitField) -> None:
         value = self._lets_of(statement.value, statement.span)
+        self._settle(value)
         reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
         for number, reduce in enumerate(reduces):
             name = self._fresh(f"{statement.name}_from_edges" + (f"_{number}" if number else ""))

@@ -1,0 +1,55 @@
+"""Programs on both targets beside the interpreter: the engine on the CPU for every cut, and on an emulated GPU."""
+
+from __future__ import annotations
+
+import shutil
+from typing import Any
+
+import numpy as np
+
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted
+from tests.cuda.runs import emulated
+from tests.reference.cases import Case
+from tests.reference.graph import RefGraph
+from vlang import Program, Result, compile
+
+__all__ = ["GPU_WAYS", "assert_both", "long_graph"]
+
+GPU_WAYS: tuple[dict[str, Any], ...] = (
+    {"kernel": "thread", "mode": "pull"},
+    {"kernel": "warp-segmentation", "mode": "notify-pull", "page_size": 256},
+    {"kernel": "edge", "mode": "auto"},
+    {"kernel": "stream", "mode": "notify-pull", "page_size": 64, "streams": 3},
+    {"kernel": "virtual-warp-4", "mode": "auto", "deterministic": True},
+)
+
+
+def assert_both(
+    program: Program | str, case: Case, *, inexact: frozenset[str] | None = None, ways: int = 2, same_rounds: bool = True,
+    **options: Any,
+) -> Result:
+    """The program gives what the interpreter gives, the same bits for every cut on the CPU, and that on a GPU, too.
+
+    ways: how many of GPU_WAYS; which ones depends on the text. options: of every run. The result of the CPU.
+    """
+    program = compile(program) if isinstance(program, str) else program
+    want = interpreted(program, case, **options)
+    result = assert_cut_free(program, case) if not options else engine_run(program, case, **options)
+    assert_as_interpreted(program, case, result, want, inexact, same_rounds=same_rounds)
+    if shutil.which("g++") is not None:
+        number = sum(map(ord, program.source))
+        with emulated(seed=number):
+            for k in range(ways):
+                way = GPU_WAYS[(number + k) % len(GPU_WAYS)]
+                found = engine_run(program, case, device="emulated", **{**options, **way})
+                assert_as_interpreted(program, case, found, want, inexact, same_rounds=False)
+    return result
+
+
+def long_graph() -> RefGraph:
+    """A vertex with 17,000 in-edges and as many out-edges: more than one segment."""
+    rng = np.random.default_rng(4)
+    ends = rng.integers(0, 90, 17_000)
+    src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])
+    dst = np.concatenate([np.full(17_000, 9), ends[::-1], np.arange(1, 90)])
+    return RefGraph(90, src, dst, {"weight": ((src + dst) % 9 + 1).astype(np.float32)}, True)

@@ -1,0 +1,106 @@
+"""Reductions that programs declare: gathered, applied, over vertices; scalars and tuples; on both targets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.cpu.both import assert_both, long_graph
+from tests.reference.cases import Case
+from tests.reference.graphs import family
+from vlang import ProgramError, compile, load
+from vlang.runtime.kernelset import Plan
+
+LOGSUM = """reduction logsum(a, b): float =
+    max(a, b) + log1p(exp(-abs(a - b))) if abs(max(a, b)) < inf else max(a, b), identity -inf
+""".replace("=\n   ", "=")
+PAIR = "reduction both(a, b): (int, i64, u8) = (max(a[0], b[0]), a[1] + b[1], a[2] | b[2]), identity (-inf, 0, 0)\n"
+XOR = "reduction odd(a, b): bool = a != b, identity false\n"
+
+
+@pytest.mark.parametrize("domain", ["u -> self", "self -> u", "u -- self"])
+def test_scalars(domain: str) -> None:
+    text = f"""program p
+edge weight: float = 1
+{LOGSUM}{XOR}vertex x: float = outdegree - 1
+vertex y: float = logsum(u.x + weight for {domain})
+vertex z: float = logsum(u.x for {domain} if u.x > 1, default = 5)
+vertex w: float = logsum(x, logsum(y, z))
+vertex o: bool = odd(u.x > x for {domain})
+global g: float = logsum(v.x for v in vertices)
+global h: float = logsum(v.x for v in vertices if v.x > 1000)
+"""
+    assert_both(text, Case(family("messy", weights="float")), ways=2)
+
+
+def test_tuples() -> None:
+    text = f"""program p(S: vertices)
+{PAIR}vertex k: u8 = 1
+vertex a: int = outdegree
+vertex b: i64 = 0
+vertex c: u8 = 0
+repeat 3 times:
+    gather all = both((u.a + 1, u.b + 1, u.k << 1) for u -> self)
+    gather few = both((u.a, 1, u.c) for u -> self if u.a > 2, default = (a, -1, 7))
+    apply (a, b, c) = both((a, b, c), all)
+    apply b = b + few[1]
+    apply c = c ^ few[2]
+vertex top: int = both((v.a, v.b, v.c) for v in vertices)[0]
+vertex some: i64 = both((v.a, v.b, v.c) for v in S)[1]
+""".replace("gather all", "gather whole").replace(", all)", ", whole)")
+    assert_both(text, Case(family("messy"), {"S": [1, 4, 1]}), ways=2)
+
+
+def test_accumulators_that_are_stored() -> None:
+    text = f"""program p
+{PAIR}{LOGSUM}vertex a: int = 1
+vertex x: float = 0
+gather pair = both((u.a, 1, 2) for u -> self)
+gather soft = logsum(u.x for u -> self)
+let    peak = max(v.a for v in vertices)
+apply  a = pair[0] + peak if pair[1] > 0 else 0
+apply  x = logsum(x, soft)
+"""
+    assert_both(text, Case(family("messy")), ways=1)
+
+
+def test_long_vertices() -> None:
+    text = f"""program p
+{PAIR}vertex a: int = outdegree
+vertex n: i64 = both((u.a, 1, 0) for u -> self)[1]
+vertex m: int = both((u.a, 1, 0) for self -> u)[0]
+"""
+    assert_both(text, Case(long_graph()), ways=1)
+
+
+@pytest.mark.parametrize("graph", ["messy", "two_components", "one_loop"])
+def test_soft_reach(graph: str) -> None:
+    program = load("tests/reference/design/soft_reach.vp")
+    assert_both(program, Case(family(graph), {"source": 0}), ways=2)
+
+
+def test_no_kernel_of_a_gpu_joins_them_by_atomics() -> None:
+    stage = _plan(f"program p\n{LOGSUM}vertex x: float = logsum(u.outdegree for u -> self)\n").stages[-1]
+    assert stage.gpu is not None
+    assert not stage.gpu.cell
+    assert stage.gpu.cell_reason == "`logsum` is declared by the program: no atomic operation joins its values"
+
+
+def _plan(text: str) -> Plan:
+    return compile(text).plan(frozenset(), target="cuda")
+
+
+RING = "program p(extra: u32 = 3)\nreduction r(a, b): u32 = a + b + extra * a * b, identity 0\nvertex k: u32\n"
+
+
+@pytest.mark.parametrize("target", ["numba", "cuda"])
+def test_parameters_in_a_body_are_refused_where_accumulators_meet(target: str) -> None:
+    program = compile(f"{RING}vertex x: u32 = r(u.k for u -> self)\n")
+    with pytest.raises(ProgramError, match=r"V401.*a reduction of your own that reads a parameter"):
+        program.plan(frozenset(), target=target)
+
+
+def test_parameters_in_a_body_are_read_where_it_is_applied() -> None:
+    graph = family("path")
+    numbers = np.arange(graph.n, dtype=np.uint32) * 77777
+    assert_both(f"{RING}vertex x: u32 = r(k, r(2, k))\n", Case(graph, {"extra": 5}, {"k": numbers}), ways=1)
