@@ -25,8 +25,8 @@ GPU_WAYS: tuple[dict[str, Any], ...] = (
 
 
 def assert_both(
-    program: Program | str, case: Case, *, inexact: frozenset[str] | None = None, ways: int = 2, same_rounds: bool = True,
-    **options: Any,
+    program: Program | str, case: Case, *, inexact: frozenset[str] | None = None, ways: int = 2,
+    same_rounds: bool = True, **options: Any,
 ) -> Result:
     """The program gives what the interpreter gives, the same bits for every cut on the CPU, and that on a GPU, too.
 

@@ -1,4 +1,5 @@
-"""Fields of vertices that other fields name (`label.label`): read anywhere, from before the statement; on both targets."""
+"""Fields of vertices that other fields name (`label.label`): read anywhere, as it was before
+the statement; on both targets."""
 
 from __future__ import annotations
 
