@@ -1,4 +1,9 @@
-"""The programs that come with vlang: one `.vp` file each."""
+"""The programs that come with vlang: one `.vp` file each.
+
+What they give are values of vertices and of the whole graph. An induced subgraph as a graph of its own is not among
+them, nor is the k-truss, which needs a value for each edge that changes: a program cannot write edges, on purpose. How
+many edges an induced subgraph has, and the degrees in it, are what `egonet` and `cross_edges` count.
+"""
 
 from __future__ import annotations
 
@@ -10,10 +15,22 @@ _FOLDER = Path(__file__).resolve().parent
 
 # Every program in the one group where a reader would look for it first, with what the group has in common.
 GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
-    "traversal": ("distances and paths from a vertex", ("bfs", "bfs_tree", "sssp", "sssp_tree", "sswp", "viterbi")),
-    "centrality": ("how much a vertex matters", ("hits", "katz", "pagerank", "rwr")),
-    "components": ("what hangs together", ("bipartite", "components")),
-    "cohesion": ("where a graph is dense", ("kcore_members",)),
+    "traversal": (
+        "distances and paths from a vertex",
+        ("bfs", "bfs_tree", "khop", "radius", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi"),
+    ),
+    "centrality": (
+        "how much a vertex matters",
+        ("betweenness", "closeness", "degree", "eigenvector", "hits", "hyperanf", "katz", "pagerank",
+         "pagerank_rounds", "php", "ppr", "rwr"),
+    ),
+    "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
+    "cohesion": (
+        "where a graph is dense",
+        ("cdlp", "cross_edges", "egonet", "kcore", "kcore_members", "kcore_peel", "lcc", "lcc_directed", "triangles"),
+    ),
+    "selection": ("vertices that keep apart", ("coloring", "mis")),
+    "learning": ("beliefs and factors from what is known", ("belief", "cf", "linbp")),
     "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "spmv")),
 }
 

@@ -123,9 +123,9 @@ def main() -> int:
     if shutil.which("compute-sanitizer") is None:
         print("compute-sanitizer is not on the PATH: it comes with the CUDA toolkit")
         return 2
-    from vlang import stdlib
+    from tests.reference.cases import ON_GPU
 
-    tools, programs = asked.tools.split(","), asked.programs or ",".join(stdlib.names())
+    tools, programs = asked.tools.split(","), asked.programs or ",".join(ON_GPU)
     with ThreadPoolExecutor(2 * len(tools)) as pool:
         planted = [pool.submit(watched, tool, "--planted", tool) for tool in tools]
         clean = [pool.submit(watched, tool, "--watched", "--programs", programs) for tool in tools]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from tests.gpu.compare import given, needs_gpu, on_cpu
-from vlang import stdlib
+from tests.reference.cases import ON_GPU
 
 pytestmark = needs_gpu
 
 
-@pytest.mark.parametrize("name", stdlib.names())
+@pytest.mark.parametrize("name", ON_GPU)
 def test_arrays_on_the_device(name: str) -> None:
     import cupy
 

@@ -18,11 +18,11 @@ from tests.gpu.compare import (
     needs_gpu,
     on_cpu,
 )
-from vlang import stdlib
+from tests.reference.cases import ON_GPU
 
 pytestmark = needs_gpu
 
-PROGRAMS = stdlib.names()
+PROGRAMS = ON_GPU
 BUDGETS = ("resident", "quarter", "two pages")
 
 

@@ -9,14 +9,30 @@ import numpy as np
 
 from tests.reference.graph import Array, RefGraph
 
-__all__ = ["STDLIB", "Case", "case"]
+__all__ = ["MORE", "ON_GPU", "STDLIB", "Case", "case"]
 
 STDLIB = (
     "bfs", "bfs_tree", "circuit", "components", "heat", "katz", "kcore_members", "neural", "pagerank", "rwr", "spmv",
     "sssp", "sssp_tree", "sswp", "viterbi",
 )
 
-_NEEDS_SOURCE = ("bfs", "bfs_tree", "rwr", "sssp", "sssp_tree", "sswp", "viterbi")
+# The others: what runs a program in every way there is takes those of STDLIB, of every kind one or two.
+MORE = (
+    "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
+    "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
+    "linbp", "mis", "pagerank_rounds", "php", "ppr", "radius", "scc", "soft_reach", "triangles",
+)
+
+# Those that run on a GPU by every kernel and in every budget.
+ON_GPU = (*STDLIB, "bipartite", "hits")
+
+_NEEDS_SOURCE = ("bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi")
+
+
+_SETS = {
+    "betweenness": ("sources",), "closeness": ("sources",), "cross_edges": ("left", "right"), "khop": ("sources",),
+    "lcc_directed": ("sources",), "ppr": ("seeds",), "radius": ("samples",),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -35,6 +51,18 @@ def _edge_values(graph: RefGraph, low: float, high: float) -> Array:
     return np.asarray(np.round((low + (high - low) * part) * 64) / 64, np.float32)
 
 
+def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
+    """Priors, ratings, and steps so small that the loop settles on vertices of any degree."""
+    most = max(int(graph.degree.max(initial=0)), 1)
+    share = (rng.integers(1, 16, graph.n) / 16).astype(np.float32)
+    if name == "belief":
+        made = graph.with_columns(keep=_edge_values(graph, 0.2, 0.8))
+        return Case(made, {}, {"prior": np.stack([share, 1 - share], axis=1)})
+    if name == "linbp":
+        return Case(graph, {"h": 0.2 / most}, {"prior": np.stack([share - 0.5, 0.5 - share], axis=1)})
+    return Case(graph.with_columns(rating=_edge_values(graph, 0.5, 5)), {"rate": 0.04 / most})
+
+
 def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
     """How to run the program `name` on the graph; None if it cannot be: a program with a source needs a vertex."""
     rng = np.random.default_rng(seed)
@@ -45,8 +73,16 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
         params: dict[str, Any] = {"source": int(rng.integers(n)) if seed else 0}
         if name == "rwr":
             params["tol"] = 1e-6  # f32 does not come to rest at the tolerance of the text
-        column = {"sswp": "bandwidth", "viterbi": "chance"}.get(name)
+        column = {"sswp": "bandwidth", "viterbi": "chance", "soft_reach": "logw"}.get(name)
         return Case(graph.with_columns(**{column: _edge_values(graph, 0, 1)}) if column else graph, params)
+    if name in _SETS:
+        few = [0, n // 2, n - 1, n // 3][: min(n, 4)]
+        members = list(dict.fromkeys(few))
+        return Case(graph, {set_: members[k:] for k, set_ in enumerate(_SETS[name])})
+    if name == "egonet":
+        return Case(graph, {"ego": n // 2}) if n else None
+    if name in ("belief", "linbp", "cf"):
+        return _learning(name, graph, rng)
     if name == "kcore_members":
         return Case(graph, {"k": 2})
     if name == "katz":
