@@ -40,6 +40,10 @@ class CpuMachine:
         for kind, attribute in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self.state.put(f"degree:{kind}", getattr(graph, attribute))
+        if "near:starts" in plan.slots:
+            near = graph.neighbours()
+            self.state.put("near:starts", near.offsets)
+            self.state.put("near:neighbours", near.targets)
         self._cpu = Cpu(options.threads)
         self._stats = Stats()
         self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)

@@ -18,6 +18,8 @@ are named in `Plan.slots`:
     kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
     degree:KIND   "in", "out" or "all", u32
+    near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
+                  repetitions ignored
 
 A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
 PAGE_FIRST (the first vertex), then the columns of the stage in order. A row of the table of cache blocks has the words

@@ -54,6 +54,10 @@ class GpuMachine:
         for kind, attribute in _DEGREES:
             if f"degree:{kind}" in plan.slots:
                 self._degrees(f"degree:{kind}", getattr(graph, attribute))
+        if "near:starts" in plan.slots:
+            near = graph.neighbours()
+            self._table("near:starts", "u64", near.offsets)
+            self._table("near:neighbours", "u32", near.targets)
         self.sweep = Sweep(self)
         self.sweep.open()
 
@@ -128,8 +132,11 @@ class GpuMachine:
         return self.state.array(slot)
 
     def _degrees(self, slot: str, degrees: NDArray[Any]) -> None:
-        self.state.add(slot, "u32", self.n)
-        self.device.upload(self.pointer(slot), np.ascontiguousarray(degrees, dtype=np.uint32))
+        self._table(slot, "u32", np.ascontiguousarray(degrees, dtype=np.uint32))
+
+    def _table(self, slot: str, dtype: str, values: NDArray[Any]) -> None:
+        self.state.add(slot, dtype, len(values))
+        self.device.upload(self.pointer(slot), values)
 
     # ------------------------------------------------------------------------- passes
     def evaluate(self, spec: ScalarSpec) -> None:

@@ -14,6 +14,7 @@ from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.columns import narrowed
+from vlang.runtime.graph.common import Neighbours
 from vlang.runtime.graph.edges import EdgeList, VertexIds
 from vlang.runtime.graph.orientations import Orientations
 from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
@@ -136,6 +137,10 @@ class Graph:
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
         return self._orientations.adjacency(kind, tuple(columns))
+
+    def neighbours(self) -> Neighbours:
+        """The neighbours of each vertex, directions, loops and repetitions ignored; made on first use, and kept."""
+        return self._orientations.neighbours()
 
     @property
     def out_degree(self) -> NDArray[np.uint32]:

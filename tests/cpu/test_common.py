@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import networkx as nx
@@ -32,6 +33,43 @@ repeat 2 times:
     apply  into += tight
 """,
 }
+
+
+PAIRS = """program pairs(s: vertex, t: vertex)
+vertex link:  vertex
+vertex near:  int = common(self, s)
+vertex own:   int = common(self, self)
+vertex other: int = common(self, link) if link != none else -1
+vertex past:  int = max(common(u, t) for u -- self, default = -5)
+global top = max(common(v, t) for v in vertices)
+global pair = common(s, t)
+where common(self, t) > 0:
+    apply own += 100
+repeat 2 times:
+    gather less = sum(u.near for u -> self if common(u.link, self) < 3 and u.link != none)
+    apply  near = less + common(self, t)
+"""
+
+
+def pair_cases() -> Iterator[Case]:
+    """Pairs that are no edges: short lists side by side, and a hub's list searched."""
+    graphs = [graph for _, graph in all_families() if graph.n] + [hubs(4000, {3: 6000, 8: 3000}, 6, rest=2000)]
+    for seed, graph in enumerate(graphs):
+        rng = np.random.default_rng(seed)
+        link = np.where(rng.random(graph.n) < 0.2, -1, rng.integers(0, graph.n, graph.n))
+        yield Case(graph, {"s": int(rng.integers(0, graph.n)), "t": min(3, graph.n - 1)}, {"link": link})
+
+
+def test_pairs() -> None:
+    program = compile(PAIRS)
+    for case in pair_cases():
+        assert_as_interpreted(program, case, assert_cut_free(program, case), interpreted(program, case))
+
+
+def test_no_vertex_has_no_neighbours() -> None:
+    program = compile("program p\nvertex link: vertex\nvertex x: int = common(self, link)\n")
+    graph = Graph.from_edges([0, 1, 2], [1, 2, 0], directed=False)
+    assert program(graph, link=np.array([-1, 2, -1]))["x"].tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize("name", TEXTS)

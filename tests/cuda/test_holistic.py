@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
+from tests.cpu.test_common import PAIRS, pair_cases
 from tests.cpu.wholes import BESIDE, CDLP, COLORING, KCORE, LONG, all_types, hubs, params, values
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.reference.cases import Case
@@ -78,6 +79,11 @@ def test_common_neighbours(name: str) -> None:
     program = load(DESIGN / f"{name}.vp")
     for seed, (_, graph) in enumerate(all_families()):
         check(program, Case(graph, {}, {}), seed)
+
+
+def test_common_neighbours_of_any_two() -> None:
+    for seed, found in enumerate(pair_cases()):
+        check(compile(PAIRS), found, seed)
 
 
 def test_a_kernel_asked_for_gives_way() -> None:

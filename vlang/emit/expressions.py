@@ -56,6 +56,7 @@ class Place(Protocol):
     def vertex(self, expr: f.Vertex) -> str: ...
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]: ...
+    def neighbours(self) -> tuple[str, str]: ...
     def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]: ...
     def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
     def reduction(self, name: str) -> f.UserReduction: ...
@@ -454,12 +455,18 @@ def _position(writer: Writer, expr: f.Op) -> str:
     return writer.d.convert(expr.type, f"position({vertex}, {ordered}, {places}, {count})")
 
 
+def _common(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    starts, neighbours = writer.place.neighbours()
+    return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
+
+
 _WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(_COMPARE, _comparison), "neg": _negate, "div": _divide,
     "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
     "min": _least, "max": _least, "abs": _absolute, "floor": _floor, "bit": _bit, "random": _random,
-    "position": _position,
+    "position": _position, "common": _common,
     **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _function),
 }  # fmt: skip
 

@@ -190,6 +190,9 @@ class Scope:
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]:
         return self.env.members(expr.name)
 
+    def neighbours(self) -> tuple[str, str]:
+        return self.env.pointer("near:starts", "u64"), self.env.pointer("near:neighbours", "u32")
+
     def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]:
         known = self.locals.get(expr.name)
         return self.stored(expr.name, expr.type) if known is None else known

@@ -138,8 +138,10 @@ class NumbaTarget:
                  for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
         chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
         support = dict.fromkeys(name for one in stages for name in one.support)
-        parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *(one.text for one in stages),
-                 "\n\n".join([*scalars, chosen])]
+        bodies = [*(one.text for one in stages), "\n\n".join([*scalars, chosen])]
+        if any("common_count(" in body for body in bodies):
+            support["common"] = None
+        parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
         exports = {kernel: _PASS for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

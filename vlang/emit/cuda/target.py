@@ -17,9 +17,8 @@ __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 
 _FOLDER = Path(__file__).resolve().parent
 SKELETONS = (
-    "prelude", "words", "operators", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier", "push",
-    "early", "priority", "persistent", "notify",
-    "holistic",
+    "prelude", "words", "operators", "common", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier",
+    "push", "early", "priority", "persistent", "notify", "holistic",
 )
 """The files of the text, in order; the constants of kernelset.py stand behind the first."""
 

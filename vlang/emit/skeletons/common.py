@@ -1,0 +1,45 @@
+"""Common neighbours of two vertices: their sorted lists side by side, or the longer one searched where lengths differ
+much. Directions, loops and repetitions are out of the lists."""
+
+
+@inner
+def first_not_below(targets, low, high, wanted):
+    """The first place of targets[low:high] whose value is not below `wanted`: steps that double, then bisection
+    (Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976)."""
+    step = i64(1)
+    while low + step < high and targets[low + step] < wanted:
+        low += step
+        step += step
+    high = min(high, low + step)
+    while low < high:
+        middle = (low + high) >> 1
+        if targets[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inner
+def common_count(starts, targets, a, b):
+    """How many neighbours a and b have in common; none with `none`."""
+    if u32(a) == u32(0xFFFFFFFF) or u32(b) == u32(0xFFFFFFFF):
+        return i64(0)
+    i, end = i64(starts[i64(a)]), i64(starts[i64(a) + 1])
+    j, stop = i64(starts[i64(b)]), i64(starts[i64(b) + 1])
+    if end - i > stop - j:
+        i, end, j, stop = j, stop, i, end
+    count = i64(0)
+    if stop - j > 16 * (end - i):
+        while i < end and j < stop:
+            j = first_not_below(targets, j, stop, targets[i])
+            if j < stop and targets[j] == targets[i]:
+                count += 1
+            i += 1
+        return count
+    while i < end and j < stop:
+        x, y = targets[i], targets[j]
+        count += i64(x == y)
+        i += i64(x <= y)
+        j += i64(y <= x)
+    return count
