@@ -216,7 +216,8 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
                        piled <= SOLO_EDGES * limit;
     if (small != course.alone) {
       part(control, board, meeting, course);
-      seen = (course.alone ? board.counts : control->counts)[course.step % 3];
+      const Counts* counts = course.alone ? board.counts : control->counts;
+      seen = counts[course.step % 3];
       continue;
     }
     if (reason) {
