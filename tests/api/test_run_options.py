@@ -119,7 +119,7 @@ class There:
 
     def __init__(self, array: np.ndarray) -> None:
         self.array, self.fetched = array, 0
-        self.dtype, self.itemsize = array.dtype, array.itemsize
+        self.dtype, self.itemsize, self.ndim = array.dtype, array.itemsize, array.ndim
 
     def get(self) -> np.ndarray:
         self.fetched += 1

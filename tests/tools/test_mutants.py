@@ -41,3 +41,9 @@ def test_mutants(seed: int) -> None:
     completions(text, offset)
     for problem in problems_in(text):
         fix(text, problem)
+
+
+def test_a_line_of_a_lone_backslash_stays() -> None:
+    text = ("program p\n\nvertex x: int = 0\n \\\nrepeat:\n    gather g = min(u.x for u -> self)\n"
+            "    apply x = min(x, g)\n")  # fmt: skip
+    assert format_text(text) == text

@@ -25,13 +25,19 @@ _FARTHEST_IF = 8  # spaces that may be spent to align the `if` of initial values
 def format_text(text: str, filename: str = "<text>") -> str:
     """The text in canonical layout: the same tokens, the same comments, other spaces.
 
-    Formatting a formatted text changes nothing. A text with other mistakes than those of syntax is formatted, too.
-    Raises ProgramError with the problems of a text that does not parse.
+    Formatting a formatted text changes nothing. A text with other mistakes than those of syntax is formatted, too; one
+    whose lines only the parser's second, more patient reading understands (an indented line of a lone `\\`) stays as
+    it is. Raises ProgramError with the problems of a text that does not parse.
     """
+    from lark.exceptions import LarkError
+
     from vlang.syntax import parse
 
     parse(text, filename)
-    before = read_rows(_ended(text.removeprefix("\ufeff")))
+    try:
+        before = read_rows(_ended(text.removeprefix("\ufeff")))
+    except LarkError:
+        return text
     result = _write(before)
     after = read_rows(result)
     if before.tokens() != after.tokens() or before.comments() != after.comments():
