@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.devices.arena import in_bytes
 from vlang.runtime.devices.device import Buffer, Device
+from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
 from vlang.runtime.machine import Stats
 from vlang.runtime.state import DTYPES, set_arrays
@@ -62,20 +64,31 @@ class GpuState:
         return self._frame.pointer + 8 * self._stats_at
 
     def _allocate(self, lengths: Mapping[str, int]) -> None:
+        """Every array of the plan. What is missing is told at once: the need of all of them."""
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
+        arrays: list[tuple[str, str, int, int]] = []
         for slot in self.plan.slots:
             name = field_of(slot)
             if name is not None:
-                self.add(slot, fields[name].dtype, self.n, fields[name].width)
+                arrays.append((slot, fields[name].dtype, self.n, fields[name].width))
             elif slot in specs:
-                self.add(slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width)
+                arrays.append((slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width))
+        need = sum(_bytes(dtype, length, width) for _, dtype, length, width in arrays)
+        free = self.device.budget() - self.device.allocated()
+        if need > free:
+            raise OutOfMemory(
+                f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
+                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need room besides: "
+                "a larger gpu_memory helps, or device=\"cpu\"")
+        for slot, dtype, length, width in arrays:
+            self.add(slot, dtype, length, width)
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
         """A zeroed array in a slot, with `width` entries a row; a whole number of 16-byte words."""
         self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
         self._widths[slot] = width
-        size = max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)
+        size = _bytes(dtype, length, width)
         self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {self.n:,} vertices")
         self.device.fill(self.buffers[slot].pointer, size, 0)
         self._put(slot, self.buffers[slot].pointer)
@@ -174,3 +187,8 @@ class GpuState:
         for buffer in (*self.buffers.values(), self._frame):
             self.device.free(buffer)
         self.buffers.clear()
+
+
+def _bytes(dtype: str, length: int, width: int) -> int:
+    """Of an array: whole words of 16 bytes."""
+    return max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)
