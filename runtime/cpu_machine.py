@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.connect import connect_loop, prepare_connect
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.levels import ListedSweep
-from vlang.runtime.machine import Options, Stats, Values
+from vlang.runtime.machine import Loop, Options, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
@@ -33,6 +34,7 @@ class CpuMachine:
         if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
                for step in every_step(plan.steps)):
             frontier_kernels()
+        prepare_connect(plan, options)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
         pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
@@ -95,9 +97,12 @@ class CpuMachine:
         """Set every byte of a vertex array."""
         self.state.arrays[slot].view(np.uint8)[:] = byte
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> Superstep:
+    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
         """Begin a loop."""
         options = self._options
+        connected = connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
+        if connected is not None:
+            return connected
         in_place = options.asynchronous and spec.asynchronous
         return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
 

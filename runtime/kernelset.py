@@ -35,7 +35,7 @@ __all__ = [
     "SCRATCH_MEMORY", "SCRATCH_OWNERS", "SCRATCH_WORDS", "SLOT_SCRATCH", "STATS_WORKERS",
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
-    "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
+    "CopySpec", "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
     "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "ForRangeSpec", "ForVerticesSpec",
     "GpuStage", "LoopSpec", "Plan", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES",
     "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step", "SweepSpec",
@@ -166,13 +166,27 @@ class ScalarSpec:
 
 
 @dataclass(frozen=True)
+class CopySpec:
+    """A loop that ends with the join of the values of `field` over each connected component (rule K).
+
+    domain: "both", or "in" or "out" if that holds in undirected graphs only. join: "min", "max", "last" (the largest
+    vertex, `none` below all), "bitor" or "bitand", of values as they are stored.
+    """
+
+    field: str
+    domain: str
+    join: str
+
+
+@dataclass(frozen=True)
 class LoopSpec:
     """A loop of supersteps.
 
     number: in the order of the text, from 0. level: how many others are around it; loops of one level share the
     arrays that `slot` names. limit, until: scalars to evaluate, None where there is none. explicit: `activate when`
     decides activity, else a change of an applied field. skip: passes may leave out vertices none of whose inputs
-    changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies.
+    changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies. copied: what the loop
+    comes to under rule K, None where that is refused.
     """
 
     number: int
@@ -190,6 +204,7 @@ class LoopSpec:
     starts: tuple[str, ...] = ()
     tolds: tuple[str, ...] = ()
     line: int = 0
+    copied: CopySpec | None = None
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

@@ -1,9 +1,10 @@
-"""What kernels need that numba lacks: typed slots of a frame, and atomic addition. Imported by kernel text only."""
+"""What kernels need that numba lacks: typed slots of a frame, and indivisible steps. Imported by kernel text only."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
@@ -81,3 +82,33 @@ def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
         return builder.atomic_rmw("add", at, added, "monotonic")
 
     return types.int64(types.CPointer(types.int64), index, value), generate
+
+
+@intrinsic
+def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
+    """`replace(p, i, old, new)`: p[i] = new by one indivisible step if p[i] has the bits of `old`; whether it had.
+
+    Both values are converted to what p points to: an integer or float of 8 to 64 bits.
+    """
+    type_ = pointer.dtype
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        word = ir.IntType(type_.bitwidth)
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        bits = [builder.bitcast(context.cast(builder, value, given, type_), word)
+                for value, given in ((args[2], old), (args[3], new))]
+        pair = builder.cmpxchg(builder.bitcast(at, word.as_pointer()), *bits, "monotonic")
+        return builder.extract_value(pair, 1)
+
+    return types.boolean(pointer, index, old, new), generate
+
+
+@intrinsic
+def peek(context: Any, pointer: Any, index: Any) -> Any:
+    """`peek(p, i)`: p[i], read as it is now although other threads write it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        return builder.load_atomic(at, "monotonic", pointer.dtype.bitwidth // 8)
+
+    return pointer.dtype(pointer, index), generate

@@ -49,7 +49,9 @@ def assert_cut_free(program: Program, case: Case, cuts: tuple[dict[str, Any], ..
         for name in first.fields:
             assert same_bits(np.asarray(first[name]), np.asarray(result[name])), (program.name, name, cuts[0], cut)
         assert first.globals == result.globals or _nan_equal(first.globals, result.globals), (program.name, cut)
-        assert (first.rounds, first.converged) == (result.rounds, result.converged), (program.name, cut)
+        assert first.converged == result.converged, (program.name, cut)
+        if all(row.mode != "connect" for row in result.history):  # rule K: a whole loop is one round
+            assert first.rounds == result.rounds, (program.name, cut)
     assert first is not None
     return first
 

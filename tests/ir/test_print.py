@@ -80,6 +80,7 @@ Loop 1, line 8: repeat
                      the current bucket is final: delta-stepping pays, and a single target may stop early
     D derive delta   no: a fixpoint loop: the derived form stops on a tolerance
     S assign once    no: no `where x == E and ready` with one strict order of the neighbours
+    K copied values  no: a contribution is not `u.dist` as it is
     F fuse           phase 1: yes: rule A holds: a neighbour's value may be old or new
     B one buffer     dist: yes: rule A: a neighbour's value may be old or new
 

@@ -6,8 +6,10 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
 from vlang.ir import forms as f
-from vlang.ir.facts import Facts
+from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.stages import Loop, Stage, expressions_of, reads_of
+from vlang.runtime.kernelset import CopySpec
+from vlang.types import VERTEX
 
 __all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
@@ -52,6 +54,7 @@ class LoopPlan:
     two_buffers: frozenset[str]
     asynchronous: bool
     asynchronous_reason: str
+    copied: CopySpec | None
 
     def sole(self, stage: Stage) -> bool:
         """Whether no other pass of the loop writes a field of this one."""
@@ -120,7 +123,19 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
+        copied=_copied(fact),
     )
+
+
+def _copied(fact: LoopFacts) -> CopySpec | None:
+    """What the loop comes to under rule K."""
+    if not fact.copied.granted:
+        return None
+    (write,) = fact.writes
+    assert write.joined is not None
+    reduce = write.joined.reduce
+    join = {"any": "bitor", "all": "bitand"}.get(reduce.name, reduce.name)
+    return CopySpec(write.fields[0], reduce.domain.kind, "last" if join == "max" and reduce.type == VERTEX else join)
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:

@@ -182,7 +182,7 @@ class _Emitter:
             explicit=plan.explicit, reads_iteration=plan.reads_iteration, skip=plan.skip,
             skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
-            tolds=tuple(sorted(plan.told)), line=repeat.span.line,
+            tolds=tuple(sorted(plan.told)), line=repeat.span.line, copied=plan.copied,
         )
 
     def _sweep(self, step: ir.Sweep, plan: LoopPlan | None) -> SweepSpec:

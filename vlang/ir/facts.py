@@ -14,6 +14,7 @@ from vlang.ir.normal import Write
 from vlang.ir.phases import Phase
 from vlang.ir.rules.assign import single_assignment
 from vlang.ir.rules.context import Context, Verdict, context_of
+from vlang.ir.rules.copied import copied
 from vlang.ir.rules.derive import derive
 from vlang.ir.rules.exits import absorbing, done, silencing, strict, uniform_frontier
 from vlang.ir.rules.growth import incremental
@@ -79,6 +80,7 @@ class LoopFacts:
     priority: Verdict
     derive: Verdict
     single_assignment: Verdict
+    copied: Verdict
     fuses: tuple[Verdict, ...]
     buffers: Mapping[str, Verdict]
     gathers: tuple[GatherFacts, ...]
@@ -167,6 +169,7 @@ def _facts(ctx: Context) -> LoopFacts:
         priority=priority(ctx, order),
         derive=derive(ctx),
         single_assignment=single_assignment(ctx),
+        copied=copied(ctx),
         fuses=tuple(fuse(ctx, phase, order) for phase in ctx.phases),
         buffers=buffers(ctx, order),
         gathers=tuple(_gather(g.name, g.reduce, ctx.known) for g in scope.gathers.values()),

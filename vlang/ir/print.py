@@ -152,11 +152,12 @@ def _write(write: Write) -> Iterator[str]:
 
 def _all(loop: LoopFacts) -> tuple[Verdict, ...]:
     return (loop.order, loop.push, loop.notify_pull, loop.incremental, loop.priority, loop.derive,
-            loop.single_assignment)
+            loop.single_assignment, loop.copied)
 
 
 def _verdicts(loop: LoopFacts) -> Iterator[str]:
-    labels = ("A any order", "P push", "N skip", "I incremental", "O priority", "D derive delta", "S assign once")
+    labels = ("A any order", "P push", "N skip", "I incremental", "O priority", "D derive delta", "S assign once",
+              "K copied values")
     rows = list(zip(labels, _all(loop)))
     for label, verdict in rows[:3]:
         yield from _row(label, _said(verdict), 4)

@@ -1,0 +1,75 @@
+"""Rule K (copied values over a symmetric relation): see docs/internals/rule-k.md for its statement and proof."""
+
+from __future__ import annotations
+
+from vlang.ir import forms as f
+from vlang.ir.normal import Write
+from vlang.ir.rules.context import Context, Verdict
+from vlang.ir.scope import above, statements
+from vlang.types import F16, Scalar
+
+__all__ = ["copied"]
+
+
+def copied(ctx: Context) -> Verdict:
+    """Rule K: the loop ends with the join of the values that it begins with over each connected component.
+
+    The mark "undirected" says that this holds in undirected graphs only.
+    """
+    refused = _unlike(ctx) or _not_alone(ctx)
+    if refused is not None:
+        return refused
+    (write,) = ctx.writes
+    return _joins(ctx, write)
+
+
+def _unlike(ctx: Context) -> Verdict | None:
+    """Why the loop is not a fixpoint over all vertices."""
+    if ctx.scope.inner is not None:
+        return Verdict(False, ctx.inner_reason, "i")
+    if ctx.kind == "counted":
+        return Verdict(False, "counted: values travel only so far", "c")
+    if ctx.kind == "tolerance":
+        return Verdict(False, f"stops on a tolerance ({ctx.kind_reason}), perhaps before every value has arrived", "t")
+    if ctx.kind == "delta":
+        return Verdict(False, "sums of changes: adding a value again would count it twice", "s")
+    if any(isinstance(block, f.Where) for block in above(ctx.scope.program, ctx.scope.loop)):
+        return Verdict(False, "a `where` around the loop leaves out vertices, and paths through them")
+    return None
+
+
+def _not_alone(ctx: Context) -> Verdict | None:
+    """Why the loop is more than one gather and one write for every vertex."""
+    if len(ctx.writes) > 1:
+        return Verdict(False, "more than one write: what travels is not one value", "w")
+    if any(isinstance(statement, f.Where) for statement in statements(ctx.scope.loop.body)):
+        return Verdict(False, "a `where` leaves out vertices, and paths through them")
+    if len(ctx.writes) != 1 or len(ctx.scope.gathers) != 1 or ctx.scope.lets:
+        return Verdict(False, "more than one gather and one write")
+    return None
+
+
+def _joins(ctx: Context, write: Write) -> Verdict:
+    """Whether the only write joins `u.x` itself into x."""
+    word = ctx.scope.word(write.fields[0])
+    if write.operator is None:
+        return Verdict(False, f"`{word}` is recomputed, not joined with its old value", "r")
+    if not write.idempotent:
+        return Verdict(False, f"`{word}`: {write.operator.text} is not idempotent", "s")
+    if write.joined is None:
+        return Verdict(False, f"`{word}` is joined with more than a plain gather", "g")
+    if write.operator.name == "user":
+        return Verdict(False, "a declared reduction, which connectivity does not know")
+    reduce = write.joined.reduce
+    body = reduce.body
+    if not isinstance(body, f.Field) or (body.name, body.of, body.time) != (write.fields[0], "other", "now"):
+        return Verdict(False, f"a contribution is not `u.{word}` as it is")
+    if reduce.cond is not None:
+        return Verdict(False, "an `if` of the gather leaves out edges")
+    if not isinstance(body.type, Scalar) or body.type == F16:
+        return Verdict(False, f"`{word}` is not one machine word of a type that can be joined")
+    both = reduce.domain.kind == "both"
+    where = "every edge is followed both ways" if both else "in an undirected graph every edge is followed both ways"
+    return Verdict(True, f"`{word}` only copies values of neighbours, and {where}: the loop ends with the "
+                         f"{reduce.name} of the initial values over each connected component, so that the components "
+                         "are found directly", marks=() if both else ("undirected",))
