@@ -21,6 +21,7 @@ _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex)\("
 )
+_MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _PASS = "void(u64*, i64*, i64, i64*)"
 
 
@@ -34,6 +35,12 @@ def _skeleton(name: str, suffix: str = "") -> str:
 def _called(text: str, suffix: str) -> str:
     """The text with the functions of a pass renamed for it."""
     return _CALLED.sub(rf"\1_{suffix}(", text)
+
+
+def _blocks(writer: StageWriter) -> bool:
+    """Whether a stage has a kernel by cache blocks: accumulators that are many lines long gain nothing by it, and take
+    as long to compile as everything else."""
+    return not writer.columns and sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
 
 class NumbaTarget:
@@ -53,7 +60,7 @@ class NumbaTarget:
         if stage.domain:
             functions += self._edges(writer)
         functions.append(self.dialect.define(writer.apply()))
-        if stage.domain and not writer.columns:
+        if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name))
         return self._joined(writer, functions, texts, roles)
@@ -114,7 +121,7 @@ class NumbaTarget:
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
         ]
-        if not writer.columns:
+        if _blocks(writer):
             functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")
         return [d.define(one) for one in functions]
 
