@@ -22,7 +22,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     "centrality": (
         "how much a vertex matters",
         ("betweenness", "closeness", "degree", "eigenvector", "hits", "hyperanf", "katz", "pagerank",
-         "pagerank_rounds", "php", "ppr", "rwr"),
+         "pagerank_delta", "pagerank_rounds", "php", "ppr", "rwr"),
     ),
     "components": ("what hangs together", ("bipartite", "components", "components_jump", "scc")),
     "cohesion": (

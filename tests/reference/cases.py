@@ -20,7 +20,7 @@ STDLIB = (
 MORE = (
     "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
     "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
-    "linbp", "mis", "pagerank_rounds", "php", "ppr", "radius", "scc", "soft_reach", "triangles",
+    "linbp", "mis", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "scc", "soft_reach", "triangles",
 )
 
 # Those that run on a GPU by every kernel and in every budget.

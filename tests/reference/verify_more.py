@@ -233,6 +233,11 @@ def verify_ppr(graph: RefGraph, params: Params, result: Result) -> None:
     _near(result["rank"], np.linalg.solve(np.eye(graph.n) - 0.85 * step.T, 0.15 * jump), "rank")
 
 
+def verify_pagerank_delta(graph: RefGraph, params: Params, result: Result) -> None:
+    step = _walk(graph, np.ones(graph.m))
+    _near(result["rank"], np.linalg.solve(np.eye(graph.n) - 0.85 * step.T, np.full(graph.n, 0.15)), "rank", atol=1e-4)
+
+
 def verify_pagerank_rounds(graph: RefGraph, params: Params, result: Result) -> None:
     step = _walk(graph, np.ones(graph.m))
     step[graph.outdegree == 0] = 1 / max(graph.n, 1)
@@ -370,6 +375,7 @@ MORE_VERIFIERS: dict[str, Verifier] = {
     "lcc_directed": verify_lcc_directed,
     "linbp": verify_linbp,
     "mis": verify_mis,
+    "pagerank_delta": verify_pagerank_delta,
     "pagerank_rounds": verify_pagerank_rounds,
     "php": verify_php,
     "ppr": verify_ppr,

@@ -20,7 +20,7 @@ CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "notify-pull", "threads": 2, "page_size": 64},
     {"mode": "pull", "threads": 2, "page_size": 1024, "blocking": "always"},
 )
-UNTIL = ("eigenvector", "hits", "linbp", "php", "ppr")
+UNTIL = ("eigenvector", "hits", "linbp", "pagerank_delta", "php", "ppr")
 """Loops that end when floats have come to rest, which rounding may put off by a superstep."""
 DRAWN = 9
 
