@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.connect import connect_loop, prepare_connect
+from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.kernels import frontier_kernels, queue_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.levels import ListedSweep
 from vlang.runtime.machine import Loop, Options, Stats, Values
@@ -34,6 +35,8 @@ class CpuMachine:
         if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
                for step in every_step(plan.steps)):
             frontier_kernels()
+        if any(push_stage(loop) for loop in plan.loops):
+            queue_kernels()
         prepare_connect(plan, options)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
@@ -104,6 +107,9 @@ class CpuMachine:
         if connected is not None:
             return connected
         in_place = options.asynchronous and spec.asynchronous
+        pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
+        if pushed and not in_place and push_stage(spec) is not None:
+            return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto")
         return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:

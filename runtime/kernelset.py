@@ -39,7 +39,8 @@ __all__ = [
     "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "ForRangeSpec", "ForVerticesSpec",
     "GpuStage", "LoopSpec", "Plan", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES",
     "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step", "SweepSpec",
-    "THREADS", "every_step", "field_of", "level_slot",
+    "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FOUND", "WALK_NOBODY", "WALK_ORIGIN",
+    "WALK_PULL", "WALK_QUEUE", "WALK_RESERVED", "WALK_VERTICES", "WALK_WORDS", "every_step", "field_of", "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -67,6 +68,20 @@ FIRST_SLOT = 8
 # Workers take their numbers from stats[STATS_WORKERS].
 SCRATCH_WORDS, SCRATCH_OWNERS, SCRATCH_MEMORY = range(3)
 STATS_WORKERS = 2
+
+# What passes that push work on (vlang.runtime.cpu_push): a table of WALK_WORDS words. It begins with two page rows
+# that stand for whole adjacencies, the first of the edges along which vertices push and, from WALK_PULL on, that of
+# the edges along which they gather; offsets are u64 there. A frontier is a queue of entries, u64: a vertex in the low
+# half, and in the high half which WALK_EDGES of its edges, so that a hub is many entries. A worker reserves
+# WALK_RESERVED entries of the queue that it fills, and puts WALK_NOBODY into those left over. WALK_COUNTS points to:
+# entries reserved, vertices found, edges along which they push.
+WALK_PULL = PAGE_WORDS
+(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_COMING, WALK_VERTICES,
+ WALK_ORIGIN) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 7)
+WALK_WORDS = 2 * PAGE_WORDS + 8
+WALK_EDGES = 2048
+WALK_RESERVED = 256
+WALK_NOBODY = (1 << 64) - 1
 
 
 @dataclass(frozen=True)
@@ -126,7 +141,8 @@ class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages", "blocked") -> name in the code. columns: edge columns (name, dtype) in the order of the page row.
+    "messages", "blocked", and "push", "begin" and "early" of passes that may push on a CPU) -> name in the code.
+    columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
     then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its

@@ -19,7 +19,7 @@ __all__ = ["Done", "Loop", "Machine", "Options", "Stats", "Sweep", "Values"]
 class Options:
     """How to run, as opposed to what.
 
-    mode: "auto", "pull", "notify-pull" or, on a GPU, "push". threads: None for all processors. page_size: bytes of
+    mode: "auto", "pull", "notify-pull" or "push". threads: None for all processors. page_size: bytes of
     neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
     cache blocks. max_rounds: supersteps at most in each loop. asynchronous: loops proved independent of order update
     in place. progress: called after every superstep.

@@ -62,9 +62,6 @@ def _fitting(options: Options) -> None:
         if getattr(options, name) != defaults[name]:
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
-    if options.mode == "push":
-        raise BindError("mode 'push' is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
-                        "or take 'auto', 'pull' or 'notify-pull'")
 
 
 def _one_of(*choices: Any) -> Callable[[str, Any], Any]:

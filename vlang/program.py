@@ -103,7 +103,7 @@ class Program:
 
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
-        "notify-pull", and "push" on a GPU), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
+        "notify-pull", "push"), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
         int and float), progress (True, or a function that takes a Round), device ("cpu", "gpu", "gpu:K" or "auto"),
         deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
         ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays).

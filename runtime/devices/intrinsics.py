@@ -85,6 +85,17 @@ def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """`fetch_or(p, i, v)`: p[i] |= v by one indivisible step; the value before. p points to u64."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        return builder.atomic_rmw("or", at, context.cast(builder, args[2], value, types.uint64), "monotonic")
+
+    return types.uint64(types.CPointer(types.uint64), index, value), generate
+
+
+@intrinsic
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
     """`replace(p, i, old, new)`: p[i] = new by one indivisible step if p[i] has the bits of `old`; whether it had.
 

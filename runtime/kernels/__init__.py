@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vlang.runtime.devices.objects import Kernels, load_kernels
 
-__all__ = ["frontier_kernels"]
+__all__ = ["frontier_kernels", "queue_kernels"]
 
 _WIDTHS = (8, 16, 32, 64)
 
@@ -23,9 +23,21 @@ _FRONTIER = {
     **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
 }
 
+_QUEUES = {
+    "mark_entries": "void(u64*, i64*, i64, i64*, u64*)",
+    **{f"catch_up_{w}": f"void(u64*, i64*, i64, i64*, u64*, u{w}*, u{w}*)" for w in _WIDTHS},
+}
+
 
 @cache
 def frontier_kernels() -> Kernels:
     """Notification, lists and their tasks."""
     text = (Path(__file__).parent / "frontier.py").read_text(encoding="utf-8")
     return load_kernels(text, _FRONTIER)
+
+
+@cache
+def queue_kernels() -> Kernels:
+    """Frontiers of passes that push."""
+    text = (Path(__file__).parent / "queues.py").read_text(encoding="utf-8")
+    return load_kernels(text, _QUEUES)

@@ -83,7 +83,6 @@ GPU_ONLY = 'is for runs on a GPU, and this one is on the CPU; ask for device="gp
         ({"kernel": "thread"}, f"kernel {GPU_ONLY}"),
         ({"replication": "none", "device": "cpu"}, f"replication {GPU_ONLY}"),
         ({"device_arrays": True}, f"device_arrays {GPU_ONLY}"),
-        ({"mode": "push"}, "mode 'push' is for runs on a GPU"),
     ],
     ids=str,
 )

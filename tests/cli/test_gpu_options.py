@@ -38,7 +38,6 @@ def test_a_gpu_that_is_not_there(vlang: Call, tmp_path: Path) -> None:
         ("--replication", "3", "not '3'"),
         ("--gpu-memory", "1G", "gpu_memory is for runs on a GPU, and this one is on the CPU; ask for --device gpu"),
         ("--streams", "2", "ask for --device gpu as well, or leave it out"),
-        ("--mode", "push", "mode 'push' is for runs on a GPU"),
     ],
 )
 def test_options_that_cannot_be(vlang: Call, option: str, value: str, message: str) -> None:

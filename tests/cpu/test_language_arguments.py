@@ -71,7 +71,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"threads": True}, "threads is a whole number"),
     ({"max_rounds": 1.5}, "max_rounds is a whole number"),
     ({"page_size": 0}, "page_size is a whole number from 1 on"),
-    ({"mode": "push"}, "for runs on a GPU"),
+    ({"mode": "pushed"}, "mode is one of"),
     ({"precision": 16}, "precision is 32 or 64"),
     ({"progress": 3}, "progress is True, False or a function"),
     ({"thread": 2}, "did you mean `threads`"),

@@ -42,7 +42,7 @@ class _Run(click.Command):
               help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
 @click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull", "push"]), default="auto", show_default=True,
-              help="How supersteps find their work (push: on a GPU); never changes a result.")
+              help="How supersteps find their work; never changes a result.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
 @click.option("--page-size", callback=size, metavar="BYTES", help="Bytes of a page: 64K, 32M. Never changes a result.")
 @click.option("--max-rounds", type=click.IntRange(0), help="Stop every loop after so many supersteps.")

@@ -15,6 +15,7 @@ _HEADS = {
     "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "a, b", "put": "env, s, acc",
     "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "send": "env, v", "apply": "env, v, masks, acc",
     "bind": "frame",
+    "join": "env, columns, v, u, k", "fresh": "bits, v", "silent": "env, v", "settled": "env, v",
     "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
 }  # fmt: skip
 

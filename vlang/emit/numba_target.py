@@ -10,6 +10,7 @@ from vlang.emit.dialect import Function
 from vlang.emit.expressions import located
 from vlang.emit.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.numba_dialect import NumbaDialect
+from vlang.emit.numba_push import push_functions
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
 from vlang.emit.target import Module, StageText
@@ -19,10 +20,13 @@ __all__ = ["NumbaTarget"]
 _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
-    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex)\("
+    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
+    r"join|fresh|silent|settled|enqueue|leave|push|begin|early)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _PASS = "void(u64*, i64*, i64, i64*)"
+_SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
+_SPARSE_ROLES = frozenset({"push", "begin", "early"})
 
 
 def _skeleton(name: str, suffix: str = "") -> str:
@@ -60,6 +64,11 @@ class NumbaTarget:
         if stage.domain:
             functions += self._edges(writer)
         functions.append(self.dialect.define(writer.apply()))
+        pushing, uniform = push_functions(writer)
+        if pushing:
+            functions += [self.dialect.define(one) for one in pushing]
+            roles += ["push", "begin", *(["early"] if uniform else [])]
+            texts += [_skeleton("push", name), *([_skeleton("early", name)] if uniform else [])]
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name))
@@ -149,7 +158,8 @@ class NumbaTarget:
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: _PASS for one in stages for kernel in one.kernels.values()}
+        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _PASS
+                   for one in stages for role, kernel in one.kernels.items()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))
         return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

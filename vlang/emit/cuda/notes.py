@@ -6,8 +6,9 @@ import textwrap
 
 from vlang.emit.cuda.cells import groups
 from vlang.emit.cuda.places import Place, places
-from vlang.emit.cuda.sending import Early, Push
+from vlang.emit.cuda.sending import Push
 from vlang.emit.holistic import Holistic
+from vlang.emit.sending import Early
 from vlang.emit.stage import StageWriter
 from vlang.runtime.kernelset import GpuStage
 from vlang.types import BOOL, Scalar, Tuple, Type, Vector

@@ -6,10 +6,10 @@ from vlang.emit.cuda.cells import Cell
 from vlang.emit.cuda.dialect import CudaDialect
 from vlang.emit.cuda.sending import Push
 from vlang.emit.dialect import Function, stored_as
+from vlang.emit.sending import silent
 from vlang.emit.stage import StageWriter
 from vlang.ir import forms as f
-from vlang.reductions import identity
-from vlang.types import BOOL, F64, Scalar
+from vlang.types import F64, Scalar
 
 __all__ = ["push_members"]
 
@@ -19,7 +19,7 @@ def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Ce
     if not push.kind:
         return []
     functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
-    return [*functions, _priority(writer, d, push), _silent(writer, d)]
+    return [*functions, _priority(writer, d, push), silent(writer)]
 
 
 def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
@@ -73,23 +73,3 @@ def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
     assert isinstance(type_, Scalar)
     value = d.convert(F64, writer.scope().read(f.Field(type_, name, "self"), "field", "v")[0])
     return Function("priority", (), value if push.priority == "ascending" else d.negative(F64, value))
-
-
-def _silent(writer: StageWriter, d: CudaDialect) -> Function:
-    """Whether a vertex contributes nothing, whatever the edge (rule Z)."""
-    assert writer.plan is not None
-    facts = {one.name: one.silencing for one in writer.plan.facts.loop(writer.plan.loop.repeat).gathers}
-    tests = []
-    for gather in writer.stage.gathers:
-        held = [_at_identity(writer, d, name, gather.reduce.name) for name in facts[gather.name]]
-        tests.append(held[0] if len(held) == 1 else f"({d.either(*held)})" if held else d.false)
-    return Function("silent", (), d.both(*tests))
-
-
-def _at_identity(writer: StageWriter, d: CudaDialect, name: str, reduction: str) -> str:
-    type_ = writer.types[name]
-    assert isinstance(type_, Scalar)
-    (value,) = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
-    if type_ == BOOL:
-        return value if reduction == "all" else d.negation(f"({value})")
-    return f"{value} == {d.constant(identity(reduction, type_), type_)}"

@@ -7,11 +7,12 @@ from vlang.emit.cuda.dialect import CudaDialect, edge_name, indented
 from vlang.emit.cuda.notes import stage_notes
 from vlang.emit.cuda.push import push_members
 from vlang.emit.cuda.rooms import lifted, room_members
-from vlang.emit.cuda.sending import early_of, push_of
+from vlang.emit.cuda.sending import push_of
 from vlang.emit.dialect import Function, scalars_of
 from vlang.emit.expressions import located
 from vlang.emit.holistic import Holistic
 from vlang.emit.reductions import Accumulation
+from vlang.emit.sending import early_of, settled
 from vlang.emit.stage import StageWriter, put_and_get
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS
@@ -126,7 +127,7 @@ class StageStruct:
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
             Function("decided", (), self._decided()),
-            Function("settled", (), self._settled()),
+            Function("settled", (), settled(writer, self.early)),
             Function("heard", (), self._heard()),
         ]
 
@@ -146,20 +147,6 @@ class StageStruct:
                     tests.append(f"{part} == {self.d.constant(ones if name == 'bitor' else 0, type_)}")
             at += len(accumulation.types)
         return self.d.both(*tests)
-
-    def _settled(self) -> str:
-        """Whether a vertex need not gather at all: rule X1 by the value of its fields, rule X2 where it is finite."""
-        d, scope = self.d, self.writer.scope()
-        if self.early.kind == "frontier":
-            (name,) = self.writer.stage.written
-            type_ = self.writer.types[name]
-            low = self.writer.stage.gathers[0].reduce.name == "min"
-            far = d.constant(float("inf") if low else float("-inf"), type_)
-            return f"{scope.read(f.Field(type_, name, 'self'), 'field', 'v')[0]} != {far}"
-        tests = [scope.read(f.Field(BOOL, name, "self"), "field", "v")[0] for name, _ in self.early.done]
-        holds = [f"({test})" if value else d.negation(f"({test})")
-                 for test, (_, value) in zip(tests, self.early.done)]
-        return d.both(*holds) if holds else d.false
 
     def _heard(self) -> str:
         name = self.writer.stage.name

@@ -1,0 +1,100 @@
+"""Passes that push on the CPU: the same bits, rounds and active vertices as when every vertex pulls."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from vlang import Graph, Program, load
+from vlang import compile as compile_text
+
+HEAVY = """program heavy(source: vertex)
+edge weight: float = 1
+vertex reached: bool = self == source
+repeat:
+    gather some = any(u.reached for u -> self if weight > 10)
+    apply reached = reached or some
+"""
+BITS = """program bits()
+edge weight: float = 1
+vertex seen: u8 = 16 if indegree > 3 else 1
+repeat:
+    gather more = bitor(u.seen for self -> u if weight > 10)
+    apply seen = seen | more
+"""
+HIGHEST = """program highest()
+edge weight: float = 1
+vertex label: vertex = self
+repeat:
+    gather high = max(u.label for u -- self if weight > 10)
+    apply label = max(label, high)
+"""
+PROGRAMS = {"bfs": None, "sssp": None, "sswp": None, "heavy": HEAVY, "bits": BITS, "highest": HIGHEST}
+GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:20x30,weights=1..63", "path:300,weights=1..63")
+CUTS = (("push", 1), ("push", 3), ("auto", 1), ("auto", 2))
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    text = PROGRAMS[name]
+    return load(name) if text is None else compile_text(text)
+
+
+@functools.cache
+def graph(spec: str) -> Graph:
+    """Each graph is made once."""
+    return Graph.read(spec)
+
+
+@pytest.mark.parametrize("spec", GRAPHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_pulled(name: str, spec: str) -> None:
+    given = {"source": 1} if name not in ("bits", "highest") else {}
+    want = program(name)(graph(spec), mode="pull", threads=1, **given)
+    for mode, threads in CUTS:
+        got = program(name)(graph(spec), mode=mode, threads=threads, **given)
+        for field in want.fields:
+            assert same_bits(np.asarray(want[field]), np.asarray(got[field])), (name, spec, mode, threads)
+        assert [r.active for r in got.history] == [r.active for r in want.history], (name, spec, mode, threads)
+        assert "push" in {r.mode for r in got.history} or mode == "auto", (name, spec)
+        assert (got.rounds, got.reason) == (want.rounds, want.reason)
+
+
+def test_bfs_changes_direction() -> None:
+    """A frontier with most of the edges is looked for; small ones push."""
+    modes = {r.mode for r in program("bfs")(graph(GRAPHS[0]), source=1).history}
+    assert modes == {"push", "early-exit pull"}
+    assert {r.mode for r in program("bfs")(graph("path:300,weights=1..63"), source=1).history} == {"push"}
+
+
+def test_as_many_supersteps_as_asked() -> None:
+    for mode in ("push", "auto"):
+        got = program("sssp")(graph(GRAPHS[2]), source=1, mode=mode, max_rounds=5)
+        want = program("sssp")(graph(GRAPHS[2]), source=1, mode="pull", max_rounds=5)
+        assert same_bits(np.asarray(got["dist"]), np.asarray(want["dist"]))
+        assert (got.rounds, got.converged) == (5, False)
+
+
+def test_given_values_are_no_uniform_frontier() -> None:
+    """Depths of the caller's own may differ, so nobody stops at the first neighbour."""
+    start = np.full(600, np.iinfo(np.int32).max, np.int32)
+    start[[3, 400]] = 0, 9
+    text = ("program hops()\nvertex depth: int\nrepeat:\n    gather near = min(u.depth + 1 for u -> self)\n"
+            "    apply depth = min(depth, near)\n")
+    hops = compile_text(text)
+    stages = hops.plan(frozenset(), frozenset({"depth"})).stages
+    assert all("early" not in stage.kernels for stage in stages)
+    got, want = (hops(graph(GRAPHS[2]), depth=start, mode=mode) for mode in ("auto", "pull"))
+    assert same_bits(np.asarray(got["depth"]), np.asarray(want["depth"]))
+
+
+@pytest.mark.parametrize("apply", [
+    "where indegree % 2 == 0:\n        apply x = min(x, near)", "apply x = min(x, near + 1)",
+])
+def test_more_than_a_joined_gather_pulls(apply: str) -> None:
+    text = f"program p()\nvertex x: int = 3\nrepeat:\n    gather near = min(u.x for u -> self)\n    {apply}\n"
+    assert all("push" not in stage.kernels for stage in compile_text(text).plan(frozenset()).stages)
