@@ -71,7 +71,8 @@ class _Writer:
             self.gathered.append(name)
         else:
             default = self.one("", ", default = x")
-            self.lines.append(f"gather {name} = {self.one(*_FOLDS)}({self.vector(1, 'u.')} for {domain}{cond}{default})")
+            fold, body = self.one(*_FOLDS), self.vector(1, "u.")
+            self.lines.append(f"gather {name} = {fold}({body} for {domain}{cond}{default})")
             self.gathered.append(name)
 
     def loop(self, number: int) -> list[str]:
