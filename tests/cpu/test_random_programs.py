@@ -12,7 +12,7 @@ from vlang import compile
 
 
 # No shrinking: every program tried is compiled, and the one reported is small as it is.
-@settings(max_examples=25, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
+@settings(max_examples=12, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate))
 @given(programs())
 def test_engine_is_interpreter(drawn: Generated) -> None:
     program = compile(drawn.text)
@@ -22,7 +22,7 @@ def test_engine_is_interpreter(drawn: Generated) -> None:
     assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)
 
 
-@settings(max_examples=10, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
+@settings(max_examples=5, deadline=None, phases=(Phase.explicit, Phase.reuse, Phase.generate),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(nested_programs())
 def test_blocks_in_blocks(drawn: Generated) -> None:

@@ -51,7 +51,7 @@ def test_program_of_the_design(name: str) -> None:
 
 # No shrinking: every program tried is compiled, and the one reported is small as it is.
 @seeded(20261121)
-@settings(max_examples=12, deadline=None, database=None, phases=(Phase.generate,),
+@settings(max_examples=5, deadline=None, database=None, phases=(Phase.generate,),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @drawn_by(drawn=nested_programs())
 def test_random_programs(drawn: Generated) -> None:
