@@ -49,6 +49,12 @@ class CpuMachine:
             near = graph.neighbours()
             self.state.put("near:starts", near.offsets)
             self.state.put("near:neighbours", near.targets)
+        if "ids:base" in plan.slots:
+            base, listed = graph.ids.numbers
+            self.state.frame[plan.slots["ids:base"]] = base
+            if listed is not None:
+                self.state.put("ids:list", listed)
+                self.state.frame[plan.slots["ids:listed"]] = 1
         self._cpu = Cpu(options.threads)
         self._stats = Stats()
         self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)

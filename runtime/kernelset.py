@@ -18,6 +18,8 @@ are named in `Plan.slots`:
     kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
     degree:KIND   "in", "out" or "all", u32
+    ids:base      u64, the caller's number of vertex 0 where the ids are consecutive integers; 0 where they are texts
+    ids:listed    u64, 1 where they are other integers: then ids:list, u64[n], has the number of each vertex
     near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
                   repetitions ignored
 

@@ -58,6 +58,12 @@ class GpuMachine:
             near = graph.neighbours()
             self._table("near:starts", "u64", near.offsets)
             self._table("near:neighbours", "u32", near.targets)
+        if "ids:base" in plan.slots:
+            base, listed = graph.ids.numbers
+            self._state.set_word(plan.slots["ids:base"], base)
+            if listed is not None:
+                self._table("ids:list", "u64", listed)
+                self._state.set_word(plan.slots["ids:listed"], 1)
         self.sweep = Sweep(self)
         self.sweep.open()
 

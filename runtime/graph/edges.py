@@ -47,6 +47,16 @@ class VertexIds:
         """Whether the ids are strings."""
         return self._values is not None and self._values.dtype.kind == "O"
 
+    @property
+    def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
+        """What functions of numbers take for the vertices, modulo 2^64: the first of consecutive integers, or a list.
+
+        Integer ids are these numbers; texts count from 0 in their order.
+        """
+        if self._values is None or self.text:
+            return self.base % 2**64, None
+        return 0, np.ascontiguousarray(self._values).view(np.uint64)
+
     def __len__(self) -> int:
         return self.count
 

@@ -3,6 +3,7 @@ targets."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import family, to_graph
 from tests.reference.special import mix
-from vlang import BindError, Graph, compile
+from vlang import BindError, Graph, Result, compile
 
 EXACT: frozenset[str] = frozenset()
 
@@ -38,6 +39,47 @@ def test_random_numbers_of_64_bits() -> None:
     result = engine_run(program, case, precision=64)
     assert np.array_equal(result.a, interpreted(program, case, precision=64).fields["a"])
     assert result.a.dtype == np.float64
+
+
+IDS = {
+    "from 1000": np.arange(1000, 1017), "with gaps": np.arange(17) ** 3 * 7 + 2,
+    "some negative": np.arange(17) * 5 - 40, "negative, consecutive": np.arange(-20, -3),
+    "64 bits": np.arange(17, dtype=np.uint64) * np.uint64(3) + np.uint64(2**63),
+}
+
+
+@pytest.mark.parametrize("ids", IDS.values(), ids=IDS)
+def test_random_numbers_of_the_callers_vertices(ids: Any) -> None:
+    text = """program p
+vertex a: float  = random(3, self)
+vertex b: float  = random(3, none)
+vertex c: float  = max(random(4, u) for u -- self, default = -1)
+vertex d: u8[64] = hll_unit(1, self)
+global g: float  = min(random(5, v) for v in vertices)
+"""
+    case = Case(replace(family("messy"), ids=ids), {})
+    result = assert_both(text, case, inexact=EXACT, ways=1)
+    assert result.a[4] == np.float32((mix(3, int(ids[4])) >> 40) / 2**24)
+
+
+def _by_vertex(result: Result) -> dict[int, float]:
+    return dict(zip(result.ids.tolist(), result.a.tolist(), strict=True))
+
+
+def test_random_numbers_do_not_depend_on_the_graph_around_a_vertex() -> None:
+    program = compile("program p\nvertex a: float = random(9, self)\n")
+    ends = np.array([[7, 90], [90, 3], [3, 1000], [12, 7]])
+    whole = _by_vertex(program(Graph.from_edges(*ends.T)))
+    again = _by_vertex(program(Graph.from_edges(*ends[::-1].T)))
+    part = _by_vertex(program(Graph.from_edges(*ends[1:3].T)))
+    assert whole == again
+    assert part == {v: whole[v] for v in (3, 90, 1000)}
+
+
+def test_random_numbers_of_texts_are_those_of_their_ranks() -> None:
+    program = compile("program p\nvertex a: float = random(9, self)\n")
+    named = program(Graph.from_edges(["b", "c"], ["c", "a"]))
+    assert np.array_equal(named.a, program(Graph.from_edges([1, 2], [2, 0])).a)
 
 
 def test_bits() -> None:

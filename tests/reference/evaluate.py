@@ -203,11 +203,11 @@ class Evaluator:
             case "position":
                 return special.position(args[0], args[1], precision)
             case "random":
-                return special.random(args[0], args[1], precision)
+                return special.random(self.graph, args[0], args[1], precision)
             case "common":
                 return special.common_neighbours(self.graph, args[0], args[1], precision)
             case "hll_unit":
-                return special.hll_unit(args[0], args[1])
+                return special.hll_unit(self.graph, args[0], args[1])
             case "hll_size":
                 return special.hll_size(args[0], precision)
         return ops.maths(name, args[0], precision)

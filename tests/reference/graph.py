@@ -16,7 +16,8 @@ class RefGraph:
     """n vertices 0 .. n-1 and the stored edges src[i] -> dst[i].
 
     columns: name -> one value per stored edge. directed: if False, every edge between two vertices is listed in both
-    directions with the same columns, and a self-loop once.
+    directions with the same columns, and a self-loop once. ids: the caller's numbers of the vertices, increasing, which
+    `random` mixes; 0 .. n-1 if None.
     """
 
     n: int
@@ -24,12 +25,18 @@ class RefGraph:
     dst: Array
     columns: dict[str, Array] = field(default_factory=dict)
     directed: bool = True
+    ids: Array | None = None
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "undirected"
         edges = list(zip(self.src.tolist(), self.dst.tolist(), strict=True))
         columns = {name: column.tolist() for name, column in self.columns.items()}
-        return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns})"
+        known = "" if self.ids is None else f", ids={self.ids.tolist()}"
+        return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns}{known})"
+
+    def number(self, vertex: int) -> int:
+        """The number under which the caller knows a vertex; -1 for `none`."""
+        return vertex if vertex < 0 or self.ids is None else int(self.ids[vertex])
 
     @property
     def m(self) -> int:

@@ -124,9 +124,11 @@ def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine: vertex ids 0 .. n-1, so that results line up row by row."""
+    """The same graph for the engine, with its ids, 0 .. n-1 if it has none: results line up row by row."""
     from vlang import Graph
 
     src, dst, listed = listed_once(graph)
     columns: dict[str, Any] = dict(listed)
+    if graph.ids is not None:
+        return Graph.from_edges(src, dst, directed=graph.directed, ids=graph.ids, **columns)
     return Graph.from_edges(src, dst, directed=graph.directed, n=graph.n, **columns)

@@ -19,21 +19,21 @@ def mix(seed: int, x: int) -> int:
     return z ^ z >> 31
 
 
-def _mixed(seed: Value, vertex: Value) -> Array:
+def _mixed(graph: RefGraph, seed: Value, vertex: Value) -> Array:
     seeds, vertices = np.broadcast_arrays(definite(seed, 64).raw, definite(vertex, 64).raw)
-    flat = [mix(int(s), int(v)) for s, v in zip(seeds.ravel(), vertices.ravel(), strict=True)]
+    flat = [mix(int(s), graph.number(int(v))) for s, v in zip(seeds.ravel(), vertices.ravel(), strict=True)]
     return np.array(flat, object).reshape(seeds.shape)
 
 
-def random(seed: Value, vertex: Value, precision: int) -> Value:
+def random(graph: RefGraph, seed: Value, vertex: Value, precision: int) -> Value:
     """`random(seed, v)`: the top 24 bits, divided by 2^24; exact in f32."""
-    data = np.asarray(_mixed(seed, vertex) >> 40).astype(np.float64) / 2.0**24
+    data = np.asarray(_mixed(graph, seed, vertex) >> 40).astype(np.float64) / 2.0**24
     return Value(F64, data) if precision == 64 else Value(F32, data.astype(np.float32))
 
 
-def hll_unit(seed: Value, vertex: Value) -> Value:
+def hll_unit(graph: RefGraph, seed: Value, vertex: Value) -> Value:
     """`hll_unit(seed, v)`: u8[64] with one register set."""
-    hashes = _mixed(seed, vertex)
+    hashes = _mixed(graph, seed, vertex)
     counter = np.zeros((*hashes.shape, 64), np.uint8)
     for place in np.ndindex(hashes.shape):
         h = int(hashes[place])

@@ -184,7 +184,7 @@ def verify_radius(graph: RefGraph, params: Params, result: Result) -> None:
 def verify_hyperanf(graph: RefGraph, params: Params, result: Result) -> None:
     unit, far = np.zeros((graph.n, 64), np.int64), _distances(graph)
     for v in range(graph.n):
-        h = _mix(1, v)
+        h = _mix(1, graph.number(v))
         rest = h >> 6
         unit[v, h % 64] = 1 + ((rest & -rest).bit_length() - 1 if rest else 58)
     counter, radius = unit.copy(), np.zeros(graph.n, np.int64)
@@ -290,7 +290,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 def _in_order(graph: RefGraph, result: Result) -> list[int]:
     """The vertices in the order of their random numbers, which are checked."""
-    drawn = [(_mix(1, v) >> 40) / 2**24 for v in range(graph.n)]
+    drawn = [(_mix(1, graph.number(v)) >> 40) / 2**24 for v in range(graph.n)]
     _same(result["priority"], np.array(drawn, np.float32), "priority")
     return sorted(range(graph.n), key=lambda v: (drawn[v], v))
 

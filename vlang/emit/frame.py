@@ -88,6 +88,12 @@ class Environment:
         given, ordered, places = (self.pointer(f"{kind}:{name}", "u32") for kind in kinds)
         return given, ordered, places, self.scalar(name, I64)
 
+    def numbers(self) -> tuple[str, str, str]:
+        """The texts of how the caller numbers the vertices: a list of numbers, whether there is one, the least one."""
+        listed, base = (self._entry(Entry("value", "u64", slot, self.frame.slot(slot)))
+                        for slot in ("ids:listed", "ids:base"))
+        return self.pointer("ids:list", "u64"), listed, base
+
     def _entry(self, entry: Entry) -> str:
         known = self.entries.get(entry)
         if known is None:
@@ -192,6 +198,9 @@ class Scope:
 
     def neighbours(self) -> tuple[str, str]:
         return self.env.pointer("near:starts", "u64"), self.env.pointer("near:neighbours", "u32")
+
+    def numbers(self) -> tuple[str, str, str]:
+        return self.env.numbers()
 
     def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]:
         known = self.locals.get(expr.name)

@@ -149,8 +149,7 @@ def _bit(writer: Writer, expr: f.Op) -> str:
 
 def _random(writer: Writer, expr: f.Op) -> str:
     """The top 24 bits of the mixed seed and vertex, over 2^24: exact in every float."""
-    seed, vertex = _args(writer, expr)
-    bits = writer.name(writer.d.convert(expr.type, f"u32(mix({seed}, {vertex}) >> u64(40))"))
+    bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
     return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
 
 

@@ -53,8 +53,7 @@ def _reverse(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 def _hll_unit(writer: Writer, expr: f.Op) -> tuple[str, ...]:
     """One register holds how far the first one bit of the rest of the mixed number lies."""
-    seed, vertex = (writer.value(arg) for arg in expr.args)
-    mixed = writer.name(f"mix({seed}, {vertex})")
+    mixed = writer.name(writer.mixed(expr))
     register = writer.name(f"{mixed} & u64(63)")
     rank = writer.name(writer.d.convert(U8, f"hll_rank({mixed} >> u64(6))"))
     return tuple(writer.d.select(f"{register} == u64({k})", rank, writer.d.constant(0, U8)) for k in range(64))

@@ -103,10 +103,17 @@ __device__ __forceinline__ u16 float_to_half(f32 x) {
   return u16(sign | (kept + (rest > 0x1000 || (rest == 0x1000 && (kept & 1)))));
 }
 
-// A number that looks random, from a 64-bit seed and a vertex (language.md section 8); `none` is -1.
-__device__ __forceinline__ u64 mix(u64 seed, u32 v) {
-  u64 z = v == 0xFFFFFFFFu ? ~u64(0) : u64(v);
-  z = (z + seed * 0x632BE59BD9B4E019ull) * 0x9E3779B97F4A7C15ull;
+// The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1.
+__device__ __forceinline__ u64 known(u32 v, const u64* ids, u64 listed, u64 base) {
+  if (v == 0xFFFFFFFFu) {
+    return ~u64(0);
+  }
+  return listed ? ids[v] : base + v;
+}
+
+// A number that looks random, from a 64-bit seed and another number (language.md section 8).
+__device__ __forceinline__ u64 mix(u64 seed, u64 x) {
+  u64 z = (x + seed * 0x632BE59BD9B4E019ull) * 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
   z = (z ^ z >> 27) * 0x94D049BB133111EBull;
   return z ^ z >> 31;

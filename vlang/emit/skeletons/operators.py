@@ -125,10 +125,17 @@ def float_to_half(x):
 
 
 @inner
-def mix(seed, v):
-    """A number that looks random, from a 64-bit seed and a vertex (language.md section 8); `none` is -1."""
-    z = np.uint64(v) if v != np.uint32(0xFFFFFFFF) else np.uint64(0xFFFFFFFFFFFFFFFF)
-    z = (z + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
+def known(v, ids, listed, base):
+    """The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1."""
+    if v == np.uint32(0xFFFFFFFF):
+        return np.uint64(0xFFFFFFFFFFFFFFFF)
+    return ids[v] if listed != 0 else base + np.uint64(v)
+
+
+@inner
+def mix(seed, x):
+    """A number that looks random, from a 64-bit seed and another number (language.md section 8)."""
+    z = (x + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return z ^ (z >> np.uint64(31))
