@@ -1,15 +1,15 @@
 """Edges to adjacency lists: a bucketed counting sort in two scans, count and place.
 
 The entries (row, neighbour) are counted per bucket of rows, then scattered to their buckets, and each bucket is sorted
-while it is in cache. To keep memory low, large inputs are scattered in a few groups of buckets, one after the other:
-the scan is repeated, but only a part of the entries is in flight. Stable throughout, so the result depends neither on
-the number of threads nor on the grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic,
-Patterson, IPDPS 2017).
+while it is in cache. An entry in flight takes 32 bits where row and neighbour fit. Where it takes more, large inputs
+are scattered in a few groups of buckets, one after the other, to keep memory low: the scan is repeated, but only a part
+of the entries is in flight. Stable throughout, so the result depends neither on the number of threads nor on the
+grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic, Patterson, IPDPS 2017).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -26,7 +26,11 @@ __all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "take"]
 ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
 ENTRIES_IN_FLIGHT = 1 << 20
-GROUPS = 4
+BYTES_IN_FLIGHT = 4
+"""For each entry of a large input, in flight or not."""
+
+NARROW = 32
+"""Bits of a narrow key."""
 
 Array = NDArray[Any]
 
@@ -48,6 +52,16 @@ class _Layout:
     shift: int
     bits: int
     buckets: int
+
+    @property
+    def keys(self) -> np.dtype[Any]:
+        """The type of a key."""
+        return np.dtype(np.uint32 if self.shift + self.bits <= NARROW else np.int64)
+
+    @property
+    def kernels(self) -> Mapping[str, Callable[..., int]]:
+        """The kernels for this type of key."""
+        return kernels("sort", "i64" if self.keys == np.int64 else "u32")
 
 
 class Scan(Protocol):
@@ -80,11 +94,11 @@ class EdgeScan:
         self.most = self.length * (1 + mirror)
 
     def count(self, first: int, last: int, layout: _Layout, counts: Array) -> None:
-        kernels("sort")["count_edges"](self._rows, self._others, first, last, self._mirror, layout.shift, counts)
+        layout.kernels["count_edges"](self._rows, self._others, first, last, self._mirror, layout.shift, counts)
 
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
         flags = self._mirror | (group.places is not None) << 1
-        kernels("sort")["scatter_edges"](
+        layout.kernels["scatter_edges"](
             self._rows, self._others, first, last, flags, layout.shift, layout.bits, group.low, group.high,
             group.base, cursors, group.keys, group.places,
         )  # fmt: skip
@@ -101,11 +115,11 @@ class RowScan:
         self.length = self.most = len(targets)
 
     def count(self, first: int, last: int, layout: _Layout, counts: Array) -> None:
-        kernels("sort")["count_edges"](self._targets, self._targets, first, last, 0, layout.shift, counts)
+        layout.kernels["count_edges"](self._targets, self._targets, first, last, 0, layout.shift, counts)
 
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
         row = int(np.searchsorted(self._offsets, np.uint64(first), side="right")) - 1
-        kernels("sort")["scatter_rows"](
+        layout.kernels["scatter_rows"](
             self._offsets, self._targets, first, last, row, group.places is not None, layout.shift, layout.bits,
             group.low, group.high, group.base, cursors, group.keys, group.places,
         )  # fmt: skip
@@ -142,9 +156,10 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
         np.empty(m, dtype=np.uint32),
         {name: np.empty(m, dtype=values.dtype) for name, values in columns.items()},
     )
-    cuts = _groups(starts, max(ENTRIES_IN_FLIGHT, -(-m // GROUPS)))
+    entry = layout.keys.itemsize + (8 if columns else 0)
+    cuts = _groups(starts, max(ENTRIES_IN_FLIGHT, m * BYTES_IN_FLIGHT // entry))
     size = max((int(starts[b] - starts[a]) for a, b in cuts), default=0)
-    keys, places = passing(size, np.int64), passing(size, np.int64) if columns else None
+    keys, places = passing(size, layout.keys), passing(size, np.int64) if columns else None
     for first, last in cuts:
         group = _Group(
             first, last, first << layout.shift, min(layout.n, last << layout.shift), int(starts[first]), keys, places
@@ -194,9 +209,9 @@ def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows,
         if a == b:
             return
         spare = int(np.diff(starts[a : b + 1]).max())
-        kernels("sort")["finish_buckets"](
+        layout.kernels["finish_buckets"](
             group.keys, group.places, starts, a, b, group.base, layout.shift, layout.bits, layout.n, low,
-            group.places is not None, np.empty(spare, dtype=np.int64),
+            group.places is not None, np.empty(spare, dtype=layout.keys),
             None if group.places is None else np.empty(spare, dtype=np.int64), np.empty(1 << 11, dtype=np.int64),
             rows.offsets, rows.targets,
         )  # fmt: skip

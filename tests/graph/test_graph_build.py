@@ -48,9 +48,13 @@ def test_orientations(n: int, edges: int, directed: bool, order: tuple[str, ...]
 
 @pytest.mark.parametrize("threads", [1, 3, 8])
 @pytest.mark.parametrize("in_flight", [1, 10_000])
-def test_threads_and_groups_change_nothing(threads: int, in_flight: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("narrow", [0, 32])
+def test_threads_groups_and_widths_change_nothing(
+    threads: int, in_flight: int, narrow: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(build, "ENTRIES_IN_FLIGHT", in_flight)
-    monkeypatch.setattr(build, "GROUPS", 13)
+    monkeypatch.setattr(build, "BYTES_IN_FLIGHT", 1)
+    monkeypatch.setattr(build, "NARROW", narrow)
     drawn = draw(np.random.default_rng(SEED), 20_000, 300_000)
     for directed in (True, False):
         graph = graph_of(drawn, directed, threads=threads)

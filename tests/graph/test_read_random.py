@@ -6,6 +6,7 @@ import gzip
 import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 
 from vlang.runtime.graph.read import chunk, read_edges, scan
 from vlang.runtime.graph.read.layout import Field, Layout, Role
+from vlang.runtime.graph.read.source import READ_AHEAD
 
 SMALL = st.integers(0, 30)
 IDS = {
@@ -129,10 +131,11 @@ def test_quoted_texts(edges: list[tuple[str, str]], style: Style) -> None:
 
 def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
     """What the kernel makes of tokens, and how many of them it left to Python."""
-    text = np.frombuffer("".join(f"1 2 {token}\n" for token in tokens).encode(), dtype=np.uint8)
+    lines = "".join(f"1 2 {token}\n" for token in tokens).encode()
+    text = np.frombuffer(lines + bytes(READ_AHEAD), dtype=np.uint8)
     fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.FLOAT))
     scratch = chunk.Scratch()
-    read = chunk.read_chunk(text, 0, len(text), Layout(fields, start=0, line=1, shape=""), scratch)
+    read = chunk.read_chunk(text, 0, len(lines), Layout(fields, start=0, line=1, shape=""), scratch)
     assert read.fault is None
     return read.columns[0].astype(np.float64), int(scratch.result[4])
 
@@ -169,3 +172,21 @@ def test_few_floats_are_left_to_python() -> None:
     tokens = [repr(x) for x in (rng.standard_normal(20_000) * 10.0 ** rng.integers(-30, 30, 20_000)).tolist()]
     # Those of 17 digits that are doubles without rounding, such as 1395194260238731.5.
     assert numbers_of(tokens)[1] < len(tokens) // 100
+
+
+def test_integers_of_every_length() -> None:
+    """Up to 18 digits by the small kernel, and longer ones by the other; with zeros before them, whatever follows."""
+    rng = np.random.default_rng(20261121)
+    tokens = [f"{rng.integers(10 ** (digits - 1), 10**digits)}" for digits in range(1, 19) for _ in range(20)]
+    tokens += ["0", "00000000", "000000001", "0" * 10 + "12345678", "9" * 8, "9" * 16, "9" * 18, str(2**63 - 1)]
+    fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.INTEGER))
+    styles = [(" ", "\n", b"5" * READ_AHEAD), (",", "\r\n", b"\xff" * READ_AHEAD)]
+    for (separator, line_end, after), written in product(styles, (tokens[:-1], tokens)):
+        lines = "".join(f"{a}{separator}{b}{separator}{a}{line_end}" for a, b in zip(written, written[::-1])).encode()
+        layout = Layout(fields, start=0, line=1, shape="", delimiter=ord(separator) if separator == "," else 0)
+        read = chunk.read_chunk(np.frombuffer(lines + after, dtype=np.uint8), 0, len(lines), layout, chunk.Scratch())
+        values = [int(token) for token in written]
+        assert (read.fault, read.rows, read.lines) == (None, len(values), len(values))
+        assert read.ends.source.tolist() == read.columns[0].tolist() == values
+        assert read.ends.target.tolist() == values[::-1]
+        assert (read.ends.smallest, read.ends.largest) == (0, max(values))

@@ -62,9 +62,10 @@ def test_a_symmetric_list_read_as_undirected_is_not_doubled() -> None:
 
 def test_the_numbers_of_roles_and_states_are_those_of_the_kernel() -> None:
     assert "scan" in kernels("tokenize")
-    text = (ROOT / "runtime" / "graph" / "kernels" / "tokenize.py").read_text(encoding="utf-8")
+    folder = ROOT / "runtime" / "graph" / "kernels"
+    texts = [(folder / name).read_text(encoding="utf-8") for name in ("digits.py", "tokenize.py")]
     names: dict[str, int] = {}
-    for node in ast.parse(text).body:
+    for node in (node for text in texts for node in ast.parse(text).body):
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Tuple):
             for number, name in enumerate(node.targets[0].elts):
                 assert isinstance(name, ast.Name)

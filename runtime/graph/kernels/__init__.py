@@ -1,40 +1,70 @@
 """Compiled loops over edges: the files beside this one are kernel text, never imported by library code.
 
 Each file names its exported functions and their signatures in `EXPORTS`; `kernels("sort")` gives them as callables.
-Inside, a pointer is indexed with a signed 64-bit integer, and nothing allocates or raises.
+Files without `EXPORTS` are parts of others: an import from one of these files stands for its text, so that a text holds
+all that its object code depends on.
+`key` in a signature stands for a type that the caller chooses. Inside, a pointer is indexed with a signed 64-bit
+integer, and nothing allocates or raises.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 import threading
 from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
-__all__ = ["kernels"]
+__all__ = ["kernels", "kernel_files"]
+
+_HERE = Path(__file__).parent
+_PART = re.compile(r"^from vlang\.runtime\.graph\.kernels\.(\w+) import (?:\([^)]*\)|.*)\n", re.MULTILINE)
+_FUTURE = "from __future__ import annotations\n"  # only at the top of a whole text
 
 
 _lock = threading.Lock()
 
 
-def kernels(name: str) -> Mapping[str, Callable[..., int]]:
-    """The compiled functions of the kernel file `name`; compiled on the first use on this machine."""
+def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
+    """The compiled functions of the kernel file `name`; compiled on the first use on this machine.
+
+    key: the type that `key` stands for in the signatures.
+    """
     with _lock:  # workers may ask at once, and `ast.parse` of CPython 3.11 fails when two threads are in it
-        return _loaded(name)
+        return _loaded(name, key)
+
+
+def kernel_files() -> tuple[str, ...]:
+    """The names that `kernels` takes."""
+    return tuple(sorted(path.stem for path in _HERE.glob("*.py") if _exports(path.read_text(encoding="utf-8"))))
 
 
 @cache
-def _loaded(name: str) -> Mapping[str, Callable[..., int]]:
+def _loaded(name: str, key: str) -> Mapping[str, Callable[..., int]]:
     from vlang.runtime.devices.objects import load_kernels
 
-    text = Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
-    return load_kernels(text, _exports(text))
+    text = _whole((_HERE / f"{name}.py").read_text(encoding="utf-8"))
+    return load_kernels(text, {export: signature.replace("key", key) for export, signature in _exports(text).items()})
+
+
+def _whole(text: str) -> str:
+    """A text with its parts in the place of what imports from them, each once."""
+    done: set[str] = set()
+
+    def part(found: re.Match[str]) -> str:
+        if found[1] in done:
+            return ""
+        done.add(found[1])
+        return (_HERE / f"{found[1]}.py").read_text(encoding="utf-8").replace(_FUTURE, "", 1)
+
+    return _PART.sub(part, text)
 
 
 def _exports(text: str) -> dict[str, str]:
+    """Names and signatures; nothing for a part."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "EXPORTS":
             exports: dict[str, str] = ast.literal_eval(node.value)
             return exports
-    raise LookupError("a kernel file has no EXPORTS")
+    return {}

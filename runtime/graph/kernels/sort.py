@@ -1,7 +1,8 @@
 """Sorting entries (row, neighbour) by row, then neighbour, stably: count, scatter to buckets of rows, sort in cache.
 
-An entry travels as one signed 64-bit key, `(row inside its bucket) << bits | neighbour`, with the place in the input
-that its column values come from. Bucket b holds the rows b << shift ... (b + 1) << shift - 1.
+An entry travels as one key, `(row inside its bucket) << bits | neighbour`, a signed integer of 64 bits or an unsigned
+one of 32, with the place in the input that its column values come from. Bucket b holds the rows b << shift ...
+(b + 1) << shift - 1.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ from numba import njit
 
 EXPORTS = {
     "count_edges": "void(u32*, u32*, i64, i64, i64, i64, i64*)",
-    "scatter_edges": "void(u32*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*)",
-    "scatter_rows": "void(u64*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*)",
+    "scatter_edges": "void(u32*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, key*, i64*)",
+    "scatter_rows": "void(u64*, u32*, i64, i64, i64, i64, i64, i64, i64, i64, i64, i64*, key*, i64*)",
     "finish_buckets":
-        "void(i64*, i64*, i64*, i64, i64, i64, i64, i64, i64, i64, i64, i64*, i64*, i64*, u64*, u32*)",
+        "void(key*, i64*, i64*, i64, i64, i64, i64, i64, i64, i64, i64, key*, i64*, i64*, u64*, u32*)",
 }
 
 
@@ -143,7 +144,7 @@ def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, b
         top = min(n, (b + 1) << shift)
         for i in range(begin, end):
             key = keys[i]
-            here = (b << shift) + (key >> bits)
+            here = (b << shift) + np.int64(key >> bits)
             while row <= here:
                 offsets[row] = np.uint64(base + i)
                 row += 1

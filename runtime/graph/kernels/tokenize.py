@@ -1,8 +1,8 @@
 """Lines of text to ids and numbers: one pass over the bytes of a chunk that begins at a line and ends with a line end.
 
 A field is a run of non-blanks, or, with a delimiter, what stands between two delimiters without the blanks around it;
-it may be quoted as csv does. Integers of up to 18 digits and floats of up to 19 are parsed here, exactly rounded;
-what is left (`odd`) goes back with its place. The first thing that is wrong stops the scan with a status and a place.
+it may be quoted as csv does. Integers of up to 18 digits and floats of up to 19 are parsed, exactly rounded; what is
+left (`odd`) goes back with its place. The first thing that is wrong stops the scan with a status and a place.
 """
 
 from __future__ import annotations
@@ -12,16 +12,37 @@ from typing import Any
 import numpy as np
 from numba import njit
 
+from vlang.runtime.graph.kernels.decimals import store_float
+from vlang.runtime.graph.kernels.digits import (
+    BASE,
+    BIG,
+    CAPACITY,
+    DELIMITER,
+    FIELD,
+    FIELDS,
+    FLOAT,
+    HIGHEST,
+    INTEGER,
+    LARGEST,
+    LETTER_COMMENTS,
+    LINES,
+    LOWEST,
+    MARK,
+    NEGATIVE,
+    ODD,
+    ODD_CAPACITY,
+    PLACE,
+    ROWS,
+    SIGNS,
+    SKIP,
+    SMALLEST,
+    SOURCE,
+    TARGET,
+    TEXT_IDS,
+    leading_integers,
+)
+
 EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, i64*)"}
-
-# What a field is: roles[2 f]. roles[2 f + 1] is the column of `cells` that takes it.
-SKIP, SOURCE, TARGET, INTEGER, FLOAT = 0, 1, 2, 3, 4
-
-# setup[...]
-DELIMITER, MARK, LETTER_COMMENTS, TEXT_IDS, BASE, LOWEST, HIGHEST, FIELDS, CAPACITY, ODD_CAPACITY, SIGNS = range(11)
-
-# result[...]
-ROWS, LINES, PLACE, FIELD, ODD, SMALLEST, LARGEST, NEGATIVE, BIG = range(9)
 
 # The status that scan returns.
 FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
@@ -30,7 +51,7 @@ MIXED_SIGNS = 12
 # What _token found.
 PLAIN, QUOTED, ESCAPED, UNCLOSED, NUL = range(5)
 
-NEWLINE, QUOTE, MINUS, PLUS, DOT, TAB = 10, 34, 45, 43, 46, 9
+NEWLINE, QUOTE, MINUS, PLUS, TAB = 10, 34, 45, 43, 9
 HASH, PERCENT, SLASH, LETTER_C = 35, 37, 47, 99
 
 
@@ -109,129 +130,6 @@ def _integer(text: Any, first: Any, end: Any) -> Any:
     if above:
         return 2, np.int64(value)
     return 1, np.int64(value)
-
-
-@njit
-def _product(a: Any, b: Any) -> Any:
-    """The high and the low 64 bits of a product of two uint64."""
-    mask = np.uint64(0xFFFFFFFF)
-    half = np.uint64(32)
-    a0, a1, b0, b1 = a & mask, a >> half, b & mask, b >> half
-    low = a0 * b0
-    first = a1 * b0 + (low >> half)
-    second = a0 * b1 + (first & mask)
-    return a1 * b1 + (first >> half) + (second >> half), (second << half) | (low & mask)
-
-
-@njit
-def _round(digits: Any, exponent: Any, powers: Any) -> Any:
-    """(whether it is certain, the bits of the double nearest to digits * 10^exponent); digits > 0.
-
-    The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021); powers[2 k], powers[2 k + 1]
-    are the low and high half of the 128 leading bits of 10^(k - 342), rounded down.
-    """
-    one = np.uint64(1)
-    shifted = digits
-    zeros = np.int64(0)
-    step = np.int64(32)
-    while step > 0:
-        if shifted >> np.uint64(64 - step) == np.uint64(0):
-            shifted = shifted << np.uint64(step)
-            zeros += step
-        step >>= 1
-    at = 2 * (exponent + 342)
-    power = ((217706 * exponent) >> 16) + 64 + 1023 - zeros
-    high, low = _product(shifted, powers[at + 1])
-    nine = np.uint64(0x1FF)
-    if high & nine == nine and low + shifted < shifted:
-        more, least = _product(shifted, powers[at])
-        merged = low + more
-        if merged < low:
-            high += one
-        if high & nine == nine and merged + one == np.uint64(0) and least + shifted < shifted:
-            return False, np.int64(0)
-        low = merged
-    top = high >> np.uint64(63)
-    mantissa = high >> (top + np.uint64(9))
-    power -= 1 - np.int64(top)
-    if low == np.uint64(0) and high & nine == np.uint64(0) and mantissa & np.uint64(3) == one:
-        return False, np.int64(0)
-    mantissa = (mantissa + (mantissa & one)) >> one
-    if mantissa >> np.uint64(53) != np.uint64(0):
-        mantissa = mantissa >> one
-        power += 1
-    if power < 1 or power > 2046:
-        return False, np.int64(0)
-    return True, np.int64((np.uint64(power) << np.uint64(52)) | (mantissa & np.uint64(0xFFFFFFFFFFFFF)))
-
-
-@njit
-def _decimal(text: Any, first: Any, end: Any) -> Any:
-    """(well-formed and of at most 19 digits, negative, digits, power of ten) of a decimal number."""
-    i = first
-    negative = False
-    if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
-        negative = np.int64(text[i]) == MINUS
-        i += 1
-    digits = np.uint64(0)
-    exponent = np.int64(0)
-    kept = 0
-    seen = 0
-    point = False
-    while i < end:
-        digit = np.int64(text[i]) - 48
-        if digit >= 0 and digit <= 9:
-            seen += 1
-            if kept > 0 or digit > 0:
-                kept += 1
-            digits = digits * np.uint64(10) + np.uint64(digit)
-            if point:
-                exponent -= 1
-        elif np.int64(text[i]) == DOT and not point:
-            point = True
-        else:
-            break
-        i += 1
-    fine = seen > 0 and kept <= 19
-    if i < end and (np.int64(text[i]) | 32) == 101:
-        i += 1
-        down = False
-        if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
-            down = np.int64(text[i]) == MINUS
-            i += 1
-        power = np.int64(0)
-        start = i
-        while i < end and np.int64(text[i]) >= 48 and np.int64(text[i]) <= 57 and power < 100000:
-            power = power * 10 + np.int64(text[i]) - 48
-            i += 1
-        fine = fine and i > start
-        exponent += -power if down else power
-    return fine and i == end, negative, digits, exponent
-
-
-@njit
-def _store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: Any, powers: Any, tens: Any) -> Any:
-    """Put the number in floats[at] (the same memory as cells[at]); False if it is not certain here."""
-    fine, negative, digits, exponent = _decimal(text, first, end)
-    if not fine:
-        return False
-    while exponent < 0 and digits > np.uint64(9007199254740992) and digits % np.uint64(10) == np.uint64(0):
-        digits = digits // np.uint64(10)  # 1234567890123456.0: without the zero it is exact
-        exponent += 1
-    if digits <= np.uint64(9007199254740992) and exponent >= -22 and exponent <= 22:
-        # Clinger's fast path: both operands are exact, so one operation rounds once.
-        value = np.float64(np.int64(digits))
-        value = value * tens[exponent] if exponent >= 0 else value / tens[-exponent]
-        floats[at] = -value if negative else value
-        return True
-    if digits == np.uint64(0):
-        floats[at] = -0.0 if negative else 0.0
-        return True
-    if exponent < -342 or exponent > 308:
-        return False
-    certain, bits = _round(digits, exponent, powers)
-    cells[at] = bits | np.int64(-9223372036854775808) if negative else bits
-    return certain
 
 
 @njit
@@ -323,50 +221,6 @@ def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> A
     return FINE, True, i
 
 
-@njit(inline="always")
-def _leading_integers(text: Any, i: Any, count: Any, fields: Any, delimiter: Any, roles: Any, ids: Any, cells: Any,
-                      capacity: Any, row: Any, base: Any, lowest: Any, highest: Any, smallest: Any,
-                      largest: Any) -> Any:  # fmt: skip
-    """The fast lane: unsigned integers with one separator after each, as nearly all lines are.
-
-    Reads at most `count` fields from i; (fields read, where the next one begins, smallest and largest id so far). What
-    is unusual, and what is wrong, is left to the general way.
-    """
-    f = np.int64(0)
-    while f < count:
-        value = np.int64(0)
-        j = i
-        digit = np.int64(text[j]) - 48
-        while digit >= 0 and digit <= 9:
-            value = value * 10 + digit
-            j += 1
-            digit = np.int64(text[j]) - 48
-        if j == i or j - i > 18:
-            break
-        c = digit + 48
-        if f + 1 == fields:
-            if c == 13:
-                j += 1
-                c = np.int64(text[j])
-            if c != NEWLINE:
-                break
-        elif c != delimiter and (delimiter != 0 or (c != 32 and c != TAB)):
-            break
-        role = roles[2 * f]
-        if role == INTEGER:
-            cells[roles[2 * f + 1] * capacity + row] = value
-        else:
-            if value < lowest or value > highest:
-                break
-            value -= base
-            smallest = min(smallest, value)
-            largest = max(largest, value)
-            ids[row if role == SOURCE else capacity + row] = value
-        i = j + 1
-        f += 1
-    return f, i, smallest, largest
-
-
 @njit
 def _quick_fields(roles: Any, fields: Any, text_ids: Any) -> Any:
     """How many fields from the first on are ids or columns of integers."""
@@ -406,7 +260,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
             if not data:
                 lines += 1
                 continue
-        f, i, smallest, largest = _leading_integers(
+        f, i, smallest, largest = leading_integers(
             text, i, quick, fields, delimiter, roles, ids, cells, capacity, rows, base, lowest, highest, smallest,
             largest,
         )  # fmt: skip
@@ -434,7 +288,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                         big = np.int64(1)
                 elif role == FLOAT:
                     at = roles[2 * f + 1] * capacity + rows
-                    if not _store_float(text, token, stop, at, cells, floats, powers, tens):
+                    if not store_float(text, token, stop, at, cells, floats, powers, tens):
                         if odds == odd_capacity:
                             status = ODD_FULL
                             break

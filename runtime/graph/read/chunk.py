@@ -98,7 +98,10 @@ class Scratch:
 def read_chunk(
     text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int = 0
 ) -> Chunk:
-    """The rows of the lines text[first:end]. signs: bit 0 (1) if ids below 0 (above 2^63 - 1) came before."""
+    """The rows of the lines text[first:end], which READ_AHEAD bytes follow.
+
+    signs: bit 0 (1) if ids below 0 (above 2^63 - 1) came before.
+    """
     scratch.fit(layout, end - first)
     while True:
         status = _scan(text, first, end, layout, scratch, signs)
@@ -124,6 +127,10 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
         dtype=np.int64,
     )  # fmt: skip
     floats = any(f.role == Role.FLOAT for f in layout.fields)
+    if _plain(layout) and kernels("integers")["scan_integers"](
+        text, first, end, setup, _roles(layout), scratch.ids, scratch.cells, scratch.result
+    ):
+        return Status.FINE
     powers = leading_bits() if floats else np.empty(0, dtype=np.uint64)
     return Status(
         kernels("tokenize")["scan"](
@@ -131,6 +138,11 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
             scratch.odd, powers, exact_tens(), scratch.result,
         )
     )  # fmt: skip
+
+
+def _plain(layout: Layout) -> bool:
+    """Whether lines hold nothing but ids and columns of integers."""
+    return not layout.mark and not layout.text_ids and all(f.role not in (Role.SKIP, Role.FLOAT) for f in layout.fields)
 
 
 def _roles(layout: Layout) -> NDArray[np.int64]:

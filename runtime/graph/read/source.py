@@ -19,9 +19,12 @@ from vlang.runtime.errors import DiskError, GraphError
 from vlang.runtime.graph.passing import passing
 from vlang.runtime.graph.read.problems import problem
 
-__all__ = ["TextFile", "Window", "last_line_end", "line_end"]
+__all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
 GZIP = b"\x1f\x8b"
+READ_AHEAD = 8
+"""Bytes that may be read, to no effect, after the last line end of a window."""
+
 _NEWLINE = 10
 _BLOCK = 1 << 16
 _PIECE = 1 << 18
@@ -33,7 +36,8 @@ class _Bytes(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """text[:size] holds whole lines, the last byte is a line end. The buffer is used again two windows later.
+    """text[:size] holds whole lines, the last byte is a line end, and READ_AHEAD bytes follow. The buffer is used again
+    two windows later.
 
     fraction: how much of the file has been read, 0 < fraction <= 1. damage: why the text stops here, if it should not.
     """
@@ -134,7 +138,8 @@ class TextFile:
         Raises GraphError for a line longer than a window, DiskError if the disk fails.
         """
         # One byte more, for a line end that is missing.
-        buffers = (passing(size + 1, np.uint8), passing(size + 1, np.uint8))
+        room = size + 1 + READ_AHEAD
+        buffers = (passing(room, np.uint8), passing(room, np.uint8))
         turn, kept = 0, buffers[0][:0]
         with self._open() as file:
             source: _Bytes = _Gzip(file) if self.gzip else file
