@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
+    "BindError", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
     "ProgramTypeError", "VlangError",
 ]
 
@@ -45,6 +45,10 @@ class OutOfMemory(VlangError, MemoryError):
 
 class DeviceError(VlangError, RuntimeError):
     """The device asked for is not there, or failed."""
+
+
+class ChaosError(VlangError, AssertionError):
+    """A run that took every freedom of a program came to something else than the plain run."""
 
 
 class InternalError(VlangError, RuntimeError):

@@ -204,7 +204,8 @@ class LoopSpec:
     arrays that `slot` names. limit, until: scalars to evaluate, None where there is none. explicit: `activate when`
     decides activity, else a change of an applied field. skip: passes may leave out vertices none of whose inputs
     changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies. copied: what the loop
-    comes to under rule K, None where that is refused.
+    comes to under rule K, None where that is refused. order: the rule by which vertices may run in any order: "A", "A'"
+    (active vertices tell in any order) or "S" (a vertex is written once), "" where none is granted.
     """
 
     number: int
@@ -223,6 +224,7 @@ class LoopSpec:
     tolds: tuple[str, ...] = ()
     line: int = 0
     copied: CopySpec | None = None
+    order: str = ""
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

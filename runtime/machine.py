@@ -26,6 +26,7 @@ class Options:
     device: "cpu", "gpu", "gpu:K" or "auto". On a GPU: gpu_memory, bytes at most (None: what is free); streams, 0 for
     as many as pay; kernel, a pull kernel by name or "auto"; replication, "auto", "none", "garaph" or 1 to 32;
     deterministic, only kernels whose bits do not depend on timing; device_arrays, results stay on the device.
+    chaos: the seed of a second run that takes every freedom at random; None for none.
     """
 
     max_rounds: int | None = None
@@ -42,6 +43,7 @@ class Options:
     replication: str | int = "auto"
     deterministic: bool = False
     device_arrays: bool = False
+    chaos: int | None = None
 
     @property
     def host_page_size(self) -> int:

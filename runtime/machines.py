@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from vlang.runtime.draws import Draws
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import Plan, field_of
 from vlang.runtime.machine import Machine, Options
@@ -25,13 +26,16 @@ class Opened:
 
 
 @contextmanager
-def open_machine(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[Opened]:
-    """The machine that the options ask for, closed at the end. plan_for: makes the plan for "numba" or "cuda".
+def open_machine(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None
+) -> Iterator[Opened]:
+    """The machine that the options ask for, closed at the end. plan_for: makes the plan for "numba" or "cuda". draws:
+    by which a machine of the CPU takes every freedom at random.
 
     Raises DeviceError for a device that is not there, OutOfMemory, and what the plan raises.
     """
     if options.device == "cpu":
-        with _on_cpu(plan_for, graph, options, "as asked") as opened:
+        with _on_cpu(plan_for, graph, options, "as asked", draws) as opened:
             yield opened
         return
     from vlang.runtime.devices.choose import choose
@@ -55,11 +59,18 @@ def open_machine(plan_for: Callable[[str], Plan], graph: Graph, options: Options
 
 
 @contextmanager
-def _on_cpu(plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str) -> Iterator[Opened]:
+def _on_cpu(
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str, draws: Draws | None = None
+) -> Iterator[Opened]:
     from vlang.runtime.cpu_machine import CpuMachine
 
     plan = plan_for("numba")
-    machine = CpuMachine(plan, graph, options)
+    if draws is None:
+        machine = CpuMachine(plan, graph, options)
+    else:
+        from vlang.runtime.cpu_chaos import ChaosMachine
+
+        machine = ChaosMachine(plan, graph, options, draws)
     try:
         yield Opened(machine, plan, "cpu", reason)
     finally:

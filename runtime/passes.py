@@ -172,15 +172,11 @@ class Passes:
         if stage.domain is None:
             return self._listed_vertices(stage, lists), 0
         pages = self.pages_of(stage.domain)
-        kernels = frontier_kernels()
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self._aim(stage, pages)
         self.state.frame[SLOT_LISTED] = 1
-        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
-        made = kernels["list_tasks"](lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count,
-                                     pages.cost, tasks, self._total)
-        edges = int(self._total[0])
+        tasks, made, edges = self._short_tasks(pages, lists)
         self.state.point(SLOT_LIST, lists.short)
         if stage.structures:
             longs = lists.long[: lists.longs]
@@ -206,6 +202,14 @@ class Passes:
         tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
         self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
         return self._counted()
+
+    def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
+        """Tasks over listed short vertices: how many of the rows are tasks, and the edges of the vertices."""
+        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
+        made = frontier_kernels()["list_tasks"](
+            lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count, pages.cost, tasks,
+            self._total)
+        return tasks, made, int(self._total[0])
 
     def _long_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
         tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
@@ -246,10 +250,7 @@ class Passes:
         table = self.tables.get(kind)
         if table is None:
             table = self.tables[kind] = pages.table(())
-        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
-        made = kernels["list_tasks"](lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count,
-                                     pages.cost, tasks, self._total)
-        edges = int(self._total[0])
+        tasks, made, edges = self._short_tasks(pages, lists)
         self.cpu.launch(kernels["notify_vertices"], (table, lists.short), tasks, made, edges + lists.shorts, (marks,))
         if lists.longs:
             tasks, made, more = self._long_tasks(pages, lists)

@@ -53,7 +53,8 @@ class Result:
     program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
     supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
-    "cpu" or "gpu:0"; device_reason: why there, in words.
+    "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
+    took (`vlang.chaos.ChaosReport`), else None.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
     nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
@@ -95,6 +96,7 @@ class Result:
         self.types = dict(types)
         self.device = device
         self.device_reason = device_reason
+        self.chaos: Any = None
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}

@@ -37,7 +37,7 @@ class Superstep:
         self._second: dict[str, NDArray[Any]] = {}
         active = spec.slot("work", "active")
         self._skipping = {
-            stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "", in_place)
+            stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
             for stage in spec.stages if stage.notify is not None
         }
         for name in spec.tolds:
@@ -55,14 +55,8 @@ class Superstep:
                 self._evaluate(step)
                 continue
             self._aim_buffers(step)
-            skipping = self._skipping.get(step.name)
-            if skipping is not None and self._done and skipping.chosen(self._mode):
-                mode = "notify-pull"
-                stats, traversed = skipping.run()
-            else:
-                stats, traversed = self._full(step)
-                if skipping is not None:
-                    skipping.last = None
+            way, stats, traversed = self._pass(step)
+            mode = "notify-pull" if way != "pull" else mode
             edges += traversed
             if step.loop_end:
                 self.stats = stats
@@ -78,6 +72,15 @@ class Superstep:
         """Give every field its second buffer back."""
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
+
+    def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
+        """Run one pass: its mode, what it counted and the edges that it traversed."""
+        skipping = self._skipping.get(stage.name)
+        if skipping is not None and self._done and skipping.chosen(self._mode):
+            return "notify-pull", *skipping.run(self._in_place)
+        if skipping is not None:
+            skipping.last = None
+        return "pull", *self._full(stage)
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
         if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
@@ -105,10 +108,10 @@ class _Skipping:
     between.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, active: str, in_place: bool) -> None:
+    def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
         assert stage.notify is not None
         self._stage, self._passes, self._against = stage, passes, stage.notify
-        self._active, self._in_place = active, in_place
+        self._active = active
         self.last: Lists | None = None
         n = passes.graph.n
         self._marks = flags(n)
@@ -127,7 +130,7 @@ class _Skipping:
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
         return choose_mode(self._passes.reached(self._flags, self._against), edges)
 
-    def run(self) -> tuple[Stats, int]:
+    def run(self, in_place: bool) -> tuple[Stats, int]:
         """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2)."""
         stage, passes, state = self._stage, self._passes, self._passes.state
         against = passes.pages_of(self._against)
@@ -137,10 +140,11 @@ class _Skipping:
         edges = passes.notify(self._against, changed, self._marks)
         if self._active:
             np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
-        self._catch_up()
+        if not in_place:
+            self._catch_up()
         passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
         stats, traversed = passes.listed(stage, self._todo)
-        if not self._in_place:
+        if not in_place:
             for name in stage.swaps:
                 passes.per_field("exchange", name, self._todo)
         self.last = self._todo
@@ -148,8 +152,6 @@ class _Skipping:
 
     def _catch_up(self) -> None:
         """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
-        if self._in_place:
-            return
         for name in self._stage.swaps:
             if self.last is None or not self._stage.sole:
                 np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])

@@ -56,6 +56,8 @@ def _known(program: Program, arguments: dict[str, Any]) -> None:
 def _fitting(options: Options) -> None:
     """What one processor has, the other has not."""
     if options.device != "cpu":
+        if options.chaos is not None:
+            raise BindError("chaos is for runs on the CPU; leave out the device, or chaos")
         return
     defaults = {spec.name: spec.default for spec in fields(Options)}
     for name in GPU_OPTIONS:
@@ -166,4 +168,5 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
     "kernel": _kernel, "replication": _replication, "deterministic": _flag, "device_arrays": _flag,
+    "chaos": _from(0),
 }  # fmt: skip

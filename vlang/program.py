@@ -23,9 +23,11 @@ from vlang.syntax.tree import Param
 
 if TYPE_CHECKING:
 
+    from vlang.runtime.draws import Draws
     from vlang.runtime.engine import Outcome
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.kernelset import Plan
+    from vlang.runtime.machine import Options
     from vlang.runtime.result import Result
 
 __all__ = ["FieldInfo", "Parameter", "Program", "compile", "load"]
@@ -106,20 +108,36 @@ class Program:
         "notify-pull", "push"), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
         int and float), progress (True, or a function that takes a Round), device ("cpu", "gpu", "gpu:K" or "auto"),
         deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
-        ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays).
-        Raises BindError, GraphError, OutOfMemory, DeviceError.
+        ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays);
+        chaos (a seed: run once more with every freedom that the facts grant, and compare; what was taken is in
+        `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
         """
-        from vlang.runtime.engine import run_plan
-        from vlang.runtime.machines import open_machine
-
         options, precision, rest = bind_options(self, arguments)
         stages = self.stages(precision)
         scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
         arrays = bind_fields(stages.program, graph, rest, self.name)
+
+        def run(on: Graph, how: Options, draws: Draws | None = None) -> Result:
+            return self._run(on, scalars, arrays, how, precision, draws)
+
+        result = run(graph, options)
+        if options.chaos is not None:
+            from vlang.chaos import chaos_run
+
+            result.chaos = chaos_run(run, graph, options, stages.facts, scalars, result)
+        return result
+
+    def _run(self, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, Any], options: Options,
+             precision: int | None, draws: Draws | None) -> Result:
+        """One run, with parameters and fields as the engine stores them, and draws if it takes every freedom."""
+        from vlang.runtime.engine import run_plan
+        from vlang.runtime.machines import open_machine
+
         columns, given = frozenset(graph.columns), frozenset(arrays)
-        with open_machine(lambda target: self.plan(columns, given, precision, target), graph, options) as opened:
+        with open_machine(lambda target: self.plan(columns, given, precision, target), graph, options,
+                          draws) as opened:
             outcome = run_plan(opened.plan, graph, opened.machine, scalars, arrays, options)
-        falling = {name for loop in stages.facts.loops.values()
+        falling = {name for loop in self.stages(precision).facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         return _result(opened.plan, graph, outcome, falling, opened.device, opened.reason)
 

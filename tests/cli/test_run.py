@@ -267,6 +267,31 @@ def test_verify(vlang: Call, words: list[str]) -> None:
     assert "verified: the same bits with 1 thread" in done.err
 
 
+def test_chaos(vlang: Call) -> None:
+    done = vlang("run", "components", "karate", "--chaos", 5, "--threads", 1, "-q", "--top", 1)
+    assert done.status == 0, done.err
+    first, loop = done.err.splitlines()
+    assert re.fullmatch(r"chaos 5: the same with 1 thread, pages of \d+ bytes, contributions in random order", first)
+    assert re.match(r"loop in line 11: A any order (\d+ times?|\(granted, not taken\)), P push", loop)
+
+
+def test_chaos_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first vertex that differs, and what that may mean: status 1."""
+    import vlang.chaos as chaos
+
+    monkeypatch.setattr(chaos._Bound, "wrong", lambda _self, a, _b: a == a)
+    done = vlang("run", "bfs", "karate", "source=1", "--chaos", 3, "-q")
+    assert done.status == 1
+    assert done.err.startswith("error: `depth` of vertex 1 is 0, and 0 with chaos 3. This is a bug in vlang: please ")
+    assert "loop in line 10: A any order" in done.err
+
+
+def test_chaos_is_for_the_cpu(vlang: Call) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", "--chaos", 3, "--device", "gpu")
+    assert done.status == 2
+    assert "chaos is for runs on the CPU; leave out the device, or chaos" in done.err
+
+
 def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """A result that another cut does not give is our bug: status 70."""
     import vlang.cli.verify as verify

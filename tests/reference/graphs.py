@@ -13,7 +13,8 @@ from tests.reference.graph import Array, RefGraph, ref_graph
 if TYPE_CHECKING:
     from vlang import Graph
 
-__all__ = ["FAMILIES", "RefGraph", "all_families", "family", "listed_once", "ref_graph", "ref_graphs", "to_graph"]
+__all__ = ["FAMILIES", "RefGraph", "all_families", "family", "listed_once", "random_graph", "ref_graph",
+           "ref_graphs", "to_graph"]
 
 Edges = tuple[int, list[tuple[int, int]]]
 
@@ -86,6 +87,18 @@ def all_families() -> list[tuple[str, RefGraph]]:
         for directed in (True, False)
         for weights in ("int", "float")
     ]
+
+
+def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> RefGraph:
+    """A graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges; as often directed as
+    not, unless asked for one. `weight`: whole numbers 1..9, or quarters of them."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(5, largest + 1))
+    ends = rng.integers(0, max(2, n - int(rng.integers(0, 3))), (int(rng.integers(n, 3 * n)), 2))
+    drawn = rng.integers(1, 10, len(ends))
+    weight = drawn if rng.random() < 0.5 else (drawn / 4).astype(np.float32)
+    way = bool(rng.random() < 0.5) if directed is None else directed
+    return ref_graph(n, [(int(u), int(v)) for u, v in ends], way, weight=weight)
 
 
 @st.composite

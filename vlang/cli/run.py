@@ -67,6 +67,8 @@ class _Run(click.Command):
               help="Values of a vertex field: a .npy or .npz file, or one value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
+@click.option("--chaos", type=click.IntRange(0), metavar="SEED",
+              help="Run again with every freedom that the program grants, at random, and compare.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
 @graph_options
 @click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
@@ -76,7 +78,7 @@ def command(
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
     asynchronous: bool, blocking: str, device: str | None, gpu_memory: int | None, streams: int | None,
     kernel: str | None, replication: str | int | None, deterministic: bool, fields: tuple[str, ...], as_json: bool,
-    verify: bool, quiet: bool, wants_help: bool, **reading: Any,
+    verify: bool, chaos: int | None, quiet: bool, wants_help: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -99,7 +101,8 @@ def command(
     if output not in (None, "-"):
         check_writable(str(output))
     options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
-               "asynchronous": asynchronous, "blocking": blocking, "deterministic": deterministic}  # fmt: skip
+               "asynchronous": asynchronous, "blocking": blocking, "deterministic": deterministic,
+               "chaos": chaos}  # fmt: skip
     on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
               "replication": replication}  # fmt: skip
     options |= {name: value for name, value in on_gpu.items() if value is not None}
@@ -115,10 +118,12 @@ def command(
     _write(result, output, top, as_json, quiet)
     if device is not None and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
+    for line in () if result.chaos is None else result.chaos.lines():
+        note(line)
     if verify:
         from vlang.cli.verify import verify_run
 
-        for line in verify_run(loaded, read, keywords, options, result):
+        for line in verify_run(loaded, read, keywords, {**options, "chaos": None}, result):
             note(f"verified: {line}")
 
 

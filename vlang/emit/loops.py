@@ -38,7 +38,8 @@ class LoopPlan:
     explicit: activity is kept, as `activate when` decides it or neighbours read changes. fused: the only pass of the
     loop also decides activity. skip: rule N is granted and used. readers: for each pass over edges, what makes it run
     again for a vertex. starts: fields that need a copy from the start of the superstep. told: fields with a told array.
-    two_buffers: fields whose value before the pass is needed after it.
+    two_buffers: fields whose value before the pass is needed after it. order: the rule by which vertices may run in any
+    order, as LoopSpec has it.
     """
 
     loop: Loop
@@ -55,6 +56,7 @@ class LoopPlan:
     asynchronous: bool
     asynchronous_reason: str
     copied: CopySpec | None
+    order: str
 
     def sole(self, stage: Stage) -> bool:
         """Whether no other pass of the loop writes a field of this one."""
@@ -123,8 +125,20 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
-        copied=_copied(fact),
+        copied=_copied(fact), order=_order(fact, loop.repeat, torn),
     )
+
+
+def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
+    """The rule by which vertices may run in any order. Who has not told a change must come back to it: of delta loops
+    those whose `activate when` looks at changes."""
+    if fact.kind == "delta":
+        cond = repeat.activate.cond if repeat.activate is not None else None
+        looks = cond is not None and any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(cond))
+        return "A'" if looks else ""
+    if torn:
+        return ""
+    return "A" if fact.any_order else "S" if fact.single_assignment.granted else ""
 
 
 def _copied(fact: LoopFacts) -> CopySpec | None:

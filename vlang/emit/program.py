@@ -183,6 +183,7 @@ class _Emitter:
             skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
             tolds=tuple(sorted(plan.told)), line=repeat.span.line, copied=plan.copied,
+            order=plan.order,
         )
 
     def _sweep(self, step: ir.Sweep, plan: LoopPlan | None) -> SweepSpec:

@@ -1,0 +1,36 @@
+"""Random choices of one run, and which freedoms they used."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["Draws"]
+
+
+class Draws:
+    """A seeded source of choices. used: (line of a loop, rule) -> how often its freedom was taken; line 0 stands for
+    the whole run."""
+
+    def __init__(self, seed: int) -> None:
+        self.rng = np.random.default_rng(seed)
+        self.used: Counter[tuple[int, str]] = Counter()
+
+    def coin(self, chance: float = 0.5) -> bool:
+        """True in about that share of calls."""
+        return bool(self.rng.random() < chance)
+
+    def use(self, line: int, rule: str) -> None:
+        """Count a freedom that was taken."""
+        self.used[line, rule] += 1
+
+    def some(self, n: int) -> NDArray[Any]:
+        """A random share of 0 .. n - 1, at least one if there is any, in random order; int64."""
+        return self.rng.permutation(n)[: max(1, int(self.rng.integers(0, n + 1)))] if n else np.zeros(0, np.int64)
+
+    def order(self, items: NDArray[Any]) -> None:
+        """Bring the rows of an array into random order, in place."""
+        self.rng.shuffle(items)

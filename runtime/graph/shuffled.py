@@ -1,0 +1,42 @@
+"""A graph whose adjacency lists are in random order: contributions may arrive in any (rule R)."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+
+import numpy as np
+
+from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.graph.build import Rows
+from vlang.runtime.graph.graph import Graph
+
+__all__ = ["ShuffledGraph"]
+
+
+class ShuffledGraph(Graph):
+    """The same vertices and edges as another graph, whose adjacency lists it shares, each row in a random order.
+
+    Memory: 8 bytes an edge for the order of each orientation in use, with copies of its neighbours and columns.
+    """
+
+    def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
+        self._said, self._kept = list(graph.notes), ()
+        self._take(graph.name, graph.ids, graph.m, graph._orientations)
+        self._rng = rng
+        self._shuffled: dict[str, Adjacency] = {}
+
+    def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
+        """As the graph's, the entries of each row in random order; always the same one."""
+        kind = kind if self.directed else "in"
+        base = super().adjacency(kind, columns)
+        if kind not in self._shuffled:
+            self._shuffled[kind] = self._made(kind, base)
+        return self._shuffled[kind]
+
+    def _made(self, kind: str, base: Adjacency) -> Adjacency:
+        degrees = np.diff(base.offsets).astype(np.int64)
+        rows = np.repeat(np.arange(self.n), degrees)
+        order = np.lexsort((self._rng.random(len(base)), rows))
+        return Adjacency(kind, Rows(base.offsets, base.targets[order], {}), self._orientations.columns,
+                         lambda name: base.stored(name)[order], threading.RLock())
