@@ -85,3 +85,29 @@ def test_refuted(declaration: str, law: str, witness: str) -> None:
 
 def test_what_only_a_run_knows_is_untested() -> None:
     assert laws_of(": vertex = a if a == b else none, identity none").method == "untested"
+
+
+@pytest.mark.parametrize(
+    ("declaration", "contract", "witness"),
+    [
+        (": int = a + b if k > 1 else a - b, identity 0", "", "counterexample for k = 1:"),
+        (": float = a + b + k * a * b, identity k", "require k >= 0", "counterexample for k = 2:"),
+        (": int = a + b, identity k", "require k <= 2", "`k` is not the identity of `f`"),
+    ],
+)
+def test_laws_hold_for_every_value_of_a_parameter(declaration: str, contract: str, witness: str) -> None:
+    with pytest.raises(ProgramError) as caught:
+        laws_of(declaration, contract)
+    assert witness in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("declaration", "contract"),
+    [
+        (": int = a + b if k > 1 else a - b, identity 0", "require k >= 2"),
+        (": float = max(a, b) if k >= 0 else a, identity -inf", "require k >= 0"),
+        (": float = a + b - k, identity k", ""),
+    ],
+)
+def test_contracts_restrict_parameters(declaration: str, contract: str) -> None:
+    assert laws_of(declaration, contract).method == "sampling"

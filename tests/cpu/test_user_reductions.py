@@ -8,7 +8,7 @@ import pytest
 from tests.cpu.both import assert_both, long_graph
 from tests.reference.cases import Case
 from tests.reference.graphs import family
-from vlang import ProgramError, compile, load
+from vlang import compile, load
 from vlang.runtime.kernelset import Plan
 
 LOGSUM = """reduction logsum(a, b): float =
@@ -91,16 +91,42 @@ def _plan(text: str) -> Plan:
 
 
 RING = "program p(extra: u32 = 3)\nreduction r(a, b): u32 = a + b + extra * a * b, identity 0\nvertex k: u32\n"
+SHIFTED = """program p(base: u32 = 5, S: vertices)
+reduction plus(a, b): u32 = a + b - base, identity base
+reduction far(a, b): (float, u32) = (max(a[0], b[0]), a[1] + b[1] - base), identity (-inf, base)
+"""
 
 
-@pytest.mark.parametrize("target", ["numba", "cuda"])
-def test_parameters_in_a_body_are_refused_where_accumulators_meet(target: str) -> None:
-    program = compile(f"{RING}vertex x: u32 = r(u.k for u -> self)\n")
-    with pytest.raises(ProgramError, match=r"V401.*a reduction of your own that reads a parameter"):
-        program.plan(frozenset(), target=target)
-
-
-def test_parameters_in_a_body_are_read_where_it_is_applied() -> None:
-    graph = family("path")
+@pytest.mark.parametrize("extra", [0, 5, 2**32 - 1])
+def test_parameters_in_a_body(extra: int) -> None:
+    graph = family("messy")
     numbers = np.arange(graph.n, dtype=np.uint32) * 77777
-    assert_both(f"{RING}vertex x: u32 = r(k, r(2, k))\n", Case(graph, {"extra": 5}, {"k": numbers}), ways=1)
+    text = f"""{RING}vertex x: u32 = r(k, r(2, k))
+vertex y: u32 = r(u.k for u -- self)
+vertex z: u32 = r(u.k for u -> self if u.k > k, default = 9)
+global g: u32 = r(v.k for v in vertices)
+"""
+    assert_both(text, Case(graph, {"extra": extra}, {"k": numbers}), ways=2)
+
+
+def test_parameters_in_an_identity_and_in_tuples() -> None:
+    text = SHIFTED + """vertex a: u32
+vertex b: float = 0
+repeat 3 times:
+    gather near = plus(u.a for u -> self)
+    gather high = far((u.b + 1, u.a) for u -- self if u.a > a)
+    apply  a = plus(a, near)
+    apply  b = high[0] if high[1] > base else 1
+vertex c: u32 = far((v.b, v.a) for v in S)[1]
+"""
+    for name in ("messy", "no_edges"):
+        graph = family(name)
+        numbers = np.arange(graph.n, dtype=np.uint32) * 7
+        assert_both(text, Case(graph, {"base": 99, "S": [1, 2]}, {"a": numbers}), ways=1)
+
+
+def test_parameters_of_long_vertices() -> None:
+    graph = long_graph()
+    numbers = np.arange(graph.n, dtype=np.uint32)
+    text = f"{RING}vertex x: u32 = r(u.k for u -> self)\nvertex y: u32 = r(u.k for self -> u)\n"
+    assert_both(text, Case(graph, {"extra": 6}, {"k": numbers}), ways=1)

@@ -38,13 +38,13 @@ struct total : Shared {
   struct Acc { f64 a0; };
   struct Item { f32 a0; };
   static constexpr u32 CELL_BYTES = 8;
-  static __device__ __forceinline__ Acc identity() { return Acc{0.0}; }
-  static __device__ __forceinline__ Item nothing() { return Item{0.0f}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{0.0}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{0.0f}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.values[u] * columns.weights[k]};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{f64(item.a0)}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) { return Acc{a.a0 + b.a0}; }
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{a.a0 + b.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
   }
@@ -86,13 +86,13 @@ struct least : Shared {
   struct Acc { i32 a0; };
   struct Item { i32 a0; };
   static constexpr u32 CELL_BYTES = 4;
-  static __device__ __forceinline__ Acc identity() { return Acc{2147483647}; }
-  static __device__ __forceinline__ Item nothing() { return Item{2147483647}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{2147483647}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{2147483647}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u]};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) { return Acc{b.a0 < a.a0 ? b.a0 : a.a0}; }
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{b.a0 < a.a0 ? b.a0 : a.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
   }
@@ -126,13 +126,13 @@ struct nearest : Shared {
   struct Item { f32 a0; u32 a1; };
   static constexpr u32 CELL_BYTES = 8;
   static __device__ __forceinline__ f32 infinite() { return __int_as_float(0x7F800000); }
-  static __device__ __forceinline__ Acc identity() { return Acc{infinite(), 0xFFFFFFFFu}; }
-  static __device__ __forceinline__ Item nothing() { return Item{infinite(), 0xFFFFFFFFu}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{infinite(), 0xFFFFFFFFu}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{infinite(), 0xFFFFFFFFu}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.values[u] + columns.weights[k], u};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0, item.a1}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     const bool wins = b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1);
     return wins ? b : a;
   }
@@ -157,7 +157,7 @@ struct nearest : Shared {
   static __device__ __forceinline__ u64 packed(const Item& item) {
     return pack(order_key(item.a0), order_key(item.a1));
   }
-  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = packed(nothing()); }
+  static __device__ __forceinline__ void clear(const Cells& cells, u32 i) { cells.a0[i] = packed(Item{infinite(), 0xFFFFFFFFu}); }
   static __device__ __forceinline__ void join(const Cells& cells, u32 i, const Item& item) {
     shared_min(cells.a0 + i, packed(item));
   }
@@ -175,13 +175,13 @@ struct some : Shared {
   struct Item { bool a0; };
   static constexpr bool EARLY = true;
   static constexpr u32 CELL_BYTES = 1;
-  static __device__ __forceinline__ Acc identity() { return Acc{false}; }
-  static __device__ __forceinline__ Item nothing() { return Item{false}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{false}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{false}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u] > 0};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) { return Acc{a.a0 || b.a0}; }
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return Acc{a.a0 || b.a0}; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
   }
@@ -214,15 +214,15 @@ struct several : Shared {
   struct Acc { u32 a0; f64 a1; i64 a2; bool a3; };
   struct Item { u32 a0; f32 a1; i64 a2; bool a3; };
   static constexpr u32 CELL_BYTES = 21;
-  static __device__ __forceinline__ Acc identity() { return Acc{0, 0.0, 0, false}; }
-  static __device__ __forceinline__ Item nothing() { return Item{0, 0.0f, 0, false}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{0, 0.0, 0, false}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{0, 0.0f, 0, false}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.numbers[u] > 0 ? 1u : 0u, env.values[u], 1, true};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) {
     return Acc{item.a0, f64(item.a1), item.a2, item.a3};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     return Acc{a.a0 + b.a0, a.a1 + b.a1, a.a2 + b.a2, a.a3 || b.a3};
   }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
@@ -290,11 +290,11 @@ struct folded {
     return Env{pointer<const f32>(frame, 8), pointer<const i32>(frame, 9), pointer<f64>(frame, 15),
                pointer<i32>(frame, 16)};
   }
-  static __device__ __forceinline__ Acc identity() { return Acc{0.0, -2147483647 - 1}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{0.0, -2147483647 - 1}; }
   static __device__ __forceinline__ Acc gather(const Env& env, const Acc& acc, u32 v) {
-    return merge(acc, Acc{f64(env.values[v]), env.numbers[v]});
+    return merge(env, acc, Acc{f64(env.values[v]), env.numbers[v]});
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     return Acc{a.a0 + b.a0, b.a1 > a.a1 ? b.a1 : a.a1};
   }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {

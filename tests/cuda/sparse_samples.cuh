@@ -30,13 +30,13 @@ struct bfs : Pushed {
     return Env{pointer<i32>(frame, 8), pointer<i32>(frame, 9), pointer<u8>(frame, 10), pointer<i32>(frame, 13)};
   }
   static __device__ __forceinline__ Masks ready(const Env&, u32) { return Masks{}; }
-  static __device__ __forceinline__ Acc identity() { return Acc{FAR}; }
-  static __device__ __forceinline__ Item nothing() { return Item{FAR}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{FAR}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{FAR}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.field[u] == FAR ? FAR : env.field[u] + 1};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
   }
@@ -83,13 +83,13 @@ struct sssp : Pushed {
     return Env{pointer<f32>(frame, 8), pointer<f32>(frame, 9), pointer<u8>(frame, 10), pointer<f32>(frame, 13)};
   }
   static __device__ __forceinline__ Masks ready(const Env&, u32) { return Masks{}; }
-  static __device__ __forceinline__ Acc identity() { return Acc{far_away()}; }
-  static __device__ __forceinline__ Item nothing() { return Item{far_away()}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{far_away()}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{far_away()}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32, u32 u, i64 k) {
     return Item{env.field[u] + columns.weight[k]};
   }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) { return b.a0 < a.a0 ? b : a; }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {
     return Acc{lane_value(mask, acc.a0, lane)};
   }
@@ -135,12 +135,12 @@ struct tree : Pushed {
   static __device__ __forceinline__ Masks ready(const Env&, u32) { return Masks{}; }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     const i32 depth = i32(env.sent[u]);
-    return depth == bfs::FAR ? nothing() : Item{depth, u};
+    return depth == bfs::FAR ? nothing(env) : Item{depth, u};
   }
-  static __device__ __forceinline__ Acc identity() { return Acc{bfs::FAR, ~0u}; }
-  static __device__ __forceinline__ Item nothing() { return Item{bfs::FAR, ~0u}; }
+  static __device__ __forceinline__ Acc identity(const Env&) { return Acc{bfs::FAR, ~0u}; }
+  static __device__ __forceinline__ Item nothing(const Env&) { return Item{bfs::FAR, ~0u}; }
   static __device__ __forceinline__ Acc lift(const Item& item) { return Acc{item.a0, item.a1}; }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env&, const Acc& a, const Acc& b) {
     return b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1) ? b : a;
   }
   static __device__ __forceinline__ Acc from_lane(unsigned mask, const Acc& acc, int lane) {

@@ -24,15 +24,15 @@ template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) 
   if (threadIdx.x) return;
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = typename S::Columns{};
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   const auto cells = S::cells(shared_memory<unsigned char>(0), 2);
   S::clear(cells, 0);
   S::clear(cells, 1);
   for (u64 i = 0; i < n; i++) {
-    acc = S::merge(acc, S::lift(S::contribute(env, columns, 0, u32(i), i64(i))));
+    acc = S::merge(env, acc, S::lift(S::contribute(env, columns, 0, u32(i), i64(i))));
     S::join(cells, order[i] & 1, S::contribute(env, columns, 0, order[i], i64(i)));
   }
-  S::join(cells, 1, S::nothing());
+  S::join(cells, 1, S::nothing(env));
   S::fold(cells, 0, 1);
   S::put(env, 0, acc);
   S::put(env, 1, S::take(cells, 0));

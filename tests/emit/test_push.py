@@ -31,11 +31,11 @@ template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* 
   if (threadIdx.x) return;
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = typename S::Columns{};
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   for (u64 i = 0; i < n; i++) {
-    acc = S::merge(acc, S::lift(S::contribute(env, columns, 0, order[i], i64(i))));
+    acc = S::merge(env, acc, S::lift(S::contribute(env, columns, 0, order[i], i64(i))));
   }
-  S::apply(env, 0, S::ready(env, 0), S::wanted(S::ready(env, 0)) ? acc : S::identity());
+  S::apply(env, 0, S::ready(env, 0), S::wanted(S::ready(env, 0)) ? acc : S::identity(env));
 }
 """
 ENTRIES = {f"{name}_all": f'extern "C" __global__ void {name}_all(u64* frame, const u32* order, u64* told, u64 n) '

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +15,11 @@ from vlang.check import rewrite
 from vlang.check.checked import Symbol
 from vlang.check.run import Run
 from vlang.syntax import tree as t
-from vlang.types import Tuple
+from vlang.types import BOOL, Scalar, Tuple
 
 __all__ = ["Interval", "domain_of", "parameter_values"]
 
+_MOST_COMBINATIONS = 12  # of values of parameters
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 
@@ -127,20 +129,39 @@ def _interval(run: Run, node: t.Expr | None, contracts: dict[Symbol, Interval]) 
 
 
 def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
-    """Values for the parameters of the program: defaults, else some numbers that the contracts admit."""
+    """Values for the parameters of the program that reductions and functions read: of each its default, and numbers
+    that the contracts admit, as a law holds for all of these. The first combination is that of the defaults."""
     contracts = _contracts(run)
     used = {run.symbols.get(part) for item in run.file.items if isinstance(item, (t.Reduction, t.Function))
             for part in rewrite.inside(item)}
     names, choices = [], []
     for param in run.file.params:
         symbol = run.declared[param][0]
-        default = _constant(param.default) if param.default is not None else None
-        kind = getattr(symbol.type, "kind", "")
-        if symbol not in used or kind not in ("int", "uint", "float"):
-            continue
-        interval = contracts.get(symbol, EVERYTHING)
-        values = [default] if default is not None else [v for v in (1.0, 2.0, 0.5, 0.0) if interval.holds(v)][:2]
-        names.append(param.name)
-        whole = kind != "float"
-        choices.append([np.asarray(int(v) if whole and math.isfinite(v) else v) for v in values or [interval.low]])
-    return [dict(zip(names, values, strict=True)) for values in itertools.product(*choices)]
+        if symbol in used and getattr(symbol.type, "kind", "") in ("bool", "int", "uint", "float"):
+            assert isinstance(symbol.type, Scalar)
+            names.append(param.name)
+            choices.append(_choices(symbol.type, param.default, contracts.get(symbol, EVERYTHING)))
+    combinations = itertools.islice(_diagonal([range(len(values)) for values in choices]), _MOST_COMBINATIONS)
+    return [{name: values[k] for name, values, k in zip(names, choices, places, strict=True)}
+            for places in combinations]
+
+
+def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[NDArray[Any]]:
+    """Values of a parameter, its default first."""
+    if type_ == BOOL:
+        first = isinstance(default, t.Literal) and default.value is True
+        return [np.asarray(first), np.asarray(not first)]
+    known = _constant(default) if default is not None else None
+    ends = [v for v in (interval.low, interval.high) if math.isfinite(v)]
+    inside = [v for v in (1.0, 2.0, 0.5, 0.0, -1.0, 7.0, *ends) if interval.holds(v) and type_.lowest <= v]
+    if len(ends) == 2:
+        inside.append((interval.low + interval.high) / 2)
+    if type_.kind != "float":
+        inside = [v for v in inside if v == math.floor(v)]
+    values = dict.fromkeys([*([known] if known is not None else []), *inside]) or {interval.low: None}
+    return [np.asarray(int(v) if type_.kind != "float" and math.isfinite(v) else v) for v in values]
+
+
+def _diagonal(ranges: list[range]) -> Iterator[tuple[int, ...]]:
+    """All combinations, those near the first one ahead."""
+    return iter(sorted(itertools.product(*ranges), key=lambda places: (sum(places), places)))

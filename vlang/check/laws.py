@@ -7,8 +7,8 @@ smallest witness: small numbers before large ones, positive before negative.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
@@ -80,10 +80,12 @@ def _operand(node: t.Expr, index: int | None) -> str | None:
 
 @dataclass(frozen=True)
 class _Broken:
-    """A law that does not hold: "commutative", "associative" or "identity", and the calls that show it."""
+    """A law that does not hold: "commutative", "associative" or "identity", the calls that show it, and the values of
+    the parameters for which they do."""
 
     law: str
     lines: tuple[str, ...]
+    given: Mapping[str, Array] = field(default_factory=dict)
 
 
 class _Trial:
@@ -94,7 +96,8 @@ class _Trial:
         self.run, self.node, self.type = run, node, symbol.type
         self.evaluators = [Evaluator(run, given) for given in parameter_values(run)]
         self.domain = domain_of(run, symbol, node)
-        self.identity = converted(self.evaluators[0].value(node.identity, {}), self.type)
+        self.identities = [converted(e.value(node.identity, {}), self.type) for e in self.evaluators]
+        self.identity = self.identities[0]
         self.exhaustive = self._bits() <= 8
         self.pools = self._pools()
 
@@ -115,7 +118,7 @@ class _Trial:
             for evaluator in self.evaluators:
                 broken = law(evaluator)
                 if broken is not None:
-                    return broken
+                    return replace(broken, given=evaluator.given)
         return None
 
     def idempotent(self) -> bool:
@@ -149,11 +152,12 @@ class _Trial:
         return None
 
     def _identity(self, evaluator: Evaluator) -> _Broken | None:
+        identity = self.identities[self.evaluators.index(evaluator)]
         for a, _, _ in self.pools:
-            wrong = _differ(self._f(evaluator, self.identity, a), a, undefined=True)
+            wrong = _differ(self._f(evaluator, identity, a), a, undefined=True)
             witness = _smallest(wrong, (a,))
             if witness is not None:
-                return _Broken("identity", (self._shown(evaluator, self.identity, witness[0]),))
+                return _Broken("identity", (self._shown(evaluator, identity, witness[0]),))
         return None
 
     def _shown(self, evaluator: Evaluator, x: Operand, y: Operand) -> str:
@@ -302,7 +306,8 @@ def _text(value: Operand) -> str:
 
 def _report(run: Run, node: t.Reduction, broken: _Broken) -> None:
     name = node.name
-    lines = ("counterexample:", *broken.lines)
+    given = ", ".join(f"{param} = {_text(value)}" for param, value in broken.given.items())
+    lines = (f"counterexample{f' for {given}' if given else ''}:", *broken.lines)
     if broken.law == "identity":
         run.error("V301", f"`{run.text(node.identity)}` is not the identity of `{name}`", node.identity.span,
                   "joining it must change nothing", help=lines)

@@ -12,7 +12,7 @@ __all__ = ["NumbaDialect"]
 
 _HEADS = {
     "ready": "env, v", "wanted": "masks", "identity": "env", "bind_columns": "pages, row",
-    "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "a, b", "put": "env, s, acc",
+    "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
     "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "send": "env, v", "apply": "env, v, masks, acc",
     "bind": "frame",
     "join": "env, columns, v, u, k", "fresh": "bits, v", "silent": "env, v", "settled": "env, v",

@@ -143,7 +143,7 @@ class NumbaTarget:
         lines = [f"env = bind_{name}(frame)"]
         if scalar.folds:
             lines += [f"acc = identity_{name}(env)", "for s in range(blocks):",
-                      f"    acc = merge_{name}(acc, get_{name}(env, s))"]
+                      f"    acc = merge_{name}(env, acc, get_{name}(env, s))"]
         body = "".join(f"    {line}\n" for line in (*lines, *scalar.lines))
         functions.append(f"@inner\ndef scalar_{name}(frame, blocks):\n{body}")
         return "\n\n".join([*functions, *([_skeleton("fold", name)] if scalar.folds else [])])

@@ -41,7 +41,6 @@ class Accumulation:
         own = declared[reduce.name] if reduce.user else None
         body, over_vertices = reduce.body.type, not reduce.domain.edges
         if own is not None:
-            _check_closed(own)
             types = scalars_of(own.type)
         elif REDUCTIONS[reduce.name].holistic:
             raise Unwritable(f"`{reduce.name}`")
@@ -149,11 +148,3 @@ class Accumulation:
             return values
         default = writer.items(self.reduce.default)
         return tuple(writer.name(d.select(parts[-1], v, e)) for v, e in zip(values, default))
-
-
-def _check_closed(declared: f.UserReduction) -> None:
-    """Accumulators are merged where no parameter is at hand."""
-    for expr in (declared.body, declared.identity):
-        if any(isinstance(part, f.GraphValue) for part in f.walk(expr)):
-            raise Unwritable("a reduction of your own that reads a parameter", declared.span)
-

@@ -98,10 +98,10 @@ struct s1 {
   static __device__ __forceinline__ bool wanted(const Masks& masks) {
     return true;
   }
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{i32(2147483647)};
   }
-  static __device__ __forceinline__ Item nothing() {
+  static __device__ __forceinline__ Item nothing(const Env& env) {
     return Item{i32(2147483647)};
   }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32 v, u32 u, i64 k) {
@@ -114,7 +114,7 @@ struct s1 {
   static __device__ __forceinline__ Acc lift(const Item& item) {
     return Acc{item.a0};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = (b.a0 < a.a0 ? b.a0 : a.a0);
     return Acc{t0};
   }

@@ -101,10 +101,10 @@ struct s1 {
   static __device__ __forceinline__ bool wanted(const Masks& masks) {
     return true;
   }
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{f64(0.0)};
   }
-  static __device__ __forceinline__ Item nothing() {
+  static __device__ __forceinline__ Item nothing(const Env& env) {
     return Item{f32(0.0)};
   }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32 v, u32 u, i64 k) {
@@ -115,7 +115,7 @@ struct s1 {
   static __device__ __forceinline__ Acc lift(const Item& item) {
     return Acc{f64(item.a0)};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = f64(a.a0 + b.a0);
     return Acc{t0};
   }
@@ -234,7 +234,7 @@ struct v3 {
   struct Acc {
     f64 a0;
   };
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{f64(0.0)};
   }
   static __device__ __forceinline__ Acc gather(const Env& env, const Acc& acc, u32 v) {
@@ -247,7 +247,7 @@ struct v3 {
     const auto t6 = (t5 ? t2 : acc.a0);
     return Acc{t6};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = f64(a.a0 + b.a0);
     return Acc{t0};
   }
@@ -287,7 +287,7 @@ struct v4 {
   struct Acc {
     f64 a0;
   };
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{f64(0.0)};
   }
   static __device__ __forceinline__ Acc gather(const Env& env, const Acc& acc, u32 v) {
@@ -299,7 +299,7 @@ struct v4 {
     const auto t5 = f64(acc.a0 + t4);
     return Acc{t5};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = f64(a.a0 + b.a0);
     return Acc{t0};
   }

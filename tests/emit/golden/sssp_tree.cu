@@ -60,10 +60,10 @@ struct r0 {
   static __device__ __forceinline__ bool wanted(const Masks& masks) {
     return true;
   }
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{u32(4294967295u)};
   }
-  static __device__ __forceinline__ Item nothing() {
+  static __device__ __forceinline__ Item nothing(const Env& env) {
     return Item{u32(4294967295u)};
   }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32 v, u32 u, i64 k) {
@@ -79,7 +79,7 @@ struct r0 {
   static __device__ __forceinline__ Acc lift(const Item& item) {
     return Acc{item.a0};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = (b.a0 < a.a0 ? b.a0 : a.a0);
     return Acc{t0};
   }
@@ -225,10 +225,10 @@ struct s1 {
   static __device__ __forceinline__ bool wanted(const Masks& masks) {
     return true;
   }
-  static __device__ __forceinline__ Acc identity() {
+  static __device__ __forceinline__ Acc identity(const Env& env) {
     return Acc{__int_as_float(0x7f800000), u32(4294967295u)};
   }
-  static __device__ __forceinline__ Item nothing() {
+  static __device__ __forceinline__ Item nothing(const Env& env) {
     return Item{__int_as_float(0x7f800000), u32(4294967295u)};
   }
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns& columns, u32 v, u32 u, i64 k) {
@@ -241,7 +241,7 @@ struct s1 {
   static __device__ __forceinline__ Acc lift(const Item& item) {
     return Acc{item.a0, item.a1};
   }
-  static __device__ __forceinline__ Acc merge(const Acc& a, const Acc& b) {
+  static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {
     const auto t0 = (b.a0 < a.a0 || (b.a0 == a.a0 && b.a1 < a.a1));
     const auto t1 = t0 && b.a0 != __int_as_float(0x7f800000);
     const auto t2 = (t1 ? b.a0 : a.a0);

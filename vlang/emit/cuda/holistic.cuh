@@ -39,8 +39,9 @@ template <int L> struct LaneGroup {
     }
     return sum - value;
   }
-  template <class S> __device__ __forceinline__ typename S::Acc merge(typename S::Acc acc) const {
-    return lanes_merge<S>(acc, L);
+  template <class S>
+  __device__ __forceinline__ typename S::Acc merge(const typename S::Env& env, typename S::Acc acc) const {
+    return lanes_merge<S>(env, acc, L);
   }
 };
 
@@ -56,8 +57,9 @@ struct BlockGroup {
     const u32 before = block_exclusive(value, reinterpret_cast<u32*>(spare), total);
     return total - before - value;
   }
-  template <class S> __device__ __forceinline__ typename S::Acc merge(typename S::Acc acc) const {
-    return block_merge<S>(acc, reinterpret_cast<typename S::Acc*>(spare));
+  template <class S>
+  __device__ __forceinline__ typename S::Acc merge(const typename S::Env& env, typename S::Acc acc) const {
+    return block_merge<S>(env, acc, reinterpret_cast<typename S::Acc*>(spare));
   }
 };
 
@@ -172,11 +174,12 @@ template <class Group> __device__ __forceinline__ void clear_room(const Group& g
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc file_edges(
     const Group& group, const Edges<S>& edges, u32 count, const Room& room) {
-  typename S::Acc acc = S::identity();
+  const typename S::Env& env = edges.env;
+  typename S::Acc acc = S::identity(env);
   for (u32 i = group.rank(); room.live && i < count; i += group.size()) {
     const typename S::Item item = edges.item(i, edges.target(i));
     S::file(room, item);
-    acc = S::merge(acc, S::lift(item));
+    acc = S::merge(env, acc, S::lift(item));
   }
   return acc;
 }
@@ -187,14 +190,14 @@ __device__ __forceinline__ typename S::Acc whole_vertex(
     const Group& group, const typename S::Env& env, const u64* row, u32 v, u64 begin, const Room& room) {
   clear_room(group, room, S::room(room.degree));
   group.sync();
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   if (room.live) {
     const typename S::Columns columns = S::bind_columns(row);
     acc = file_edges<S>(group, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
                         u32(room.degree), room);
   }
   group.sync();
-  acc = group.template merge<S>(S::merge(acc, S::conclude(group, room)));
+  acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, room)));
   group.sync();
   return acc;
 }
@@ -365,7 +368,7 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
   const u32 v = u32(table[3 * s]);
   const u64 begin = u64(table[3 * s + 1]);
   const BlockGroup block{shared_memory<unsigned char>(0)};
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   if (gathers<S>(env, v, S::ready(env, v))) {
     u64 low = 0, high = halls.count;  // longs[low] <= v < longs[high]
     while (high - low > 1) {
@@ -380,7 +383,7 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
     acc = file_edges<S>(block, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
                         u32(u64(table[3 * s + 2]) - begin), hall_of(halls, low, v));
   }
-  acc = block.template merge<S>(acc);
+  acc = block.template merge<S>(env, acc);
   if (threadIdx.x == 0) {
     S::put(env, i64(s), acc);
   }
@@ -413,11 +416,11 @@ __device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::En
   const u32 v = u32(longs[3 * number]);
   Room room = hall_of(halls, number, v);
   room.live = gathers<S>(env, v, S::ready(env, v));
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   for (i64 s = longs[3 * number + 1] + threadIdx.x; s < longs[3 * number + 2]; s += blockDim.x) {
-    acc = S::merge(acc, S::get(env, s));
+    acc = S::merge(env, acc, S::get(env, s));
   }
-  acc = block.template merge<S>(S::merge(acc, S::conclude(block, room)));
+  acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, room)));
   __syncthreads();
   clear_room(block, room, S::room(room.degree));
   u32 flags = 0;

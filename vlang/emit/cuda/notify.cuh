@@ -270,14 +270,14 @@ __device__ __forceinline__ void pull_list(
     const u32 v = there ? list[i] : 0;
     const u64 begin = there ? offsets[v] : 0, degree = there ? offsets[u64(v) + 1] - begin : 0;
     const bool mine = there && degree <= SEGMENT;
-    typename S::Acc acc = S::identity();
+    typename S::Acc acc = S::identity(env);
     if (mine && degree && gathers<S>(env, v, S::ready(env, v))) {
       const u64* row = row_with(rows, pages, begin);
       const typename S::Columns columns = S::bind_columns(row);
       const u32* targets = pointer<const u32>(row, ROW_TARGETS);
-      acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
+      acc = strided<S, AT_ONCE>(env, Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
     }
-    acc = lanes_merge<S>(acc, L);
+    acc = lanes_merge<S>(env, acc, L);
     if (lane_number() % L == 0) {
       traversed += degree;
       const u32 flags = mine ? S::apply(env, v, S::ready(env, v), acc) : 0;
@@ -306,11 +306,11 @@ __device__ __forceinline__ void segments_list(
     const u64* row = row_with(rows, pages, begin);
     const typename S::Columns columns = S::bind_columns(row);
     const u32* targets = pointer<const u32>(row, ROW_TARGETS);
-    typename S::Acc acc = S::identity();
+    typename S::Acc acc = S::identity(env);
     if (gathers<S>(env, v, S::ready(env, v))) {
-      acc = strided<S, STAGED_AT_ONCE>(Edges<S>(env, columns, targets, begin, v), degree, threadIdx.x, blockDim.x);
+      acc = strided<S, STAGED_AT_ONCE>(env, Edges<S>(env, columns, targets, begin, v), degree, threadIdx.x, blockDim.x);
     }
-    acc = block_merge<S>(acc, shared_memory<typename S::Acc>(0));
+    acc = block_merge<S>(env, acc, shared_memory<typename S::Acc>(0));
     if (threadIdx.x == 0) {
       S::put(env, i64(s), acc);
     }

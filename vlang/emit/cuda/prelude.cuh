@@ -127,9 +127,10 @@ __device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total)
 
 // The accumulators of groups of `lanes` lanes (a power of two) merged by a tree; the result is in the first lane of
 // each group.
-template <class S> __device__ __forceinline__ typename S::Acc lanes_merge(typename S::Acc acc, int lanes) {
+template <class S>
+__device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& env, typename S::Acc acc, int lanes) {
   for (int offset = lanes >> 1; offset; offset >>= 1) {
-    acc = S::merge(acc, S::from_lane(WARP, acc, (lane_number() + offset) & 31));
+    acc = S::merge(env, acc, S::from_lane(WARP, acc, (lane_number() + offset) & 31));
   }
   return acc;
 }
@@ -137,19 +138,20 @@ template <class S> __device__ __forceinline__ typename S::Acc lanes_merge(typena
 // The accumulators of a block merged by trees, in a fixed order; the result is in thread 0. slots: one a warp, in
 // shared memory, which may have been in use before.
 template <class S>
-__device__ __forceinline__ typename S::Acc block_merge(typename S::Acc acc, typename S::Acc* slots) {
-  acc = lanes_merge<S>(acc, 32);
+__device__ __forceinline__ typename S::Acc block_merge(
+    const typename S::Env& env, typename S::Acc acc, typename S::Acc* slots) {
+  acc = lanes_merge<S>(env, acc, 32);
   __syncthreads();
   if (lane_number() == 0) {
     slots[threadIdx.x >> 5] = acc;
   }
   __syncthreads();
   if (threadIdx.x < 32) {
-    acc = S::identity();
+    acc = S::identity(env);
     if (threadIdx.x < blockDim.x >> 5) {
       acc = slots[threadIdx.x];
     }
-    acc = lanes_merge<S>(acc, 32);
+    acc = lanes_merge<S>(env, acc, 32);
   }
   return acc;
 }

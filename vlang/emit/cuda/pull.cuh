@@ -42,8 +42,9 @@ template <class S> struct Staged {
 // Contributions first, first + stride, ... of a row, joined in this order. Loads past the end repeat the last edge and
 // are thrown away, so that N are on their way in short rows, too. Stops when nothing can change the result (rule X1).
 template <class S, u32 N, class Source>
-__device__ __forceinline__ typename S::Acc strided(const Source& source, u32 degree, u32 first, u32 stride) {
-  typename S::Acc acc = S::identity();
+__device__ __forceinline__ typename S::Acc strided(
+    const typename S::Env& env, const Source& source, u32 degree, u32 first, u32 stride) {
+  typename S::Acc acc = S::identity(env);
   for (u32 i = first; i < degree; i += N * stride) {
     u32 targets[N];
     typename S::Item items[N];
@@ -58,7 +59,7 @@ __device__ __forceinline__ typename S::Acc strided(const Source& source, u32 deg
     UNROLL
     for (u32 j = 0; j < N; j++) {
       if (i + j * stride < degree) {
-        acc = S::merge(acc, S::lift(items[j]));
+        acc = S::merge(env, acc, S::lift(items[j]));
       }
     }
     if constexpr (S::EARLY) {
@@ -83,9 +84,9 @@ template <class S> __device__ __forceinline__ void pull_thread(u64* frame, const
     const u64 begin = offsets[at], degree = offsets[at + 1] - begin;
     if (degree <= SEGMENT) {
       const typename S::Masks masks = S::ready(env, v);
-      typename S::Acc acc = S::identity();
+      typename S::Acc acc = S::identity(env);
       if (gathers<S>(env, v, masks)) {
-        acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), 0, 1);
+        acc = strided<S, AT_ONCE>(env, Edges<S>(env, columns, targets, begin, v), u32(degree), 0, 1);
       }
       const u32 flags = S::apply(env, v, masks, acc);
       changed += flags & 1;
@@ -107,11 +108,11 @@ template <class S, int L> __device__ __forceinline__ void pull_lanes(u64* frame,
     const u32 v = u32(at);
     const u64 begin = at < high ? offsets[at] : 0, degree = at < high ? offsets[at + 1] - begin : 0;
     const bool mine = at < high && degree <= SEGMENT;
-    typename S::Acc acc = S::identity();
+    typename S::Acc acc = S::identity(env);
     if (mine && gathers<S>(env, v, S::ready(env, v))) {
-      acc = strided<S, AT_ONCE>(Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
+      acc = strided<S, AT_ONCE>(env, Edges<S>(env, columns, targets, begin, v), u32(degree), lane_number() % L, L);
     }
-    acc = lanes_merge<S>(acc, L);
+    acc = lanes_merge<S>(env, acc, L);
     if (mine && lane_number() % L == 0) {
       const u32 flags = S::apply(env, v, S::ready(env, v), acc);
       changed += flags & 1;
@@ -133,11 +134,11 @@ template <class S> __device__ __forceinline__ void segments(u64* frame, const u6
     const u32 v = u32(table[3 * s]);
     const u64 begin = u64(table[3 * s + 1]);
     const u32 count = u32(u64(table[3 * s + 2]) - begin);
-    typename S::Acc acc = S::identity();
+    typename S::Acc acc = S::identity(env);
     if (gathers<S>(env, v, S::ready(env, v))) {
-      acc = strided<S, STAGED_AT_ONCE>(Edges<S>(env, columns, targets, begin, v), count, threadIdx.x, blockDim.x);
+      acc = strided<S, STAGED_AT_ONCE>(env, Edges<S>(env, columns, targets, begin, v), count, threadIdx.x, blockDim.x);
     }
-    acc = block_merge<S>(acc, shared_memory<typename S::Acc>(0));
+    acc = block_merge<S>(env, acc, shared_memory<typename S::Acc>(0));
     if (threadIdx.x == 0) {
       S::put(env, i64(s), acc);
     }
@@ -148,11 +149,11 @@ template <class S> __device__ __forceinline__ void segments(u64* frame, const u6
 template <class S>
 __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64* longs, u64 number) {
   const u32 v = u32(longs[3 * number]);
-  typename S::Acc acc = S::identity();
+  typename S::Acc acc = S::identity(env);
   for (i64 s = longs[3 * number + 1] + lane_number(); s < longs[3 * number + 2]; s += 32) {
-    acc = S::merge(acc, S::get(env, s));
+    acc = S::merge(env, acc, S::get(env, s));
   }
-  acc = lanes_merge<S>(acc, 32);
+  acc = lanes_merge<S>(env, acc, 32);
   return lane_number() == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
@@ -202,14 +203,15 @@ __device__ __forceinline__ u32 owner_of(u32 i, u32 end) {
 }
 
 // Contributions of neighbouring lanes with the same owner merged by a tree into the first of them.
-template <class S> __device__ __forceinline__ typename S::Acc merge_owned(typename S::Acc acc, u32 owner) {
+template <class S>
+__device__ __forceinline__ typename S::Acc merge_owned(const typename S::Env& env, typename S::Acc acc, u32 owner) {
   UNROLL
   for (u32 offset = 1; offset < 32; offset <<= 1) {
     const u32 from = (lane_number() + offset) & 31;
     const typename S::Acc other = S::from_lane(WARP, acc, from);
     const u32 its_owner = lane_value(WARP, owner, from);
     if (lane_number() + offset < 32 && its_owner == owner) {
-      acc = S::merge(acc, other);
+      acc = S::merge(env, acc, other);
     }
   }
   return acc;
@@ -221,7 +223,7 @@ template <class S>
 __device__ __forceinline__ typename S::Acc reduce_strip(
     const typename S::Env& env, const typename S::Columns& columns, const u32* targets, u32 base, const Strip& strip,
     u32 live, u32 first, u32 end) {
-  typename S::Acc total = S::identity();
+  typename S::Acc total = S::identity(env);
   for (u32 chunk = first & ~31u; chunk < end; chunk += 32 * AT_ONCE) {
     u32 owners[AT_ONCE], senders[AT_ONCE];
     u64 edges[AT_ONCE];
@@ -240,7 +242,7 @@ __device__ __forceinline__ typename S::Acc reduce_strip(
     }
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {
-      items[j] = S::nothing();
+      items[j] = S::nothing(env);
       if (taken[j]) {
         items[j] = S::contribute(env, columns, base + owners[j], senders[j], i64(edges[j]));
       }
@@ -248,12 +250,12 @@ __device__ __forceinline__ typename S::Acc reduce_strip(
     UNROLL
     for (u32 j = 0; j < AT_ONCE; j++) {
       const u32 here = chunk + 32 * j;
-      const typename S::Acc merged = merge_owned<S>(S::lift(items[j]), owners[j]);
+      const typename S::Acc merged = merge_owned<S>(env, S::lift(items[j]), owners[j]);
       const bool some = strip.first < here + 32 && strip.end > here && strip.first < strip.end;
       const u32 head = strip.first > here ? strip.first - here : 0;
       const typename S::Acc mine = S::from_lane(WARP, merged, some ? head : lane_number());
       if (some) {
-        total = S::merge(total, mine);
+        total = S::merge(env, total, mine);
       }
     }
   }
@@ -281,7 +283,7 @@ template <class S> __device__ __forceinline__ void pull_segmented(u64* frame, co
     strip.first = strip.end - length;
     strip.shift = begin - strip.first;
     const u32 live = __ballot_sync(WARP, mine && length && gathers<S>(env, v, S::ready(env, v)));
-    typename S::Acc acc = S::identity();
+    typename S::Acc acc = S::identity(env);
     if (live) {
       const u32 first = lane_value(WARP, strip.first, __ffs(i32(live)) - 1);
       const u32 end = lane_value(WARP, strip.end, 31 - __clz(i32(live)));

@@ -55,7 +55,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) 
         own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v")[0] for n in write.fields]
         opened.append(d.assign(f"{pointer}[v]", cell.of(d, own)))
     parts = [part for cell, pointer in zip(cells, pointers) for part in cell.parts(d, f"{pointer}[v]")]
-    unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity();",)
+    unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity(env);",)
     return [
         Function("push", tuple(lines), d.either(*(f"c{i}" for i in range(len(cells))))),
         Function("improves", (), d.either(*tests)),

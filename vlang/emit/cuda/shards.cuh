@@ -111,22 +111,22 @@ __device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const
   const u32 degree = u32(block.offsets[v + 1] - begin), start = u32(begin - block.begin);
   typename S::Acc acc;
   if (start + degree <= block.edges) {
-    acc = strided<S, AT_ONCE>(Staged<S>{Stage<S>::items() + start}, degree, threadIdx.x, blockDim.x);
+    acc = strided<S, AT_ONCE>(env, Staged<S>{Stage<S>::items() + start}, degree, threadIdx.x, blockDim.x);
   } else {
     const Edges<S> edges(env, columns, block.targets, begin, v);
-    acc = strided<S, STAGED_AT_ONCE>(edges, degree, threadIdx.x, blockDim.x);
+    acc = strided<S, STAGED_AT_ONCE>(env, edges, degree, threadIdx.x, blockDim.x);
   }
-  acc = block_merge<S>(acc, Stage<S>::results());
+  acc = block_merge<S>(env, acc, Stage<S>::results());
   return threadIdx.x == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
 // Rows for warps, of those that have been listed.
-template <class S> __device__ __forceinline__ void reduce_by_warps() {
+template <class S> __device__ __forceinline__ void reduce_by_warps(const typename S::Env& env) {
   for (u32 k = threadIdx.x >> 5; k < Stage<S>::found()[0]; k += blockDim.x >> 5) {
     const u32 entry = Stage<S>::listed()[k];
     const Staged<S> source{Stage<S>::items() + (entry >> 16)};
     const typename S::Acc acc =
-        lanes_merge<S>(strided<S, AT_ONCE>(source, entry & 0xFFFF, lane_number(), 32), 32);
+        lanes_merge<S>(env, strided<S, AT_ONCE>(env, source, entry & 0xFFFF, lane_number(), 32), 32);
     if (lane_number() == 0) {
       Stage<S>::results()[k] = acc;
     }
@@ -158,10 +158,10 @@ __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const ty
   }
   __syncthreads();
   const u32 larger = found[1];
-  reduce_by_warps<S>();
-  typename S::Acc acc = S::identity();
+  reduce_by_warps<S>(env);
+  typename S::Acc acc = S::identity(env);
   if (degree < SHORTEST_SHARED) {
-    acc = strided<S, AT_ONCE>(Staged<S>{Stage<S>::items() + start}, degree, 0, 1);
+    acc = strided<S, AT_ONCE>(env, Staged<S>{Stage<S>::items() + start}, degree, 0, 1);
   }
   __syncthreads();
   u32 flags = 0;
@@ -298,7 +298,7 @@ __device__ __forceinline__ void apply_shard(const typename S::Env& env, const Sh
   for (u32 v = shard.first + threadIdx.x; v < shard.last; v += blockDim.x) {
     if (shard.offsets[v + 1] - shard.offsets[v] <= SEGMENT) {
       const typename S::Masks masks = S::ready(env, v);
-      typename S::Acc acc = S::identity();
+      typename S::Acc acc = S::identity(env);
       if (gathers<S>(env, v, masks)) {
         acc = S::take(shard.cells, (v - shard.first) * shard.replicas);
       }

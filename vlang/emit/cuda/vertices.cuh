@@ -36,12 +36,12 @@ template <class V> __device__ __forceinline__ void fold(u64* frame, u64 n) {
   const typename V::Env env = V::bind(frame);
   for (u64 block = blockIdx.x; block * BLOCK < n; block += gridDim.x) {
     const u64 end = block * BLOCK + BLOCK < n ? block * BLOCK + BLOCK : n;
-    typename V::Acc acc = V::identity();
+    typename V::Acc acc = V::identity(env);
     UNROLL_4
     for (u64 v = block * BLOCK + threadIdx.x; v < end; v += blockDim.x) {
       acc = V::gather(env, acc, u32(v));
     }
-    acc = block_merge<V>(acc, shared_memory<typename V::Acc>(0));
+    acc = block_merge<V>(env, acc, shared_memory<typename V::Acc>(0));
     if (threadIdx.x == 0) {
       V::put(env, i64(block), acc);
     }
@@ -53,11 +53,11 @@ template <class V> __device__ __forceinline__ void scalar(u64* frame, u64 blocks
   const typename V::Env env = V::bind(frame);
   if constexpr (V::FOLDS) {
     static_assert(sizeof(typename V::Acc) <= FOLD_BYTES, "too many reductions in one value");
-    typename V::Acc acc = V::identity();
+    typename V::Acc acc = V::identity(env);
     for (u64 block = threadIdx.x; block < blocks; block += blockDim.x) {
-      acc = V::merge(acc, V::get(env, i64(block)));
+      acc = V::merge(env, acc, V::get(env, i64(block)));
     }
-    acc = block_merge<V>(acc, shared_memory<typename V::Acc>(0));
+    acc = block_merge<V>(env, acc, shared_memory<typename V::Acc>(0));
     if (blockIdx.x == 0 && threadIdx.x == 0) {
       V::store(frame, env, acc);
     }

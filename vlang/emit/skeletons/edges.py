@@ -75,7 +75,7 @@ def finish(frame, tasks, count, counter):
             v = longs[3 * k]
             acc = get(env, longs[3 * k + 1])
             for s in range(longs[3 * k + 1] + 1, longs[3 * k + 2]):
-                acc = merge(acc, get(env, s))
+                acc = merge(env, acc, get(env, s))
             flags = apply(env, v, ready(env, v), acc)
             changed += flags & 1
             active += flags >> 1

@@ -18,4 +18,4 @@ def fold(frame, tasks, count, counter):
             d = gather(env, d, i + 3 * strip)
         for i in range(low + 4 * strip, high):
             d = gather(env, d, i)
-        put(env, low // BLOCK, merge(merge(merge(a, b), c), d))
+        put(env, low // BLOCK, merge(env, merge(env, merge(env, a, b), c), d))
