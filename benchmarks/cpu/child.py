@@ -6,8 +6,11 @@ import json
 import re
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 __all__ = ["ROOT", "main"]
 
@@ -23,12 +26,12 @@ def compile_program(name: str) -> None:
     load_kernels(plan.text, plan.exports)
 
 
-def watch(program: str, path: str, directed: bool, arguments: dict[str, Any], threads: int) -> dict[str, int]:
+def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
     """Peaks in bytes, each above the memory of this process after it has done the same with a small file.
 
-    read: reading the file. whole: reading it and running the program, which builds what it needs; what a command does.
-    run: running again on the graph in memory. adjacencies, fields: the arrays that they are measured by, 4 E + 8 n
-    bytes for each of the two adjacencies, and the outputs.
+    read: reading the file, as directed, so that the adjacencies are two. whole: reading it and running the program,
+    which builds what it needs; what a command does. run: running again on the graph in memory. adjacencies, fields: the
+    arrays that they are measured by, 4 E + 8 n bytes for each of the two adjacencies, and the outputs.
     """
     from vlang import Graph, load
 
@@ -36,11 +39,9 @@ def watch(program: str, path: str, directed: bool, arguments: dict[str, Any], th
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.txt"
         small.write_text("1 2\n2 3\n3 1\n", encoding="ascii")
-        for mode in ("pull", "notify-pull"):
-            ids = dict.fromkeys(arguments, 1)
-            runs(Graph.read(small, directed=directed, threads=threads), mode=mode, threads=threads, **ids)
+        _settle(lambda: Graph.read(small, directed=True, threads=threads), runs, dict.fromkeys(arguments, 1), threads)
     base = _reset()
-    graph = Graph.read(path, directed=directed, threads=threads)
+    graph = Graph.read(path, directed=True, threads=threads)
     read = _peak() - base
     runs(graph, threads=threads, **arguments)
     whole = _peak() - base
@@ -50,6 +51,44 @@ def watch(program: str, path: str, directed: bool, arguments: dict[str, Any], th
     fields = sum(result[name].nbytes for name in result.fields)
     return {"read": read, "whole": whole, "run": run, "fields": fields,
             "adjacencies": 2 * (4 * graph.m + 8 * graph.n)}  # fmt: skip
+
+
+def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -> dict[str, int]:
+    """peak: bytes of the graph and of a run on it, above those of this process after a run on a small graph. arrays:
+    those of the adjacency lists (of an undirected graph there is one), of the weights where they count, and of the
+    outputs."""
+    from benchmarks.cpu.contests import program
+    from benchmarks.cpu.inputs import build
+    from vlang import Graph
+
+    arguments: dict[str, Any] = {}
+    runs = program(kind)
+    if kind == "pagerank":
+        arguments = {"tol": 0.0, "max_rounds": 20}
+    small: dict[str, dict[str, Any]] = {"bfs": {"source": 1}, "sssp": {"source": 1}, "betweenness": {"sources": [1]}}
+    _settle(lambda: Graph.read("kron:4", threads=threads), runs, arguments | small.get(kind, {}), threads)
+    base = _reset()
+    given = build(graph, quick, threads)
+    assert given is not None
+    source = given.graph.label(given.source)
+    if kind == "betweenness":
+        most = np.argsort(-given.graph.out_degree.astype(np.int64), kind="stable")[:sources]
+        arguments["sources"] = [given.graph.label(int(v)) for v in most]
+    elif kind in ("bfs", "sssp"):
+        arguments["source"] = source
+    result = runs(given.graph, threads=threads, **arguments)
+    _reset()
+    del result
+    result = runs(given.graph, threads=threads, **arguments)
+    lists = {id(found): found for found in map(given.graph.adjacency, ("in", "out"))}.values()
+    arrays = sum(a.offsets.nbytes + a.targets.nbytes + (4 * len(a) if kind == "sssp" else 0) for a in lists)
+    return {"peak": _peak() - base, "arrays": arrays + sum(result[name].nbytes for name in result.fields)}
+
+
+def _settle(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
+    """Load everything that runs need, once."""
+    for mode in ("pull", "notify-pull", "auto"):
+        runs(graph(), mode=mode, threads=threads, **arguments)
 
 
 def _reset() -> int:
@@ -69,10 +108,11 @@ def _peak() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """`compile NAME`, or `watch JSON`, which prints JSON."""
+    """`compile NAME`, or `file JSON` or `work JSON`, which print JSON."""
     if arguments[0] == "compile":
         compile_program(arguments[1])
     else:
+        watch = watch_file if arguments[0] == "file" else watch_work
         print(json.dumps(watch(**json.loads(arguments[1]))))
 
 

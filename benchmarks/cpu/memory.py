@@ -7,28 +7,25 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.cpu.child import ROOT
 from benchmarks.cpu.measure import Figure
 from benchmarks.cpu.text import Text
+from benchmarks.cpu.works import Work
 
-__all__ = ["measure_memory"]
+__all__ = ["measure_memory", "with_memory"]
 
 RUN, WHOLE = 1.3, 2.0
 MIB = 1 << 20
 
 
 def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
-    """Two figures for each program on the file, read as directed, so that the adjacencies are two; one for reading."""
+    """Two figures for each program on the file; one for reading."""
     jobs: dict[str, dict[str, Any]] = {"pagerank": {}, "bfs": {"source": text.hub}}
     for program, arguments in jobs.items():
-        job = {"program": program, "path": str(text.path), "directed": True, "arguments": arguments, "threads": threads}
-        done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.cpu.child", "watch", json.dumps(job)], cwd=ROOT, check=True,
-            stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
-        )  # fmt: skip
-        peaks: dict[str, int] = json.loads(done.stdout)
+        peaks = _watched("file", program=program, path=str(text.path), arguments=arguments, threads=threads)
         size = peaks["adjacencies"] + peaks["fields"]
         yield _figure(f"peak of {program}, graph in memory", peaks["run"], size, RUN)
         yield _figure(f"peak of reading text and {program}", peaks["whole"], size, WHOLE)
@@ -36,6 +33,21 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
             yield _figure("peak of reading text", peaks["read"], size, None)
 
 
+def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
+    """The figure of a work with the peak of a process that does nothing else."""
+    found = _watched("work", kind=work.kind, graph=work.graph, quick=quick, sources=work.sources, threads=threads)
+    return replace(figure, peak=found["peak"] / MIB, arrays=found["arrays"] / MIB)
+
+
+def _watched(what: str, **job: Any) -> dict[str, int]:
+    done = subprocess.run(
+        [sys.executable, "-m", "benchmarks.cpu.child", what, json.dumps(job)], cwd=ROOT, check=True,
+        stdout=subprocess.PIPE, env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    found: dict[str, int] = json.loads(done.stdout)
+    return found
+
+
 def _figure(name: str, peak: int, size: int, target: float | None) -> Figure:
     ours, other = peak / MIB, size / MIB
-    return Figure(name, "MiB", ours, other, "2 adjacencies + fields", ours / other, target, [(ours, other)])
+    return Figure(name, "MiB", ours, other, "2 adjacencies + fields", ours / other, target, samples=[(ours, other)])

@@ -1,97 +1,111 @@
-"""The table, and the record of a run: figures with machine, versions and date."""
+"""The table and the record of a run on the CPU.
+
+    python benchmarks/cpu/report.py results/cpu-....json                 the record as a table in Markdown
+    python benchmarks/cpu/report.py results/cpu-....json FILE.md ...     and put into these files
+
+A file takes the table between the lines `<!-- cpu table -->` and `<!-- end of cpu table -->`.
+"""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
-import shutil
-import subprocess
-from collections.abc import Sequence
+import re
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from datetime import UTC, datetime
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import vlang
-from benchmarks.cpu.loop import FLAGS
+if __name__ == "__main__":
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+
 from benchmarks.cpu.measure import Figure
+from benchmarks.cpu.peers import PeerFigure
+from benchmarks.cpu.works import GAIN
 
-__all__ = ["HEADER", "conditions", "row", "save"]
+__all__ = ["HEADER", "line", "markdown", "row", "save", "table"]
 
-_WIDTHS = (41, 12, 7, 22, 5, 7, 4, 6)
-HEADER = ("measure", "ours", "other", "against", "ratio", "target", "met", "others")
+HEADER = ("work", "graph", "ours", "other", "against", "ratio", "sweeps", "target", "met", "2/1", "peak", "others")
+_WIDTHS = (31, 16, 11, 8, 22, 6, 6, 10, 3, 5, 13, 6)
+_LEFT = (0, 1, 4)
+_BLOCK = re.compile(r"(<!-- cpu table -->\n).*?(<!-- end of cpu table -->\n)", re.DOTALL)
 
 
-def row(figure: Figure) -> str:
-    """A figure as a line of the table."""
+def row(figure: Figure) -> list[str]:
+    """A figure as the cells of a line of the table."""
     target = "" if figure.target is None else f"<= {figure.target:g}"
-    met = {None: "", True: "yes", False: "NO"}[figure.met]
-    others = "" if figure.others is None else f"{figure.others:.1f}"
-    ours = f"{figure.ours:.4g} {figure.unit}"
-    return line((figure.name, ours, f"{figure.other:.4g}", figure.against, f"{figure.ratio:.2f}", target, met, others))
+    if figure.sweep_target is not None:
+        target = f"<= {figure.sweep_target:g} sw"
+    peak = "" if figure.peak is None or figure.arrays is None else f"{figure.peak:.0f}/{figure.arrays:.0f}"
+    return [
+        figure.name, figure.graph, f"{figure.ours:.4g} {figure.unit}", f"{figure.other:.4g}", figure.against,
+        f"{figure.ratio:.2f}", _short(figure.sweeps), target, {None: "", True: "yes", False: "NO"}[figure.met],
+        _short(figure.gain), peak, "" if figure.others is None else f"{figure.others:.1f}",
+    ]  # fmt: skip
 
 
-def line(cells: Sequence[str]) -> str:
-    """Cells in the columns of the table: the first and the fourth to the left, the others to the right."""
-    placed = [c.ljust(w) if i in (0, 3) else c.rjust(w) for i, (c, w) in enumerate(zip(cells, _WIDTHS))]
+def _short(value: float | None) -> str:
+    return "" if value is None else f"{value:.2f}"
+
+
+def line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS, left: Sequence[int] = _LEFT) -> str:
+    """Cells in the columns of the printed table."""
+    placed = [c.ljust(w) if i in left else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))]
     return "  ".join(placed).rstrip()
 
 
-def conditions(threads: int) -> dict[str, Any]:
-    """Machine and versions, and how busy the machine is."""
-    packages = ("numpy", "numba", "llvmlite", "scipy")
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "processor": _processor(),
-        "processors": len(os.sched_getaffinity(0)),
-        "threads": threads,
-        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.1f} GiB",
-        "system": f"{platform.system()} {platform.release().partition('-')[0]}",
-        "huge pages": _text("/sys/kernel/mm/transparent_hugepage/enabled"),
-        "load": os.getloadavg()[0],
-        "python": platform.python_version(),
-        "versions": {"vlang": vlang.__version__, **{name: _version(name) for name in packages}},
-        "commit": _said("git", "rev-parse", "--short", "HEAD"),
-        "g++": f"{_said('g++', '-dumpfullversion')} {' '.join(FLAGS)}",
-    }
-
-
-def save(folder: Path, before: dict[str, Any], figures: Sequence[Figure]) -> Path:
+def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], peers: Sequence[PeerFigure]) -> Path:
     """Write a run to `folder`; the file is named after its date."""
     folder.mkdir(exist_ok=True)
-    path = folder / f"cpu-{before['date'][:19].replace(':', '')}.json"
-    rows = [{**asdict(f), "met": f.met} for f in figures]
-    record = {**before, "load after": os.getloadavg()[0], "figures": rows}
-    path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    path = folder / f"cpu-{record['date'][:19].replace(':', '')}.json"
+    whole = {**record, "load after": os.getloadavg()[0], "figures": [{**asdict(f), "met": f.met} for f in figures],
+             "peers": [asdict(peer) for peer in peers]}  # fmt: skip
+    path.write_text(json.dumps(whole, indent=1) + "\n", encoding="utf-8")
     return path
 
 
-def _processor() -> str:
-    for text in _text("/proc/cpuinfo").splitlines():
-        if text.startswith("model name"):
-            return text.partition(":")[2].strip()
-    return platform.processor()
+def markdown(record: Mapping[str, Any], name: str) -> str:
+    """The record of a run as it stands in documents; name: of its file."""
+    figures = [Figure(**{key: value for key, value in f.items() if key != "met"}) for f in record["figures"]]
+    versions = record["versions"]
+    shown = ", ".join(f"{key} {versions[key]}" for key in versions if key != "vlang" and versions[key] != "none")
+    text = [
+        f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}, "
+        f"CPython {record['python']}, {shown}, g++ {record['g++'].partition(' ')[0]}; {record['date'][:10]}, commit "
+        f"{record['commit']}. Limits in the same run: {record.get('limits', 'not measured')}. Record: `{name}`.",
+        "",
+        table(HEADER, [row(figure) for figure in figures], _LEFT),
+        "",
+        "`sweeps`: the time in sweeps of the C++ PageRank on the same graph in the same rounds, as in targets that end "
+        f"in sw. `2/1`: the time of one thread by that of two, at least {GAIN} wanted. `peak`: MiB of a process with "
+        "the graph, by the MiB of the arrays that must be there. `others`: processors that other processes had then.",
+    ]
+    if record["peers"]:
+        peers = [PeerFigure(**peer) for peer in record["peers"]]
+        text += ["", table(PeerFigure.HEADER, [peer.cells() for peer in peers], (0, 1, 2, 6))]
+    return "\n".join(text) + "\n"
 
 
-def _text(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[int]) -> str:
+    """A table in Markdown."""
+    rule = ["---" if i in left else "---:" for i in range(len(header))]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 
 
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "none"
+def main(arguments: Sequence[str]) -> None:
+    """Print a record, and put it into documents. Raises SystemExit for a document that has no place for it."""
+    path = Path(arguments[0])
+    text = markdown(json.loads(path.read_text(encoding="utf-8")), path.name)
+    print(text, end="")
+    for name in arguments[1:]:
+        document = Path(name).read_text(encoding="utf-8")
+        if not _BLOCK.search(document):
+            raise SystemExit(f"{name}: there is no line `<!-- cpu table -->` with its end")
+        Path(name).write_text(_BLOCK.sub(lambda found: found[1] + text + found[2], document), encoding="utf-8")
 
 
-def _said(*command: str) -> str:
-    """What a command prints; nothing if it is not there."""
-    if shutil.which(command[0]) is None:
-        return ""
-    here = Path(__file__).parent
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=here).stdout.strip()
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit(__doc__)
+    main(sys.argv[1:])

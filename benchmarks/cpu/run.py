@@ -1,8 +1,9 @@
-"""Measure vlang on the CPU: python benchmarks/cpu/run.py [--quick] [sweeps] [read] [start] [memory]
+"""Measure vlang on the CPU: python benchmarks/cpu/run.py [--quick] [--only bfs,sssp,read] [--graphs road] [--peers]
 
-Prints one table, and writes it with machine, versions and every sample to benchmarks/results (not with --quick, which
-runs on small graphs in half a minute to see that everything works, and holds nothing against its targets). The last
-column says how many processors other processes had meanwhile: figures with more than 0.1 there are noise.
+Builds graphs and C++ loops, runs all sides in alternating rounds in one process, and compares their results. Prints one
+table, and writes it with machine, versions, limits and every sample to benchmarks/results (not with --quick, which runs
+on small graphs to see that everything works, and holds nothing against its targets). The last column says how many
+processors other processes had meanwhile: figures with more than 0.1 there are noise.
 """
 
 from __future__ import annotations
@@ -14,60 +15,132 @@ import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # the checkout that this script lies in is what it measures
 
-from benchmarks.cpu import report  # noqa: E402
-from benchmarks.cpu.measure import Figure  # noqa: E402
-from benchmarks.cpu.memory import measure_memory  # noqa: E402
+from benchmarks.cpu import peers, report  # noqa: E402
+from benchmarks.cpu.conditions import conditions  # noqa: E402
+from benchmarks.cpu.contests import Contest, contest, sweep_ms  # noqa: E402
+from benchmarks.cpu.inputs import INPUTS, Input, build  # noqa: E402
+from benchmarks.cpu.limits import measure_limits  # noqa: E402
+from benchmarks.cpu.measure import Figure, alternate, paired  # noqa: E402
+from benchmarks.cpu.memory import measure_memory, with_memory  # noqa: E402
 from benchmarks.cpu.reading import measure_reading  # noqa: E402
+from benchmarks.cpu.references import References  # noqa: E402
 from benchmarks.cpu.start import measure_start  # noqa: E402
-from benchmarks.cpu.sweeps import measure_sweeps  # noqa: E402
 from benchmarks.cpu.text import Text, write_text  # noqa: E402
-
-PARTS = ("sweeps", "read", "start", "memory")
-THREADS = 2
+from benchmarks.cpu.works import PARTS, WORKS, Work, chosen  # noqa: E402
 
 
-def measure(parts: list[str], quick: bool, folder: Path) -> Iterator[Figure]:
-    """The figures of the parts, as they are measured."""
+class Session:
+    """One run of this script."""
 
-    @cache
-    def text() -> Text:
-        return write_text("kron:14" if quick else "kron:20", folder / "edges.txt")
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self.quick: bool = options.quick
+        self.threads: int = options.threads
+        self.rounds: int = options.rounds or (2 if options.quick else 9)
+        self.memory: bool = not options.no_peaks
+        self.peers: bool = options.peers
+        self.peer_figures: list[peers.PeerFigure] = []
+        self.references = References(folder)
+        self.folder = folder
 
-    if "sweeps" in parts:
-        yield from measure_sweeps(folder, quick, THREADS)
-    if "read" in parts:
-        yield from measure_reading(text(), quick, THREADS)
-    if "start" in parts:
-        yield from measure_start(quick)
-    if "memory" in parts:
-        yield from measure_memory(text(), THREADS)
+    def figures(self, works: list[Work], parts: list[str]) -> Iterator[Figure]:
+        """Every work, graph by graph; then what is measured beside them."""
+        for name, group in groupby(sorted(works, key=lambda work: INPUTS.index(work.graph)), lambda work: work.graph):
+            given = build(name, self.quick, self.threads)
+            if given is None:
+                print(f"# {name}: not measured, it is not here")
+                continue
+            print(f"# {given.graph!r}: built in {given.seconds:.1f} s")
+            contests = {work: contest(work, given, self.references, self.threads) for work in group}
+            for work, sides in contests.items():
+                yield self.figure(work, given, sides)
+            if self.peers:
+                for found in peers.measure_peers(contests, given, self.threads, 1 if self.quick else 3):
+                    print(f"#   {report.line(found.cells(), peers.WIDTHS, (0, 1, 2, 6))}", flush=True)
+                    self.peer_figures.append(found)
+        yield from self.parts(parts)
+
+    def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
+        """A work: both sides, the unit and one thread in turn, after results were compared."""
+        try:
+            sides.same(sides.ours(self.threads)[1], sides.other()[1])
+        except AssertionError as error:
+            raise SystemExit(f"{work.name} on {work.graph}: the results differ: {error}") from None
+        sides.ours(1)
+        found = alternate(
+            [
+                lambda: sides.ours(self.threads)[0],
+                lambda: sides.other()[0],
+                lambda: sweep_ms(given, self.references, self.threads),
+                lambda: sides.ours(1)[0] if self.threads > 1 else 1.0,
+            ],
+            self.rounds,
+        )
+        figure = paired(work.name, "ms", sides.against, work.ratio, found, work.graph)
+        gain = found.ratio(3, 0) if self.threads > 1 else None
+        figure = replace(figure, sweeps=found.ratio(0, 2), sweep_target=work.sweeps, gain=gain)
+        return with_memory(figure, work, self.quick, self.threads) if self.memory else figure
+
+    def parts(self, parts: list[str]) -> Iterator[Figure]:
+        """Reading, start, memory."""
+
+        @cache
+        def text() -> Text:
+            return write_text("kron:14" if self.quick else "kron:20", self.folder / "edges.txt")
+
+        if "read" in parts:
+            yield from measure_reading(text(), min(self.rounds, 5), self.threads)
+        if "start" in parts:
+            yield from measure_start(self.quick)
+        if "memory" in parts:
+            yield from measure_memory(text(), self.threads)
 
 
 def main() -> None:
     """Measure, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("parts", nargs="*", choices=[*PARTS, []], help="what to measure; default: everything")
-    parser.add_argument("--quick", action="store_true", help="small graphs and few repetitions; nothing is written")
+    kinds = [*dict.fromkeys(work.kind for work in WORKS), *PARTS]
+    parser.add_argument("--only", default="", help=f"what to measure, by comma: {', '.join(kinds)}")
+    parser.add_argument("--graphs", default="", help=f"on which graphs, by comma: {', '.join(INPUTS)}")
+    parser.add_argument("--threads", type=int, default=2, help="of every side; default: 2")
+    parser.add_argument("--rounds", type=int, help="of each work; default: 9")
+    parser.add_argument("--peers", action="store_true", help=f"also {', '.join(peers.PACKAGES)} where installed")
+    parser.add_argument("--no-peaks", action="store_true", help="do not watch memory, which takes a process a work")
+    parser.add_argument("--quick", action="store_true", help="small graphs, few rounds, no targets, nothing is written")
     options = parser.parse_args()
-    before = report.conditions(THREADS)
-    if before["load"] > 0.5:
-        print(f"note: the machine is busy (load {before['load']:.1f}): expect noise", file=sys.stderr)
-    figures = []
-    print(report.line(report.HEADER))
+    only, graphs = (list(filter(None, text.split(","))) for text in (options.only, options.graphs))
+    for asked, known in ((only, kinds), (graphs, list(INPUTS))):
+        if unknown := sorted(set(asked) - set(known)):
+            parser.error(f"{', '.join(unknown)}: known are {', '.join(known)}")
+    works = [] if only and not set(only) - set(PARTS) else chosen([kind for kind in only if kind not in PARTS], graphs)
+    parts = [part for part in PARTS if part in only or not (only or graphs)]
+    record = conditions(options.threads, peers.PACKAGES if options.peers else ())
+    if record["load"] > 0.5:
+        print(f"note: the machine is busy (load {record['load']:.1f}): expect noise", file=sys.stderr)
+    measure(options, record, works, parts)
+
+
+def measure(options: argparse.Namespace, record: dict[str, object], works: list[Work], parts: list[str]) -> None:
+    """Measure works and parts, print as it goes, write the record."""
+    figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
-        parts = options.parts or list(PARTS)
-        for figure in measure(parts, options.quick, Path(folder)):
-            shown = replace(figure, target=None) if options.quick else figure
-            print(report.row(shown), flush=True)
+        session = Session(options, Path(folder))
+        if works:
+            record["limits"] = str(measure_limits(session.references, options.threads, options.quick))
+            print(f"# {record['processor']}, {options.threads} threads; {record['limits']}")
+        print(report.line(report.HEADER))
+        for figure in session.figures(works, parts):
+            shown = replace(figure, target=None, sweep_target=None) if options.quick else figure
+            print(report.line(report.row(shown)), flush=True)
             figures.append(shown)
     if not options.quick:
-        path = report.save(ROOT / "benchmarks" / "results", before, figures)
-        print(f"written to {os.path.relpath(path)}", file=sys.stderr)
+        path = report.save(ROOT / "benchmarks" / "results", record, figures, session.peer_figures)
+        print(f"# written to {os.path.relpath(path)}")
 
 
 if __name__ == "__main__":

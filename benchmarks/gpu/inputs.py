@@ -77,12 +77,12 @@ def build(name: str, quick: bool = False) -> Input:
     return Input(name, graph, source, time.perf_counter() - begin)
 
 
-def generated(name: str, kind: Kind) -> Graph:
-    """A graph of a kind, with both orientations and the column `weight`, f32 in both."""
-    threads = available_threads()
+def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None) -> Graph:
+    """A graph of a kind, with both orientations and the column `weight`, whole numbers 1..most as f32, in both."""
+    threads = threads or available_threads()
     text = f"{kind.generator}:{kind.arguments}"
     drawn = GENERATORS[kind.generator].edges(Spec(text, tuple(kind.arguments.split(",")), 1, kind.directed, threads))
-    columns = {"weight": weights(drawn.src, drawn.dst, threads)}
+    columns = {"weight": weights(drawn.src, drawn.dst, threads, most)}
     edges = EdgeList(drawn.src, drawn.dst, drawn.ids, columns, drawn.directed)
     del drawn
     graph = Graph(edges, name=name, symmetrize=kind.symmetrize, threads=threads)
@@ -92,8 +92,10 @@ def generated(name: str, kind: Kind) -> Graph:
     return graph
 
 
-def weights(src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int) -> NDArray[np.uint8]:
-    """1..64 for each edge, shape [E]; the same for both directions of an edge."""
+def weights(
+    src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int, most: int = 64
+) -> NDArray[np.uint8]:
+    """1..most for each edge, shape [E], most <= 255; the same for both directions of an edge."""
     out = np.empty(len(src), dtype=np.uint8)
 
     def work(first: int, last: int) -> None:
@@ -103,7 +105,7 @@ def weights(src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int) -> N
             mixed = low * np.uint32(0x9E3779B1) ^ high * np.uint32(0x85EBCA77)
             mixed ^= mixed >> np.uint32(15)
             mixed *= np.uint32(0x2C1B3C6D)
-            out[part] = (mixed >> np.uint32(26)) + np.uint32(1)
+            out[part] = (mixed.astype(np.uint64) * np.uint64(most) >> np.uint64(32)) + np.uint64(1)
 
     over(len(src), threads, work)
     return out

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from benchmarks.cpu.report import conditions as conditions_of_host
+from benchmarks.cpu.conditions import conditions as conditions_of_host
 from vlang.runtime.graph.workers import available_threads
 
 __all__ = ["HEADER", "Row", "conditions", "save", "table_line"]

@@ -1,0 +1,76 @@
+"""The graphs of the measurements: generated on the machine that measures, and published ones where they are.
+
+kron:K and uniform:K (2^K vertices, 16 edges a vertex drawn, stored both ways), road (a grid of 1500 x 1500, 4
+neighbours), with weights 1..255 by a hash of an edge's ends. The source is the vertex of largest out-degree, in a grid
+a corner. Published graphs lie in the folder that VLANG_DATA names, else in ../shared/data beside the checkout, as
+NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.gpu.inputs import Kind, generated
+from vlang import Graph
+
+__all__ = ["INPUTS", "Input", "build"]
+
+MOST_WEIGHT = 255
+
+
+@dataclass(frozen=True)
+class Input:
+    """A graph to measure on. source: dense number. seconds: what building it took, both orientations with weights."""
+
+    name: str
+    graph: Graph
+    source: int
+    seconds: float
+
+
+_GENERATED = {
+    "kron:20": Kind("kron", "20", directed=False),
+    "uniform:20": Kind("uniform", "20", directed=False),
+    "road": Kind("grid", "1500x1500", directed=False, corner=True),
+    "kron:18": Kind("kron", "18", directed=False),
+    "kron:16": Kind("kron", "16", directed=False),
+}
+_QUICK = {
+    "kron:20": Kind("kron", "12", directed=False),
+    "uniform:20": Kind("uniform", "12", directed=False),
+    "road": Kind("grid", "40x40", directed=False, corner=True),
+    "kron:18": Kind("kron", "10", directed=False),
+    "kron:16": Kind("kron", "9", directed=False),
+}
+_PUBLISHED = {"USA-road-d.NY": "gr.gz", "soc-Slashdot0902": "txt.gz"}
+
+INPUTS = (*_GENERATED, *_PUBLISHED)
+
+
+def build(name: str, quick: bool, threads: int) -> Input | None:
+    """The graph of that name; None for a published one that is not there, or with `quick`: all are small then."""
+    begin = time.perf_counter()
+    if name in _PUBLISHED:
+        path = _folder() / name / f"{name}.{_PUBLISHED[name]}"
+        if quick or not path.exists():
+            return None
+        own = path.suffixes[-2] == ".gr"
+        graph = Graph.read(path, weights=None if own else f"1..{MOST_WEIGHT}", threads=threads)
+        corner = False
+    else:
+        kind = (_QUICK if quick else _GENERATED)[name]
+        graph, corner = generated(name, kind, MOST_WEIGHT, threads), kind.corner
+    for orientation in ("in", "out"):
+        graph.adjacency(orientation).column("weight", np.float32)
+    source = 0 if corner else int(np.argmax(graph.out_degree))
+    return Input(name, graph, source, time.perf_counter() - begin)
+
+
+def _folder() -> Path:
+    here = Path(__file__).resolve().parents[2]
+    return Path(os.environ.get("VLANG_DATA") or here.parent / "shared" / "data")

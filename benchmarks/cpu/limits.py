@@ -1,0 +1,50 @@
+"""What memory allows, measured in the same run: bytes read in order, and 4-byte reads at random places."""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from statistics import median
+
+import numpy as np
+
+from benchmarks.cpu.references import References
+
+__all__ = ["Limits", "measure_limits"]
+
+MB = 1 << 20
+REPEATS = 5
+GATHERS = 1 << 25
+
+
+@dataclass(frozen=True)
+class Limits:
+    """read: bytes a second in order. gathers: 4-byte reads a second by the bytes that they are drawn from."""
+
+    read: float
+    gathers: dict[int, float]
+
+    def __str__(self) -> str:
+        gathers = ", ".join(f"{rate / 1e6:.0f} M/s from {size // MB} MB" for size, rate in self.gathers.items())
+        return f"reading {self.read / 1e9:.1f} GB/s; random 4-byte gathers {gathers}"
+
+
+def measure_limits(references: References, threads: int, quick: bool) -> Limits:
+    """Both, with as many threads as the works have; medians of a few runs. Arrays are in large pages where those are
+    given on request."""
+    size = 16 * MB if quick else 512 * MB
+    values = np.ones(size // 8, dtype=np.uint64)
+    count, seconds = len(values), np.empty(1)
+    samples = []
+    for _ in range(REPEATS):
+        references.call("limits", "read_all", values, count, ctypes.c_int(threads), seconds)
+        samples.append(size / float(seconds[0]))
+    gathers = {}
+    for size in (4 * MB, 32 * MB, 256 * MB)[: 1 if quick else 3]:
+        places = values.view(np.uint32)[: size // 4]
+        rates = []
+        for _ in range(REPEATS):
+            references.call("limits", "gather", places, len(places) - 1, GATHERS, ctypes.c_int(threads), seconds)
+            rates.append(GATHERS / float(seconds[0]))
+        gathers[size] = median(rates)
+    return Limits(median(samples), gathers)
