@@ -7,6 +7,7 @@ that a launch must ask for. The figures mirror those of vlang/emit/cuda/*.cuh, w
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from vlang.runtime.gpu.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
@@ -45,6 +46,9 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "finish_whole": (_FRAME, "u64 low", "u64 high", "const Halls* halls"),
     "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const Halls* halls"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
+    # values joined over components; the struct says how (rule K)
+    "join_trees": ("u32* parents", "u64 values", "u64 n"),
+    "spread_values": ("const u32* parents", "u64 values", "u64 n"),
 }
 """Parameters of the templates over a struct, by name. All are 64-bit words."""
 
@@ -57,6 +61,18 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
     "count_other_8": ("const u8* array", "u64 count", "u64 value", "u64* others"),
     "count_other_32": ("const u32* array", "u64 count", "u64 value", "u64* others"),
+    # components (rule K)
+    "plant_single": ("u32* parents", "u64 n"),
+    "plant": ("const u64* row", "u64 n", "u32* parents"),
+    "graft": ("const u64* row", "u64 n", "u64 rank", "u32* parents"),
+    "compress": ("u32* parents", "u64 n"),
+    "elect": ("const u32* parents", "u64 n", "u32* chosen"),
+    "count_outside": ("const u64* row", "u64 n", "const u32* parents", "const u32* chosen", "u64* edges"),
+    "hook_rows": ("const u64* row", "u64 low", "u64 high", "u32* parents", "const u32* chosen"),
+    "hook_segments": ("const u64* row", "const i64* segments", "u64 low", "u64 high", "u32* parents",
+                      "const u32* chosen"),
+    "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
+    "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
 """Parameters of the kernels that are no templates: for topology, and for the state."""
@@ -78,7 +94,7 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     constants: further template arguments, such as the lanes of pull_lanes. Raises KeyError for other names.
     """
     parameters = (_TEMPLATES if struct else _KERNELS)[template]
-    name = "_".join([template, struct or "kernel", *map(str, constants)])
+    name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
     arguments = ", ".join(p.split()[-1] for p in parameters)
     called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
     bound = SPARSE_BOUNDS.get(template, THREADS)

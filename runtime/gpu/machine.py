@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.errors import OutOfMemory
+from vlang.runtime.gpu.connect import connect_loop
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels import grid
 from vlang.runtime.gpu.pushing import PushLoop, push_stage
@@ -46,6 +47,7 @@ class GpuMachine:
     def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n = graph.n
+        self.connects = options.mode == "auto"  # loops may run by components, as there is memory for it
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._kept: list[_Copy] = []
         self._in_place: dict[str, tuple[str, ...]] = {}
@@ -203,6 +205,9 @@ class GpuMachine:
 
     def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
         """Begin a loop."""
+        connected = connect_loop(self, spec, bound)
+        if connected is not None:
+            return connected
         stage = push_stage(spec)
         if stage is not None and sparse_way(spec, self.options) == "push" and self.sweep.readable(stage):
             return PushLoop(self, stage, full=self.options.mode == "auto")

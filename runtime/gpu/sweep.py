@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from vlang.runtime.devices.device import Buffer, Stream
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.gpu.calibrate import constants_of
+from vlang.runtime.gpu.connect import connect_kernels, connect_sizes, may_connect
 from vlang.runtime.gpu.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.footprint import Use, share_memory
@@ -45,17 +46,24 @@ class Sweep:
     def open(self) -> None:
         """Bring every orientation that the plan reads to the device, in the memory that the state leaves.
 
-        Where that is too little for frontiers, and the caller did not ask for them, every superstep is a full pass.
+        Where that is too little for frontiers, and the caller did not ask for them, every superstep is a full pass;
+        where it is too little for trees of components, too, no loop runs by those.
         """
-        options = self.machine.options
-        try:
-            self._open()
-        except OutOfMemory:
-            if options.mode != "auto" or not any(sparse_way(spec, options) for spec in self.machine.plan.loops):
-                raise
-            self.close()
-            self.machine.options = replace(options, mode="pull")
-            self._open()
+        machine, options = self.machine, self.machine.options
+        ways = [(options.mode, machine.connects)]
+        if options.mode == "auto" and any(sparse_way(spec, options) for spec in machine.plan.loops):
+            ways.append(("pull", True))
+        if any(may_connect(machine, spec) for spec in machine.plan.loops):
+            ways.append(("pull", False))
+        for mode, connects in ways:
+            machine.options, machine.connects = replace(options, mode=mode), connects
+            try:
+                self._open()
+                break
+            except OutOfMemory:
+                if (mode, connects) == ways[-1]:
+                    raise
+                self.close()
         self._load()
 
     def _open(self) -> None:
@@ -89,6 +97,8 @@ class Sweep:
         machine = self.machine
         for spec in machine.plan.loops:
             way = sparse_way(spec, machine.options)
+            if may_connect(machine, spec):
+                yield Arena.bytes(connect_sizes(machine.n))
             for stage in spec.stages:
                 if way == "push":
                     edges = len(sides[_AGAINST[stage.domain or "in"]])
@@ -105,6 +115,8 @@ class Sweep:
             if stage.domain and stage.gpu:
                 machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
         for spec in machine.plan.loops:
+            if spec.copied is not None and may_connect(machine, spec):
+                machine.load(connect_kernels(machine.plan, spec.copied))
             way = sparse_way(spec, machine.options)
             for stage in spec.stages if way else ():
                 machine.load(self._sparse_kernels(stage, way))
