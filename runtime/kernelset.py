@@ -150,7 +150,9 @@ class StageSpec:
     then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
     fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
     one worker must see all its contributions ("mode32", "mode64", "mex", "hindex"); on a CPU, long vertices are tasks
-    of "pull" then.
+    of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
+    differs from the level of the moment; None for passes whose messages all vertices send. factored: sums out of which
+    own factors were taken.
     """
 
     name: str
@@ -164,6 +166,8 @@ class StageSpec:
     sole: bool = True
     gpu: GpuStage | None = None
     structures: tuple[str, ...] = ()
+    senders: int | None = None
+    factored: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,7 @@ class ListedSweep:
         self._passes, self._up = passes, spec.up
         self._levels = Levels.of(values, chosen)
         self._lists: dict[str | None, list[Lists]] = {}
+        self._sent: dict[str, list[Lists]] = {}  # by pass: whose messages are not the identity
 
     @property
     def levels(self) -> Sequence[int]:
@@ -84,12 +85,33 @@ class ListedSweep:
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; the edges traversed."""
         passes = self._passes
-        lists = self._lists.get(stage.domain)
-        if lists is None:
-            pages = None if stage.domain is None else passes.pages_of(stage.domain)
-            lists = self._lists[stage.domain] = self._levels.lists(pages)
-        chosen = lists[level if self._up else len(lists) - 1 - level]
+        lists = self._lists_for(stage.domain)
+        number = level if self._up else len(lists) - 1 - level
+        chosen = lists[number]
+        if stage.senders is not None:
+            self._send(stage, lists, int(self._levels.values[number]) + stage.senders)
         _, edges = passes.listed(stage, chosen)
         for name in stage.swaps:
             passes.per_field("exchange", name, chosen)
         return edges
+
+    def _lists_for(self, domain: str | None) -> list[Lists]:
+        """The lists of vertices, the long ones of an orientation apart."""
+        known = self._lists.get(domain)
+        if known is None:
+            pages = None if domain is None else self._passes.pages_of(domain)
+            known = self._lists[domain] = self._levels.lists(pages)
+        return known
+
+    def _send(self, stage: StageSpec, lists: list[Lists], level: int) -> None:
+        """Bring messages up to date that only vertices of a level have: those of the last pass take theirs back."""
+        values = self._levels.values
+        at = int(np.searchsorted(values, level))
+        senders = [lists[at]] if at < len(values) and values[at] == level else []
+        before = self._sent.get(stage.name)
+        if before is None:  # what earlier runs of the pass left is not known
+            self._passes.send_all(stage)
+        else:
+            for one in (*before, *senders):
+                self._passes.send(stage, one)
+        self._sent[stage.name] = senders

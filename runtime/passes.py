@@ -119,8 +119,7 @@ class Passes:
         if stage.domain is None:
             self._over_vertices(stage.kernels["compute"])
             return self._counted(), 0
-        if "messages" in stage.kernels:
-            self._over_vertices(stage.kernels["messages"])
+        self.send_all(stage)
         pages = self.pages_of(stage.domain)
         edges = int(pages.starts[-1])
         self._aim(stage, pages)
@@ -217,6 +216,12 @@ class Passes:
             lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
             tasks, self._total)
         return tasks, made, int(self._total[0])
+
+    def send_all(self, stage: StageSpec) -> None:
+        """Bring the messages of all vertices up to date."""
+        if "messages" in stage.kernels:
+            self.state.frame[SLOT_LISTED] = 0
+            self._over_vertices(stage.kernels["messages"])
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
         """Bring the messages of listed vertices up to date."""

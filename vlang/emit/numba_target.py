@@ -42,13 +42,17 @@ def _called(text: str, suffix: str) -> str:
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel by cache blocks: accumulators that are many lines long gain nothing by it, and take
-    as long to compile as everything else."""
+    """Whether a stage has a kernel by cache blocks: one that runs in supersteps of a loop. Accumulators that are many
+    lines long gain nothing by it, and take as long to compile as everything else."""
+    if writer.plan is None or writer.plan.loop.nested:
+        return False
     return not writer.columns and sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
 
 class NumbaTarget:
     """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
+
+    lists_levels = True
 
     def __init__(self) -> None:
         self.dialect = NumbaDialect()

@@ -18,6 +18,7 @@ from vlang.emit.target import StageText, Target
 from vlang.ir import forms as f
 from vlang.ir import stages as ir
 from vlang.ir.facts import Facts
+from vlang.ir.levels import levelled
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.runtime.kernelset import (
@@ -122,11 +123,11 @@ class _Emitter:
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
         return self.scalars.add(name, kind, value, span, times)
 
-    def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: bool = False) -> list[Step]:
-        """The steps of a block of the loop of `plan`, None outside loops. swept: the block is that of a sweep."""
+    def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
+        """The steps of a block of the loop of `plan`, None outside loops. swept: the sweep whose block it is."""
         return [self._step(step, plan, swept) for step in steps]
 
-    def _step(self, step: ir.Step, plan: LoopPlan | None, swept: bool) -> Step:
+    def _step(self, step: ir.Step, plan: LoopPlan | None, swept: ir.Sweep | None) -> Step:
         if isinstance(step, Stage):
             return self._stage(step, plan, ends=plan is not None and plan.fused, swept=swept)
         if isinstance(step, ir.ScalarStep):
@@ -141,9 +142,15 @@ class _Emitter:
                                    step.each.span.line)
         return self._range(step, plan)
 
-    def _stage(self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: bool = False) -> StageSpec:
+    def _stage(
+        self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: ir.Sweep | None = None
+    ) -> StageSpec:
         stage, edge_columns = with_common(stage, self.columns)
-        messages = {} if plan is None or swept else plan.messages(stage)  # a level is a few vertices
+        by_level = levelled(stage, swept) if swept is not None and self.target.lists_levels else None
+        if by_level is not None:
+            stage, messages = by_level.stage, dict(by_level.messages)
+        else:  # in other sweeps all vertices would send for a level of a few
+            messages = {} if plan is None or swept is not None else plan.messages(stage)
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
@@ -159,6 +166,8 @@ class _Emitter:
             swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
+            senders=None if by_level is None else by_level.distance,
+            factored=() if by_level is None else by_level.factored,
         )
 
     def _loop(self, loop: ir.Loop, around: LoopPlan | None) -> LoopSpec:
@@ -190,7 +199,7 @@ class _Emitter:
         sweep = step.sweep
         self.frame.scalar(step.level, self.types[sweep.field])
         guard = None if step.guard is None else f"work:{step.guard}.0"
-        return SweepSpec(sweep.field, sweep.up, guard, step.level, tuple(self._steps(step.steps, plan, swept=True)),
+        return SweepSpec(sweep.field, sweep.up, guard, step.level, tuple(self._steps(step.steps, plan, swept=step)),
                          sweep.span.line)
 
     def _range(self, step: ir.ForRange, plan: LoopPlan | None) -> ForRangeSpec:

@@ -36,6 +36,8 @@ class Module:
 class Target(Protocol):
     """A target: its dialect, and how functions become kernels."""
 
+    lists_levels: bool  # the engine has the vertices of each level of a sweep at hand
+
     @property
     def dialect(self) -> Dialect: ...
     def stage(self, writer: StageWriter) -> StageText: ...

@@ -29,6 +29,8 @@ GENERATED = "// ---- generated from the program ----\n"
 class CudaTarget:
     """NVIDIA GPUs: templates over structs; the entry points are appended when they are loaded."""
 
+    lists_levels = False
+
     def __init__(self) -> None:
         self.dialect = CudaDialect()
 

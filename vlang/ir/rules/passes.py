@@ -10,7 +10,7 @@ from vlang.ir.rules.context import Context, Verdict, listed
 from vlang.reductions import REDUCTIONS
 from vlang.types import Scalar, Tuple, Vector
 
-__all__ = ["buffers", "fuse", "messages", "replicate"]
+__all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
 
 _CALLS = frozenset({"sqrt", "exp", "log", "log1p", "tanh", "random", "pow", "hll_unit", "hll_size", "dot", "common",
                     "user"})
@@ -49,7 +49,7 @@ def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
 
 
 def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
-    if _only_neighbour(expr) and not isinstance(expr.type, Tuple):
+    if only_neighbour(expr) and not isinstance(expr.type, Tuple):
         if _worth(expr):
             yield expr
         return
@@ -57,13 +57,13 @@ def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
         yield from _hoistable(child)
 
 
-def _only_neighbour(expr: f.Expr) -> bool:
+def only_neighbour(expr: f.Expr) -> bool:
     """Whether an expression is a function of the neighbour and of graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
     if isinstance(expr, (f.EdgeValue, f.Accumulator, f.Reduce)):
         return False
-    return all(map(_only_neighbour, f.children(expr)))
+    return all(map(only_neighbour, f.children(expr)))
 
 
 def _worth(expr: f.Expr) -> bool:
