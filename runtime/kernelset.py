@@ -151,8 +151,8 @@ class StageSpec:
     fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
     one worker must see all its contributions ("mode32", "mode64", "mex", "hindex"); on a CPU, long vertices are tasks
     of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
-    differs from the level of the moment; None for passes whose messages all vertices send. factored: sums out of which
-    own factors were taken.
+    differs from the level of the moment; None for passes whose messages all vertices send. notes: the
+    optimisations that the pass was written with, for people to read.
     """
 
     name: str
@@ -167,7 +167,7 @@ class StageSpec:
     gpu: GpuStage | None = None
     structures: tuple[str, ...] = ()
     senders: int | None = None
-    factored: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ import numpy as np
 from vlang.options import GPU_OPTIONS, parse_size
 from vlang.runtime.errors import BindError
 from vlang.runtime.machine import Options
+from vlang.switches import OPTIMISATIONS
 
 if TYPE_CHECKING:
     from vlang.program import Program
@@ -163,10 +164,22 @@ def _replication(_name: str, value: Any) -> str | int:
     return check_replication(value)
 
 
+def _without(name: str, value: Any) -> frozenset[str]:
+    """Names of optimisations: a text with commas, or several texts."""
+    names = value.split(",") if isinstance(value, str) else value
+    if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in names):
+        raise BindError(f"{name} is names of optimisations, such as \"hoist,merge\", not {value!r}")
+    found = frozenset(one.strip() for one in names) - {""}
+    for one in sorted(found - set(OPTIMISATIONS)):
+        raise BindError(f"{name}: there is no optimisation {one!r}{_meant(one, tuple(OPTIMISATIONS))}; there are "
+                        f"{', '.join(OPTIMISATIONS)}")
+    return found
+
+
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
     "kernel": _kernel, "replication": _replication, "deterministic": _flag, "device_arrays": _flag,
-    "chaos": _from(0),
+    "chaos": _from(0), "without": _without,
 }  # fmt: skip

@@ -27,54 +27,59 @@ if TYPE_CHECKING:
 __all__ = ["STAGES", "explain"]
 
 
-def explain(program: Program, stage: str, graph: Graph | None = None) -> str:
-    """One stage as text. graph: whose edge columns the code is for. Raises BindError for a stage there is not."""
+def explain(
+    program: Program, stage: str, graph: Graph | None = None, without: frozenset[str] = frozenset()
+) -> str:
+    """One stage as text. graph: whose edge columns the code is for. without: optimisations left out.
+
+    Raises BindError for a stage there is not.
+    """
     write = STAGES.get(stage)
     if write is None:
         raise BindError(f"there is no stage {stage!r}; the stages: {', '.join(STAGES)}")
-    return write(program, graph)
+    return write(program, graph, without)
 
 
-def _tree(program: Program, graph: Graph | None) -> str:
+def _tree(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     return dump(program.stages().checked.file)
 
 
-def _ir(program: Program, graph: Graph | None) -> str:
+def _ir(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     return program_text(program.stages().program)
 
 
-def _facts(program: Program, graph: Graph | None) -> str:
+def _facts(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     return facts_text(program.stages().facts)
 
 
-def _numba(program: Program, graph: Graph | None) -> str:
-    return _plan_of(program, graph).text
+def _numba(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
+    return _plan_of(program, graph, "numba", without).text
 
 
-def _cuda(program: Program, graph: Graph | None) -> str:
+def _cuda(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     """What is written from the program; the skeletons before it are the same for all."""
     from vlang.emit.cuda.notes import wrapped
     from vlang.emit.cuda.target import GENERATED, SKELETONS
 
     files = ", ".join(f"{name}.cuh" for name in SKELETONS)
-    generated = _plan_of(program, graph, "cuda").text.partition(GENERATED)[2]
+    generated = _plan_of(program, graph, "cuda", without).text.partition(GENERATED)[2]
     return wrapped(f"Before this text stand the skeletons of vlang/emit/cuda: {files}.") + generated
 
 
-def _plan_of(program: Program, graph: Graph | None, target: str = "numba") -> Plan:
+def _plan_of(program: Program, graph: Graph | None, target: str, without: frozenset[str]) -> Plan:
     columns = frozenset(e.name for e in program.edges) if graph is None else frozenset(graph.columns)
-    return program.plan(columns, target=target)
+    return program.plan(columns, target=target, without=without)
 
 
-def _plan(program: Program, graph: Graph | None) -> str:
+def _plan(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     """The steps of the run, with what each reads, writes and may do; with a graph, also what it needs."""
-    plan = _plan_of(program, graph)
+    plan = _plan_of(program, graph, "numba", without)
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
         lines.extend(_lines(step))
     if graph is not None:
         lines.extend(_need(plan, graph))
-    return "\n".join([*lines, *_on_gpu(_plan_of(program, graph, "cuda"), graph)])
+    return "\n".join([*lines, *_on_gpu(_plan_of(program, graph, "cuda", without), graph)])
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
@@ -98,7 +103,8 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
 def _lines(step: Step) -> list[str]:
     """A step with what it holds."""
     if isinstance(step, (StageSpec, ScalarSpec)):
-        return [] if step.name.startswith("require.") else [_step(step)]
+        notes = step.notes if isinstance(step, StageSpec) else ()
+        return [] if step.name.startswith("require.") else [_step(step), *(f"    {note}" for note in notes)]
     if isinstance(step, Contract):
         return [f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})"]
     inside = [f"    {line}" for inner in step.steps for line in _lines(inner)]
@@ -139,6 +145,9 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
                      f"({loop.skip_reason})")
     else:
         lines.append(f"    mode: pull ({loop.skip_reason})")
+    if loop.copied is not None:
+        lines.append(f"    connected components, where nothing else is asked for: {loop.copied.field} is copied and "
+                     f"joined by {loop.copied.join} (rule K)")
     lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
     return lines
 
@@ -158,6 +167,6 @@ def _need(plan: Plan, graph: Graph) -> list[str]:
             f"{edges / 1e6:,.1f}, edge columns {columns / 1e6:,.1f}"]
 
 
-STAGES: dict[str, Callable[[Program, Graph | None], str]] = {
+STAGES: dict[str, Callable[[Program, Graph | None, frozenset[str]], str]] = {
     "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "cuda": _cuda, "plan": _plan,
 }  # fmt: skip

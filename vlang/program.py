@@ -106,11 +106,12 @@ class Program:
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
         "notify-pull", "push"), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
-        int and float), progress (True, or a function that takes a Round), device ("cpu", "gpu", "gpu:K" or "auto"),
-        deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
-        ("auto", "none", "garaph" or a power of two up to 32), device_arrays (fields stay on the GPU, as CuPy arrays);
-        chaos (a seed: run once more with every freedom that the facts grant, and compare; what was taken is in
-        `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
+        int and float), progress (True, or a function that takes a Round), without (names of optimisations to leave
+        out), device ("cpu", "gpu", "gpu:K" or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams
+        ("auto" or 1 to 32), kernel, replication ("auto", "none", "garaph" or a power of two up to 32), device_arrays
+        (fields stay on the GPU, as CuPy arrays); chaos (a seed: run once more with every freedom that the facts grant,
+        and compare; what was taken is in `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError,
+        ChaosError.
         """
         options, precision, rest = bind_options(self, arguments)
         stages = self.stages(precision)
@@ -134,18 +135,24 @@ class Program:
         from vlang.runtime.machines import open_machine
 
         columns, given = frozenset(graph.columns), frozenset(arrays)
-        with open_machine(lambda target: self.plan(columns, given, precision, target), graph, options,
-                          draws) as opened:
+
+        def plan_for(target: str) -> Plan:
+            return self.plan(columns, given, precision, target, options.without)
+
+        with open_machine(plan_for, graph, options, draws) as opened:
             outcome = run_plan(opened.plan, graph, opened.machine, scalars, arrays, options)
         falling = {name for loop in self.stages(precision).facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         return _result(opened.plan, graph, outcome, falling, opened.device, opened.reason)
 
-    def explain(self, stage: str = "facts", graph: Graph | None = None) -> str:
-        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan"."""
+    def explain(
+        self, stage: str = "facts", graph: Graph | None = None, without: frozenset[str] = frozenset()
+    ) -> str:
+        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan". without: optimisations
+        left out of the code and the plan, of vlang.switches.OPTIMISATIONS."""
         from vlang.explain import explain
 
-        return explain(self, stage, graph)
+        return explain(self, stage, graph, without)
 
     def stages(self, precision: int | None = None) -> Stages:
         """The program through every stage short of code, at a precision (default: its own)."""
@@ -159,23 +166,23 @@ class Program:
 
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
-        target: str = "numba",
+        target: str = "numba", without: frozenset[str] = frozenset(),
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
-        target: "numba" (CPU) or "cuda" (CUDA C).
+        target: "numba" (CPU) or "cuda" (CUDA C). without: optimisations left out, of vlang.switches.OPTIMISATIONS.
         """
         from vlang.emit.contracts import contract_stages
         from vlang.emit.program import emit
 
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given, target)
+        key = (stages.program.precision, present, given, target, without)
         known = self._plans.get(key)
         if known is None:
-            whole = schedule(stages.program, given)
+            whole = schedule(stages.program, given, without)
             contracts = contract_stages(stages.program, whole, present)
-            known = self._plans[key] = emit(whole, stages.facts, present, contracts, target)
+            known = self._plans[key] = emit(whole, stages.facts, present, contracts, target, without)
         return known
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.values import run_option
 
 __all__ = ["command"]
 
@@ -21,11 +22,15 @@ _STAGES = ("tree", "ir", "facts", "numba", "cuda", "plan")
               "generated kernels for CPU (numba) or GPU (cuda), or the plan of a run.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
+@click.option("--without", callback=run_option, metavar="NAME,...",
+              help="Leave optimisations out of the code and the plan; a wrong name lists them.")
 @graph_options
-def command(program: str, graph: str | None, stage: str, precision: str, **reading: Any) -> None:
+def command(
+    program: str, graph: str | None, stage: str, precision: str, without: frozenset[str] | None, **reading: Any
+) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
     from vlang.program import load
 
     loaded = load(program, precision=int(precision))
     read = None if graph is None else read_graph(graph, **reading)
-    click.echo(loaded.explain(stage, graph=read).rstrip("\n"))
+    click.echo(loaded.explain(stage, graph=read, without=without or frozenset()).rstrip("\n"))

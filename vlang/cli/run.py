@@ -52,6 +52,8 @@ class _Run(click.Command):
               help="Update in place where the result is proved not to depend on order: fewer supersteps.")
 @click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Full sweeps by cache blocks. Never changes a result.")
+@click.option("--without", callback=run_option, metavar="NAME,...",
+              help="Leave optimisations out, to measure what they are worth; a wrong name lists them.")
 @click.option("--device", callback=run_option, metavar="cpu|gpu|gpu:K|auto",
               help="Where to run; default: cpu. auto takes a GPU if it is there, fits and pays, and says so.")
 @click.option("--gpu-memory", callback=run_option, metavar="BYTES",
@@ -77,8 +79,9 @@ def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
     asynchronous: bool, blocking: str, device: str | None, gpu_memory: int | None, streams: int | None,
-    kernel: str | None, replication: str | int | None, deterministic: bool, fields: tuple[str, ...], as_json: bool,
-    verify: bool, chaos: int | None, quiet: bool, wants_help: bool, **reading: Any,
+    kernel: str | None, replication: str | int | None, without: frozenset[str] | None, deterministic: bool,
+    fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None, quiet: bool, wants_help: bool,
+    **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -102,7 +105,7 @@ def command(
         check_writable(str(output))
     options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
                "asynchronous": asynchronous, "blocking": blocking, "deterministic": deterministic,
-               "chaos": chaos}  # fmt: skip
+               "chaos": chaos, "without": without or frozenset()}  # fmt: skip
     on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
               "replication": replication}  # fmt: skip
     options |= {name: value for name, value in on_gpu.items() if value is not None}

@@ -39,7 +39,7 @@ class LoopPlan:
     loop also decides activity. skip: rule N is granted and used. readers: for each pass over edges, what makes it run
     again for a vertex. starts: fields that need a copy from the start of the superstep. told: fields with a told array.
     two_buffers: fields whose value before the pass is needed after it. order: the rule by which vertices may run in any
-    order, as LoopSpec has it.
+    order, as LoopSpec has it. hoists: expressions of a sender alone are messages.
     """
 
     loop: Loop
@@ -57,6 +57,7 @@ class LoopPlan:
     asynchronous_reason: str
     copied: CopySpec | None
     order: str
+    hoists: bool = True
 
     def sole(self, stage: Stage) -> bool:
         """Whether no other pass of the loop writes a field of this one."""
@@ -66,7 +67,7 @@ class LoopPlan:
         """The expressions of a stage that are sent as messages, numbered."""
         found: dict[f.Expr, int] = {}
         for gather in stage.gathers:
-            hoisted = self.facts.messages(gather)
+            hoisted = self.facts.messages(gather) if self.hoists else ()
             for expr in (*hoisted, *changes_read(gather.reduce, hoisted)):
                 found.setdefault(expr, len(found))
         return found
@@ -99,9 +100,10 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
     return frozenset(names)
 
 
-def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
-    """Decide how a loop is run. The rules grant nothing to a loop with blocks inside."""
+def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -> LoopPlan:
+    """Decide how a loop is run, without some optimisations. The rules grant nothing to a loop with blocks inside."""
     fact = facts.loop(loop.repeat)
+    skip = fact.skip and "skip" not in without
     applied, fused = frozenset(loop.applied), loop.fused
     activate = loop.repeat.activate
     sent = frozenset(e.name for stage in loop.stages for gather in stage.gathers
@@ -118,14 +120,15 @@ def plan_loop(loop: Loop, facts: Facts) -> LoopPlan:
     torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
     return LoopPlan(
         loop=loop, facts=facts, explicit=explicit, fused=fused, reads_iteration=loop.reads_iteration,
-        skip=fact.skip, skip_reason=fact.skip_reason,
-        readers=_readers(loop, fact.own_notify & applied) if fact.skip else {},
+        skip=skip, skip_reason=fact.skip_reason if skip or not fact.skip else "switched off",
+        readers=_readers(loop, fact.own_notify & applied) if skip else {},
         starts=starts, told=changes | sent if explicit else frozenset(),
         two_buffers=frozenset(past & applied) if fused else frozenset(),
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
         else fact.any_order_reason,
-        copied=_copied(fact), order=_order(fact, loop.repeat, torn),
+        copied=None if "copied" in without else _copied(fact), order=_order(fact, loop.repeat, torn),
+        hoists="hoist" not in without,
     )
 
 

@@ -11,6 +11,7 @@ from vlang.emit.dialect import stored_as, width_of
 from vlang.emit.expressions import Unwritable
 from vlang.emit.frame import Frame, Times
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
+from vlang.emit.notes import stage_notes
 from vlang.emit.numba_target import NumbaTarget
 from vlang.emit.scalars import ScalarWriter
 from vlang.emit.stage import StageWriter
@@ -18,7 +19,7 @@ from vlang.emit.target import StageText, Target
 from vlang.ir import forms as f
 from vlang.ir import stages as ir
 from vlang.ir.facts import Facts
-from vlang.ir.levels import levelled
+from vlang.ir.levels import Levelled, levelled
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.runtime.kernelset import (
@@ -44,14 +45,16 @@ _NOW = Times()
 
 
 def emit(
-    schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str
+    schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
+    without: frozenset[str] = frozenset(),
 ) -> Plan:
-    """The plan of a program for a target ("numba", "cuda"). present: the edge fields that the graph has.
+    """The plan of a program for a target ("numba", "cuda"). present: the edge fields that the graph has. without:
+    optimisations left out.
 
     Raises ProgramError for what cannot run.
     """
     try:
-        return _Emitter(schedule, facts, present, TARGETS[target]()).plan(contracts)
+        return _Emitter(schedule, facts, present, TARGETS[target](), without).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
@@ -72,6 +75,7 @@ class _Emitter:
     facts: Facts
     present: frozenset[str]
     target: Target
+    without: frozenset[str] = frozenset()
     frame: Frame = field(default_factory=Frame)
     stages: list[StageText] = field(default_factory=list)
 
@@ -146,7 +150,7 @@ class _Emitter:
         self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: ir.Sweep | None = None
     ) -> StageSpec:
         stage, edge_columns = with_common(stage, self.columns)
-        by_level = levelled(stage, swept) if swept is not None and self.target.lists_levels else None
+        by_level = None if swept is None else self._by_level(stage, swept)
         if by_level is not None:
             stage, messages = by_level.stage, dict(by_level.messages)
         else:  # in other sweeps all vertices would send for a level of a few
@@ -155,7 +159,8 @@ class _Emitter:
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
         writer = StageWriter(stage, self.frame, self.types, edge_columns, plan,
-                             {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given)
+                             {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given,
+                             self.without)
         text = self.target.stage(writer)
         self.stages.append(text)
         for name in two:
@@ -167,11 +172,17 @@ class _Emitter:
             notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
             senders=None if by_level is None else by_level.distance,
-            factored=() if by_level is None else by_level.factored,
+            notes=stage_notes(writer, by_level),
         )
 
+    def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
+        """The stage of a sweep with messages by level, where the engine has lists of levels."""
+        if not self.target.lists_levels or self.without & {"levels", "hoist"}:
+            return None
+        return levelled(stage, swept, factors="factor" not in self.without)
+
     def _loop(self, loop: ir.Loop, around: LoopPlan | None) -> LoopSpec:
-        plan = plan_loop(loop, self.facts)
+        plan = plan_loop(loop, self.facts, self.without)
         repeat = loop.repeat
         limit = None
         if repeat.limit is not None:

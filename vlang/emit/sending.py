@@ -30,6 +30,8 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
+    if "skip" in writer.without:
+        return (), "switched off"
     facts = plan.facts.loop(plan.loop.repeat)
     if not facts.push.granted:
         return (), facts.push.reason
@@ -63,7 +65,7 @@ def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
 def early_of(writer: StageWriter) -> Early:
     """How early a vertex may stop gathering, or leave it out."""
     plan, stage = writer.plan, writer.stage
-    if plan is None or not stage.gathers:
+    if plan is None or not stage.gathers or "early" in writer.without:
         return Early()
     facts = plan.facts.loop(plan.loop.repeat).early_exit
     plain = not stage.before and not stage.guard and len(stage.after) == 1
@@ -100,6 +102,8 @@ def silent(writer: StageWriter) -> Function:
     """Whether a vertex contributes nothing, whatever the edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
+    if "identity" in writer.without:
+        return Function("silent", (), d.false)
     facts = {one.name: one.silencing for one in writer.plan.facts.loop(writer.plan.loop.repeat).gathers}
     tests = []
     for gather in writer.stage.gathers:

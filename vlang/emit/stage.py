@@ -59,7 +59,7 @@ def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
 class StageWriter:
     """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
     messages: expressions to send as messages, each with its number. ends: the stage decides activity. given: fields
-    that the caller passes."""
+    that the caller passes. without: optimisations left out."""
 
     stage: Stage
     frame: Frame
@@ -71,6 +71,7 @@ class StageWriter:
     dialect: Dialect
     two_buffers: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
         self.env = Environment(self.frame, self.dialect)

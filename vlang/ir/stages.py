@@ -224,10 +224,13 @@ def anywhere(expr: f.Expr) -> set[str]:
     return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
 
 
-def schedule(program: f.Program, given: frozenset[str] = frozenset()) -> Schedule:
-    """The steps of a program. given: fields that the caller passes, whose initializers do not run."""
+def schedule(
+    program: f.Program, given: frozenset[str] = frozenset(), without: frozenset[str] = frozenset()
+) -> Schedule:
+    """The steps of a program. given: fields that the caller passes, whose initializers do not run. without:
+    optimisations left out; here "merge" and "narrow" count."""
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
-    return Schedule(program, _mark_stored(_Packer(program).block(body, None)))
+    return Schedule(program, _mark_stored(_Packer(program, without).block(body, None)))
 
 
 @dataclass
@@ -257,7 +260,8 @@ class _Open:
 class _Packer:
     """Packs statements into stages, greedily and in order."""
 
-    def __init__(self, program: f.Program) -> None:
+    def __init__(self, program: f.Program, without: frozenset[str]) -> None:
+        self._merges, self._narrows = "merge" not in without, "narrow" not in without
         self._types = {decl.name: decl.type for decl in program.fields}
         self._taken = set(program.names)
         self._stages = self._masks = self._lets = self._loops = self._sweeps = self._ranges = 0
@@ -344,6 +348,7 @@ class _Packer:
         self._steps.append(step)
 
     def _gather(self, gather: f.Gather, guard: str | None) -> None:
+        guard = guard if self._narrows else None
         if not self._joins(gather, guard):
             self._close()
         self._open.domain = gather.reduce.domain.kind
@@ -353,6 +358,8 @@ class _Packer:
     def _joins(self, gather: f.Gather, guard: str | None) -> bool:
         """Whether a gather may run in the open pass, ahead of what is there already."""
         now = self._open
+        if now.gathers and not self._merges:
+            return False
         if now.gathers and (now.domain != gather.reduce.domain.kind or now.guard != guard):
             return False
         reads = set()
