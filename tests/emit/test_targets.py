@@ -39,7 +39,8 @@ def assert_alike(program: Program, precision: int = 32) -> None:
     assert [s.name for s in numba.stages] == [s.name for s in cuda.stages]
     extra = {slot for slot in cuda.slots if slot not in numba.slots}
     whole = tuple(f"part:{s.name}." for s in cuda.stages if s.structures)  # a CPU does not cut their long vertices
-    levels = tuple(f"next:{name}" for s in numba.stages if s.senders is not None for name in s.written)  # messages there
+    sweeps = [s for s in numba.stages if s.senders is not None]  # messages there, instead of two buffers
+    levels = tuple(f"next:{name}" for s in sweeps for name in s.written)
     assert all(slot.startswith(("work:push.", *whole, *levels)) for slot in extra), extra
     for stage in cuda.stages:
         assert stage.gpu is not None
