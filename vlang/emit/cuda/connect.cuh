@@ -9,21 +9,14 @@ constexpr u32 PROBES = 1024;  // vertices that are asked for their tree to find 
 
 template <class T> __device__ __forceinline__ T peek(const T* place) { return *const_cast<const volatile T*>(place); }
 
-template <class T> __device__ __forceinline__ void poke(T* place, T value) { *const_cast<volatile T*>(place) = value; }
-
-// The root of the tree of a vertex; it becomes the parent, and on the way each vertex skips one (path halving, as in
-// Jaiganesh and Burtscher, A High-Performance Connected Components Implementation for GPUs, HPDC 2018): chains may be
-// long, and others walk them, too.
+// The root of the tree of a vertex; it becomes the parent. Chains may be long, and others walk them at the same time:
+// what has been seen of the way is shown at every step (pointer jumping), so the steps left double with each, and no
+// cell is ever led back.
 __device__ __forceinline__ u32 root(u32 v, u32* parents) {
-  const u32 first = peek(parents + v);
-  u32 before = v, at = first;
+  u32 at = peek(parents + v);
   for (u32 above = peek(parents + at); above != at; above = peek(parents + at)) {
-    poke(parents + before, above);
-    before = at;
+    atomicMin(parents + v, above);
     at = above;
-  }
-  if (at != first) {
-    poke(parents + v, at);
   }
   return at;
 }
