@@ -149,7 +149,7 @@ class StageSpec:
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
     then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
     fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
-    one worker must see all its contributions ("mode32", "mode64", "mex", "hindex"); on a CPU, long vertices are tasks
+    one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
     of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
     differs from the level of the moment; None for passes whose messages all vertices send. notes: the
     optimisations that the pass was written with, for people to read.

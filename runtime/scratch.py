@@ -17,7 +17,8 @@ __all__ = ["Scratch", "whole_tasks", "words_of"]
 def words_of(structures: Iterable[str], degree: int) -> int:
     """The u64 words that structures take for a vertex of so many edges (see vlang/emit/skeletons/counting.py)."""
     table = 1 << max(1, (2 * degree - 1).bit_length())
-    sizes = {"mode32": table, "mode64": 2 * table, "mex": (degree >> 6) + 1, "hindex": degree + 1}
+    sizes = {"mode32": table, "mode64": 2 * table, "mex": (degree >> 6) + 1, "hindex": degree + 1,
+             "median32": degree + 1, "median64": degree + 1}
     return sum(sizes[name] for name in structures)
 
 

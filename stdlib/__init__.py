@@ -31,7 +31,7 @@ GROUPS: dict[str, tuple[str, tuple[str, ...]]] = {
     ),
     "selection": ("vertices that keep apart", ("coloring", "mis")),
     "learning": ("beliefs and factors from what is known", ("belief", "cf", "linbp")),
-    "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "spmv")),
+    "simulation": ("steps of a process on a graph", ("circuit", "heat", "neural", "smooth", "spmv")),
 }
 
 

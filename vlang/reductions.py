@@ -60,6 +60,8 @@ REDUCTIONS: dict[str, ReductionRule] = {
         ReductionRule("mex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True, over_vertices=False),
         ReductionRule("hindex", frozenset({"int", "uint"}), None, idempotent=False, holistic=True,
                       over_vertices=False),
+        ReductionRule("median", frozenset({"int", "uint", "float"}), None, idempotent=False, has_identity=False,
+                      holistic=True, over_vertices=False),
     )
 }
 

@@ -114,6 +114,23 @@ def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
     return types.boolean(pointer, index, old, new), generate
 
 
+def _reinterpreted(name: str) -> Any:
+    """`f(x)`: the bits of x as an unsigned integer of that width ("uint"), or as a float of it ("float")."""
+
+    def typing(context: Any, value: Any) -> Any:
+        result = _NAMES[f"{name[0]}{value.bitwidth}"]
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            return builder.bitcast(args[0], context.get_value_type(result))
+
+        return result(value), generate
+
+    return intrinsic(typing)
+
+
+bits_of, float_of = _reinterpreted("uint"), _reinterpreted("float")
+
+
 @intrinsic
 def peek(context: Any, pointer: Any, index: Any) -> Any:
     """`peek(p, i)`: p[i], read as it is now although other threads write it."""

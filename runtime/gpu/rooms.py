@@ -47,10 +47,11 @@ def whole_name(stage: StageSpec, template: str) -> str:
 
 
 def room_words(structures: Sequence[str], degrees: NDArray[Any]) -> NDArray[np.uint64]:
-    """Words of 32 bits of the rooms of vertices with so many edges, uint64; the figures of holistic.cuh."""
+    """Words of 32 bits of the rooms of vertices with so many edges, uint64; the figures of rooms.cuh."""
     degree = degrees.astype(np.uint64)
     slots = degree + degree // 2 + 2
-    sizes = {"mode32": 2 * slots, "mode64": 3 * slots, "mex": degree // 32 + 1, "hindex": degree + 1}
+    sizes = {"mode32": 2 * slots, "mode64": 3 * slots, "mex": degree // 32 + 1, "hindex": degree + 1,
+             "median32": degree + 2, "median64": 2 * degree + 2}
     total = np.zeros(len(degree), dtype=np.uint64)
     for name in structures:
         total += sizes[name] + sizes[name] % 2

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from tests.cpu.compare import CUTS, assert_as_interpreted, assert_cut_free, interpreted
-from tests.cpu.wholes import BESIDE, CDLP, COLORING, KCORE, LONG, all_types, hubs, params, values
+from tests.cpu.wholes import BESIDE, CDLP, COLORING, KCORE, LONG, MEDIANS, all_types, hubs, medians_of, params, values
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
@@ -61,6 +61,24 @@ def test_every_type(kinds: tuple[str, ...]) -> None:
         fields = {f"x{k}": values(kind, graph.n, 10 + k) for k, kind in enumerate(kinds)}
         found = Case(graph, {}, fields)
         assert_as_interpreted(program, found, assert_cut_free(program, found), interpreted(program, found))
+
+
+def test_medians() -> None:
+    """Of every type; long vertices, too."""
+    program = compile(MEDIANS)
+    for seed, (_, graph) in enumerate(all_families()[::4]):
+        found = Case(graph, {}, medians_of(graph, seed))
+        assert_as_interpreted(program, found, assert_cut_free(program, found), interpreted(program, found))
+    found = Case(hubs(200, LONG["around a segment"], 7), {}, medians_of(hubs(200, {}, 7), 5))
+    assert_as_interpreted(program, found, assert_cut_free(program, found, LONG_CUTS), interpreted(program, found))
+
+
+def test_the_lower_of_two() -> None:
+    graph = Graph.from_edges([1, 2, 3, 4, 1, 2], [0, 0, 0, 0, 5, 5], n=6)
+    program = compile("program p\nvertex a: float\nvertex x: float = median(u.a for u -> self, default = -7)\n")
+    got = program(graph, a=np.array([0, 9, -3, np.inf, -0.0, 0], np.float32))["x"]
+    assert got.tolist() == [0, -7, -7, -7, -7, -3]
+    assert not np.signbit(got[0])
 
 
 def test_ties_none_and_infinity() -> None:

@@ -61,6 +61,43 @@ repeat 3 times:
 """
 
 
+MEDIANS = """program medians
+vertex a: i8
+vertex b: u16
+vertex c: i64
+vertex d: u64
+vertex e: float
+vertex f: f64
+vertex h: f16
+vertex oa: i8 = median(u.a for u -> self, default = 3)
+vertex ob: u16 = median(u.b for self -> u if u != self, default = b)
+vertex oc: i64 = median(u.c for u -- self, default = -inf)
+vertex od: u64 = median(u.d for u -> self if u.b != b, default = d)
+vertex oe: float = median(u.e for u -- self, default = -1)
+vertex of: f64 = 0
+vertex oh: f16 = 0
+repeat 2 times:
+    gather mf = median(u.f * iteration for u -> self, default = f)
+    gather mh = median(u.h for u -- self if u.e < 3, default = inf)
+    gather mi = mode(u.a for u -> self, default = 0)
+    gather total = sum(u.e for u -> self)
+    apply  of = mf + mi + total
+    apply  oh = mh
+"""
+
+
+def medians_of(graph: RefGraph, seed: int) -> dict[str, Array]:
+    """Fields for `MEDIANS`, infinities and negative zeros among them."""
+    rng = np.random.default_rng(seed)
+    drawn = {letter: values(kind, graph.n, seed + k)
+             for k, (letter, kind) in enumerate(zip("abcd", ("i8", "u16", "i64", "u64"), strict=True))}
+    for letter, dtype in (("e", np.float32), ("f", np.float64), ("h", np.float16)):
+        found = (rng.integers(-40, 40, graph.n) / 8).astype(dtype)
+        found[rng.random(graph.n) < 0.2] = rng.choice(np.array([np.inf, -np.inf, -0.0, 0.0], dtype))
+        drawn[letter] = found
+    return drawn
+
+
 def all_types(kinds: tuple[str, ...]) -> str:
     """A program with every holistic reduction that fields x0, x1, ... of these types may have, in every direction."""
     head, body = ["program all_types"], []

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cpu.test_common import PAIRS, pair_cases
-from tests.cpu.wholes import BESIDE, CDLP, COLORING, KCORE, LONG, all_types, hubs, params, values
+from tests.cpu.wholes import BESIDE, CDLP, COLORING, KCORE, LONG, MEDIANS, all_types, hubs, medians_of, params, values
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
@@ -74,6 +74,13 @@ def test_every_type(kinds: tuple[str, ...]) -> None:
         check(program, Case(graph, {}, fields), seed)
 
 
+def test_medians() -> None:
+    program = compile(MEDIANS)
+    shapes = hubs(40, {3: 300, 4: 3000}, 2, 200), hubs(200, {3: 15, 4: 90, 5: 800, 6: 9000, **LONG["one hub"]}, 7)
+    for seed, graph in enumerate((family("messy"), family("no_edges"), *shapes)):
+        check(program, Case(graph, {}, medians_of(graph, seed)), seed, mode=MODES[seed % 3])
+
+
 @pytest.mark.parametrize("name", ["lcc", "triangles"])
 def test_common_neighbours(name: str) -> None:
     program = load(DESIGN / f"{name}.vp")
@@ -100,13 +107,14 @@ def test_rooms_are_part_of_the_budget() -> None:
         engine_run(program, found, device="emulated", gpu_memory=1 << 20)
 
 
-@pytest.mark.parametrize("structure", ["mode32", "mode64", "mex", "hindex"])
+@pytest.mark.parametrize("structure", ["mode32", "mode64", "median32", "median64", "mex", "hindex"])
 def test_words(structure: str) -> None:
     """Even, so that all are aligned, and enough; shelves are needed only where a block's memory does not do."""
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
     words = room_words([structure], degrees)
     assert (words % 2 == 0).all()
-    least = {"mode32": 3 * degrees, "mode64": 4 * degrees, "mex": degrees // 32, "hindex": degrees}[structure]
+    least = {"mode32": 3 * degrees, "mode64": 4 * degrees, "mex": degrees // 32, "hindex": degrees,
+             "median32": degrees, "median64": 2 * degrees}[structure]
     assert (words > least).all()
     assert room_words(["mex", structure], degrees).tolist() == (room_words(["mex"], degrees) + words).tolist()
     assert words[2] < ROOM_WORDS < THREADS // 32 * ROOM_WORDS

@@ -143,6 +143,8 @@ class Machine:
             return start
         if reduce.name == "hindex":
             return max((h for h in range(len(found) + 1) if sum(x >= h for x in found) >= h), default=0)
+        if reduce.name == "median":
+            return sorted(found)[(len(found) - 1) // 2]
         return {"sum": sum, "count": sum, "any": any, "all": all}[reduce.name](found)
 
     def _op(self, expr: f.Op, at: _Sight) -> Any:

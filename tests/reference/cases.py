@@ -20,7 +20,8 @@ STDLIB = (
 MORE = (
     "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
     "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
-    "linbp", "mis", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "scc", "soft_reach", "triangles",
+    "linbp", "mis", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "scc", "smooth", "soft_reach",
+    "triangles",
 )
 
 # Those that run on a GPU by every kernel and in every budget.
@@ -100,6 +101,8 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
         degree = max(int(graph.indegree.max(initial=0)), 1)
         weight = (_edge_values(graph, -1, 1) * (0.9 / degree)).astype(np.float32)
         return Case(graph.with_columns(weight=weight), {}, {"x": rng.integers(-8, 9, n).astype(np.float32) / 8})
+    if name == "smooth":
+        return Case(graph, {"rounds": 2}, {"x": rng.integers(-9, 10, n).astype(np.float32) / 4})
     if name == "spmv":
         return Case(graph.with_columns(a=_edge_values(graph, -2, 2)), {},
                     {"x": rng.integers(-8, 9, n).astype(np.float32) / 4})

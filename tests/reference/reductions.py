@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from vlang.types import BOOL, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tu
 Combine = Callable[[Value, Value], Value]
 
 BUILT_IN = ("sum", "prod", "min", "max", "any", "all", "count", "bitor", "bitand", "bitxor", "mean", "mode", "mex",
-            "hindex")
+            "hindex", "median")
 
 _NONE = 1 << 32  # behind every vertex
 
@@ -43,7 +43,7 @@ def reduce_groups(
         return Value(result, np.bincount(group[truth(body)], minlength=groups).astype(dtype(result))), counts
     if name == "mean":
         return _mean(body, group, groups, counts, precision), counts
-    if name in ("mode", "mex", "hindex"):
+    if name in ("mode", "mex", "hindex", "median"):
         return _holistic(name, body, group, groups, precision), counts
     if name in ("any", "all") and scalar != BOOL:
         raise TypeError(f"{name} of {body.type}")
@@ -90,14 +90,14 @@ def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int)
 
 
 def _holistic(name: str, body: Value, group: Array, groups: int, precision: int) -> Value:
-    """`mode`, `mex` and `hindex`, as section 8 words them."""
-    members: list[list[int]] = [[] for _ in range(groups)]
+    """`mode`, `mex`, `hindex` and `median`, as section 8 words them."""
+    members: list[list[Any]] = [[] for _ in range(groups)]
     for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
         members[number].append(value)
-    work = {"mode": _mode, "mex": _mex, "hindex": _hindex}[name]
+    work = {"mode": _mode, "mex": _mex, "hindex": _hindex, "median": _median}[name]
     if name == "mode" and item(body.type) == VERTEX:
         work = _mode_of_vertices
-    scalar = item(body.type) if name == "mode" else cast(Scalar, settled(INTEGER, precision))
+    scalar = item(body.type) if name in ("mode", "median") else cast(Scalar, settled(INTEGER, precision))
     return Value(scalar, np.array([work(values) for values in members], dtype(scalar)).reshape(groups))
 
 
@@ -110,6 +110,11 @@ def _mode_of_vertices(values: list[int]) -> int:
     """As for `min`, `none` loses against every vertex."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
+
+
+def _median(values: list[Any]) -> Any:
+    """Number floor((k - 1) / 2) of k values in order, counted from 0; -0.0 becomes 0.0."""
+    return sorted(values)[(len(values) - 1) // 2] + 0 if values else 0
 
 
 def _mex(values: list[int]) -> int:

@@ -326,6 +326,18 @@ def verify_neural(graph: RefGraph, params: Params, result: Result) -> None:
     assert (error <= growth * float(params.get("tol", 1e-4)) + 1e-5).all(), f"x moves by {error.max():.3g} at the end"
 
 
+def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
+    """Quantiles of NumPy, taken from below, of the lists of neighbours."""
+    tails, heads = (graph.src, graph.dst) if not graph.directed else (
+        np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src]))
+    near = [heads[tails == v] for v in range(graph.n)]
+    values = np.asarray(result["x"], np.float64)
+    for _ in range(params["rounds"]):
+        values = np.array([np.quantile(values[u], 0.5, method="lower") if len(u) else values[v]
+                           for v, u in enumerate(near)])
+    _same(result["smooth"], values, "smooth")
+
+
 VERIFIERS: dict[str, Verifier] = {
     "bfs": verify_bfs,
     "bfs_tree": verify_bfs_tree,

@@ -14,7 +14,7 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import shortest_path
 
 from tests.reference.graph import RefGraph
-from tests.reference.verify import Array, Params, Result, Verifier, verify_components
+from tests.reference.verify import Array, Params, Result, Verifier, verify_components, verify_smooth
 
 __all__ = ["MORE_VERIFIERS"]
 
@@ -381,6 +381,7 @@ MORE_VERIFIERS: dict[str, Verifier] = {
     "ppr": verify_ppr,
     "radius": verify_radius,
     "scc": verify_scc,
+    "smooth": verify_smooth,
     "soft_reach": verify_soft_reach,
     "triangles": verify_triangles,
 }

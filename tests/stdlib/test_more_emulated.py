@@ -13,6 +13,7 @@ pytestmark = needs_compiler
 
 @pytest.mark.parametrize("name", [
     "cross_edges", "degree", "egonet", "eigenvector", "khop", "lcc_directed", "pagerank_rounds", "php", "ppr",
+    "smooth",
 ])
 def test_as_interpreted(name: str) -> None:
     case = given(name, "messy")

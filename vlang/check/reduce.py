@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["over_edges", "reduction", "word_for"]
 
 _WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all": "every", "count": "number",
-          "mean": "average", "mode": "popular", "prod": "product"}
+          "mean": "average", "mode": "popular", "median": "middle", "prod": "product"}
 _VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
 
 

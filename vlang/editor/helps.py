@@ -66,6 +66,7 @@ REDUCTION_HELP = {
     "bitxor": "the bits set in an odd number of them",
     "mean": "the mean; needs a `default`",
     "mode": "the most frequent value, the smallest on ties; needs a `default`",
+    "median": "the value in the middle, the lower one of two; needs a `default`",
     "mex": "the smallest integer >= 0 that does not occur",
     "hindex": "the largest h such that h values are >= h",
 }

@@ -1,8 +1,9 @@
-"""Reductions that need all contributions of a vertex at once (rule R): mode, mex and hindex.
+"""Reductions that need all contributions of a vertex at once (rule R): mode, mex, hindex and median.
 
 Their contributions go, one by one, into a structure in scratch memory that one worker (on a GPU: a group of lanes)
-fills for one vertex: a hash table that counts values, a bitmap, or counts by size. Each takes time linear in the
-number of contributions and memory in proportion to it. What is read off in the end does not depend on the order.
+fills for one vertex: a hash table that counts values, a bitmap, counts by size, or a list. Each takes time linear in
+the number of contributions (a median: times the bits of a value at worst) and memory in proportion to it. What is
+read off in the end does not depend on the order.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ _MOST = (1 << 32) - 1  # a vertex has no more edges: larger values of mex and hi
 class Holistic(Accumulation):
     """How a holistic reduction is accumulated.
 
-    types: for mode the value that is ahead and how often it occurs, for mex and hindex the result, which is known in
-    the end; then with a `default` (a bool) whether anything contributed.
+    types: for mode the value that is ahead and how often it occurs, for median a key (see `key_type`), for mex and
+    hindex the result, all three known in the end; then with a `default` (a bool) whether anything contributed.
     """
 
     @staticmethod
@@ -39,7 +40,9 @@ class Holistic(Accumulation):
         body, result = reduce.body.type, reduce.type
         if not isinstance(body, Scalar) or not isinstance(result, Scalar):
             raise Unwritable(f"`{reduce.name}` of these values")
-        types = (key_type(reduce.name, body), U32) if reduce.name == "mode" else (result,)
+        types: tuple[Scalar, ...] = (result,)
+        if reduce.name in ("mode", "median"):
+            types = (key_type(reduce.name, body), U32)[: 2 if reduce.name == "mode" else 1]
         return Holistic(reduce, (*types, *((BOOL,) if reduce.default is not None else ())))
 
     @property
@@ -50,8 +53,9 @@ class Holistic(Accumulation):
 
     @property
     def structure(self) -> str:
-        """The structure that it fills: "mode32", "mode64", "mex" or "hindex"."""
-        return f"mode{self.key.bits}" if self.reduce.name == "mode" else self.reduce.name
+        """The structure that it fills: "mode32", "mode64", "median32", "median64", "mex" or "hindex"."""
+        name = self.reduce.name
+        return f"{name}{self.key.bits}" if name in ("mode", "median") else name
 
     @property
     def width(self) -> int:
@@ -90,6 +94,8 @@ class Holistic(Accumulation):
         assert isinstance(result, Scalar)
         if self.reduce.name == "mode":
             text = f"{parts[0]} != 0" if result == BOOL else d.convert(result, parts[0])
+        elif self.reduce.name == "median":
+            text = _value_of(writer, result, parts[0])
         elif self.reduce.name == "mex":
             text = d.select(f"{parts[0]} == {d.constant(result.highest, result)}", d.constant(0, result), parts[0])
         else:
@@ -105,6 +111,8 @@ class Holistic(Accumulation):
         value = writer.value(body)
         assert isinstance(body.type, Scalar)
         holds = d.true if self.reduce.cond is None else writer.value(self.reduce.cond)
+        if self.reduce.name == "median":
+            return writer.name(_key_of(d, body.type, value)), holds
         if self.reduce.name != "mode":
             return writer.name(_size(d, body.type, value, self.reduce.name)), holds
         if body.type == BOOL:
@@ -131,12 +139,36 @@ def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Ac
 
 
 def key_type(name: str, type_: Scalar) -> Scalar:
-    """The type in which contributions of a type are counted: 32 or 64 bits."""
+    """The type in which contributions of a type are counted: 32 or 64 bits. For `median`, keys without sign whose order
+    is that of the values."""
+    if name == "median":
+        return U64 if type_.bits == 64 else U32
     if name != "mode" or type_ in (BOOL, VERTEX):
         return U32
     if type_.bits == 64:
         return U64 if type_.kind == "uint" else I64
     return U32 if type_.kind == "uint" else I32
+
+
+def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
+    """The key of a value of which a median is sought."""
+    wide = key_type("median", type_)
+    if type_.floating:
+        return f"float_key_{wide.bits}({value})"
+    if type_.kind == "uint":
+        return d.convert(wide, value)
+    return d.arithmetic("^", wide, d.convert(wide, value), d.constant(1 << (wide.bits - 1), wide))
+
+
+def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
+    """The value of a key."""
+    d, wide = writer.d, key_type("median", type_)
+    if type_.floating:
+        return f"key_float_{wide.bits}({key})"
+    if type_.kind == "uint":
+        return d.convert(type_, key)
+    plain = writer.name(d.arithmetic("^", wide, key, d.constant(1 << (wide.bits - 1), wide)))
+    return d.convert(type_, d.convert(I64 if wide == U64 else I32, plain))
 
 
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:

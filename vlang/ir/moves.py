@@ -101,7 +101,7 @@ class Known:
             return False
         if reduce.name in ("count", "hindex", "mex"):
             return True
-        return reduce.name in ("sum", "prod", "min", "mean", "mode") and self.nonnegative(reduce.body)
+        return reduce.name in ("sum", "prod", "min", "mean", "mode", "median") and self.nonnegative(reduce.body)
 
     def _op(self, expr: f.Op) -> bool:
         if expr.op in ("sqrt", "exp", "abs", "common", "random", "hll_size"):

@@ -44,7 +44,8 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
 
 def _room(name: str, accumulation: Holistic) -> list[str]:
     """A gather that needs all contributions at once."""
-    how = {"mode": "a hash table that counts values", "mex": "a bit for each value", "hindex": "counts by size"}
+    how = {"mode": "a hash table that counts values", "mex": "a bit for each value", "hindex": "counts by size",
+           "median": "a list, from which the middle is taken bit by bit"}
     return [f"gather {name}: {accumulation.reduce.name} of {_named(accumulation.key)}",
             f"  {how[accumulation.reduce.name]}, filled by integer atomics: in shared memory if it fits there, else in "
             "global memory; the order does not matter"]

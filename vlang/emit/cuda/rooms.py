@@ -1,4 +1,4 @@
-"""What the struct of a pass has for gathers that need all contributions of a vertex at once (see holistic.cuh)."""
+"""What the struct of a pass has for gathers that need all contributions of a vertex at once (see rooms.cuh)."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ from vlang.types import Scalar
 
 __all__ = ["lifted", "room_members"]
 
-_WORDS = {"mode32": "table_words<u32>", "mode64": "table_words<u64>", "mex": "bitmap_words", "hindex": "sizes_words"}
-_PUT = {"mode32": "table_put<u32>", "mode64": "table_put<u64>", "mex": "bitmap_put", "hindex": "sizes_put"}
+_WORDS = {"mode32": "table_words<u32>", "mode64": "table_words<u64>",
+          "median32": "list_words<u32>", "median64": "list_words<u64>", "mex": "bitmap_words", "hindex": "sizes_words"}
+_PUT = {"mode32": "table_put<u32>", "mode64": "table_put<u64>",
+        "median32": "list_put<u32>", "median64": "list_put<u64>", "mex": "bitmap_put", "hindex": "sizes_put"}
 
 
 def lifted(
@@ -86,6 +88,8 @@ def _conclude(writer: StageWriter, d: CudaDialect) -> Function:
             lines.append(f"const Ahead<{type_}> {name} = "
                          f"table_read<u{accumulation.key.bits}, {type_}>(group, {place}, room);")
             items += [f"{name}.value", f"{name}.count"]
+        elif accumulation.reduce.name == "median":
+            items.append(f"list_read<{type_}>(group, {place}, room)")
         elif accumulation.reduce.name == "mex":
             items.append(f"bitmap_read<{type_}>(group, {place}, room, {nothing[0]})")
         else:

@@ -102,6 +102,55 @@ def mex_read(room, at):
 
 
 @inner
+def median32_clear(space, at, degree, bits):
+    """A list of keys behind the number of them."""
+    space[at] = u64(0)
+    return at + degree + 1
+
+
+@inner
+def median32_take(room, at, holds, key, before):
+    if holds:
+        count = room[0][at] + u64(1)
+        room[0][at] = count
+        room[0][at + i64(count)] = u64(key)
+    return before
+
+
+@inner
+def median32_read(room, at):
+    """Number (k - 1) // 2 of k keys, from 0 on. The keys are parted by the highest bit in which they differ, until
+    those left are equal: as many turns as a key has bits at most, and on average two passes over all keys."""
+    space = room[0]
+    low, high = at + 1, at + 1 + i64(space[at])
+    wanted = low + ((high - low - 1) >> 1)
+    if low == high:
+        return u64(0)
+    while True:
+        differing = u64(0)
+        for i in range(low + 1, high):
+            differing |= space[i] ^ space[low]
+        if differing == u64(0):
+            return space[low]
+        while differing & (differing - u64(1)):
+            differing &= differing - u64(1)
+        middle = low
+        for i in range(low, high):
+            key = space[i]
+            if not key & differing:
+                space[i] = space[middle]
+                space[middle] = key
+                middle += 1
+        if wanted < middle:
+            high = middle
+        else:
+            low = middle
+
+
+median64_clear, median64_take, median64_read = median32_clear, median32_take, median32_read
+
+
+@inner
 def hindex_clear(space, at, degree, bits):
     return cleared(space, at, degree + 1)
 

@@ -125,6 +125,30 @@ def float_to_half(x):
 
 
 @inner
+def float_key_32(x):
+    """32 bits whose order is that of f32; -0.0 becomes 0.0."""
+    bits = bits_of(np.float32(x + np.float32(0.0)))
+    return np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
+
+
+@inner
+def key_float_32(key):
+    return float_of(np.uint32(key & np.uint32(0x7FFFFFFF)) if key >> np.uint32(31) else np.uint32(~key))
+
+
+@inner
+def float_key_64(x):
+    """64 bits whose order is that of f64; -0.0 becomes 0.0."""
+    bits = bits_of(x + 0.0)
+    return ~bits if bits >> np.uint64(63) else bits | np.uint64(0x8000000000000000)
+
+
+@inner
+def key_float_64(key):
+    return float_of(key & np.uint64(0x7FFFFFFFFFFFFFFF) if key >> np.uint64(63) else ~key)
+
+
+@inner
 def known(v, ids, listed, base):
     """The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1."""
     if v == np.uint32(0xFFFFFFFF):

@@ -1,0 +1,220 @@
+// Passes that need all contributions of a vertex at once (rule R): mode, mex, hindex and median. This file: rooms, and what is in them.
+//
+// A group of lanes, or a block, files the contributions of a vertex in its *room*, zeroed memory in which they are
+// counted by integer atomics, and reads the results off: the order in which they came does not matter. A room lies in
+// shared memory if it fits there, else in one of a few shelves of global memory. Long vertices have rooms of their own
+// in global memory, as their edges come by segments: these are zero between passes.
+//
+// Structures in a room, in words of 32 bits, an even number of them for a vertex of `degree` edges:
+//   table   a hash table with linear probing, at least a third of it empty: keys, then counts. A key is stored as its
+//           complement, so that 0 is an empty slot; the key whose complement is 0 has the last slot to itself
+//   bitmap  a bit for each of 0 ... degree
+//   list    the number of contributions, a word that nobody reads, and their keys, integers without sign
+//   sizes   how many values there are of each size 0 ... degree, larger ones among the last
+
+enum : u32 {
+  ROOM_WORDS = 1024,               // of shared memory for a warp (entries.py)
+  SHELF_FREE = 0, SHELF_TAKEN = 1,
+};
+
+struct Room {
+  u32* at;  // aligned to 8 bytes
+  u64 degree;
+  bool live;  // whether there is a vertex
+};
+
+// -- groups -----------------------------------------------------------------------------------------------------------
+
+// L lanes of a warp; all lanes of the warp take part in what its groups do together.
+template <int L> struct LaneGroup {
+  __device__ __forceinline__ u32 rank() const { return lane_number() % L; }
+  __device__ __forceinline__ u32 size() const { return L; }
+  __device__ __forceinline__ void sync() const { __syncwarp(); }
+  // The sum over the group.
+  __device__ __forceinline__ u32 total(u32 value) const {
+    UNROLL
+    for (u32 offset = 1; offset < L; offset <<= 1) {
+      value += lane_value(WARP, value, lane_number() ^ offset);
+    }
+    return value;
+  }
+  // The sum over the lanes behind this one.
+  __device__ __forceinline__ u32 behind(u32 value) const {
+    u32 sum = value;
+    UNROLL
+    for (u32 offset = 1; offset < L; offset <<= 1) {
+      const u32 other = lane_value(WARP, sum, (lane_number() + offset) & 31);
+      sum += rank() + offset < L ? other : 0;
+    }
+    return sum - value;
+  }
+  template <class S>
+  __device__ __forceinline__ typename S::Acc merge(const typename S::Env& env, typename S::Acc acc) const {
+    return lanes_merge<S>(env, acc, L);
+  }
+};
+
+// A block; `spare` is shared memory beside the rooms, for an accumulator a warp.
+struct BlockGroup {
+  unsigned char* spare;
+
+  __device__ __forceinline__ u32 rank() const { return threadIdx.x; }
+  __device__ __forceinline__ u32 size() const { return blockDim.x; }
+  __device__ __forceinline__ void sync() const { __syncthreads(); }
+  __device__ __forceinline__ u32 total(u32 value) const {
+    u32 sum;
+    block_exclusive(value, reinterpret_cast<u32*>(spare), sum);
+    return sum;
+  }
+  __device__ __forceinline__ u32 behind(u32 value) const {
+    u32 total;
+    const u32 before = block_exclusive(value, reinterpret_cast<u32*>(spare), total);
+    return total - before - value;
+  }
+  template <class S>
+  __device__ __forceinline__ typename S::Acc merge(const typename S::Env& env, typename S::Acc acc) const {
+    return block_merge<S>(env, acc, reinterpret_cast<typename S::Acc*>(spare));
+  }
+};
+
+// -- structures -------------------------------------------------------------------------------------------------------
+
+__device__ __forceinline__ u64 table_slots(u64 degree) { return degree + degree / 2 + 1; }
+__device__ __forceinline__ u64 even_words(u64 words) { return words + (words & 1); }
+template <class K> __device__ __forceinline__ u64 table_words(u64 degree) {
+  return even_words((table_slots(degree) + 1) * (sizeof(K) / 4 + 1));
+}
+__device__ __forceinline__ u64 bitmap_words(u64 degree) { return even_words(degree / 32 + 1); }
+__device__ __forceinline__ u64 sizes_words(u64 degree) { return even_words(degree + 1); }
+
+__device__ __forceinline__ u32 scattered(u32 key) { return key * 0x9E3779B1u; }
+__device__ __forceinline__ u32 scattered(u64 key) { return u32(((key ^ (key >> 32)) * 0x9E3779B97F4A7C15ull) >> 32); }
+
+template <class K> __device__ __forceinline__ void table_put(u32* at, u64 degree, K key) {
+  const u64 slots = table_slots(degree);
+  K* keys = reinterpret_cast<K*>(at);
+  u32* counts = reinterpret_cast<u32*>(keys + slots + 1);
+  const K stored = K(~key);
+  u64 slot = slots;
+  if (stored != 0) {
+    slot = (u64(scattered(key) >> 1) * slots) >> 31;
+    while (true) {
+      const K there = glance(keys + slot);
+      const K before = there == 0 ? atomicCAS(keys + slot, K(0), stored) : there;
+      if (before == 0 || before == stored) {
+        break;
+      }
+      slot = slot + 1 == slots ? 0 : slot + 1;
+    }
+  }
+  atomicAdd(counts + slot, 1u);
+}
+
+template <class W> struct Ahead {
+  W value;
+  u32 count;
+};
+
+// The most frequent of the values in this thread's share of the table, the smallest on ties; K is W without sign.
+template <class K, class W, class Group>
+__device__ __forceinline__ Ahead<W> table_read(const Group& group, const u32* at, const Room& room) {
+  const u64 slots = table_slots(room.degree);
+  const K* keys = reinterpret_cast<const K*>(at);
+  const u32* counts = reinterpret_cast<const u32*>(keys + slots + 1);
+  Ahead<W> best{W(0), 0};
+  for (u64 i = group.rank(); room.live && i <= slots; i += group.size()) {
+    const u32 count = counts[i];
+    if (count != 0 && count >= best.count) {
+      const W value = W(i == slots ? K(~K(0)) : K(~keys[i]));
+      if (count > best.count || value < best.value) {
+        best = Ahead<W>{value, count};
+      }
+    }
+  }
+  return best;
+}
+
+__device__ __forceinline__ void bitmap_put(u32* at, u64 degree, u32 value) {
+  if (value <= degree && !(glance(at + value / 32) >> (value & 31) & 1)) {
+    atomicOr(at + value / 32, 1u << (value & 31));
+  }
+}
+
+// The smallest value that is not in this thread's share of the bitmap; `none` if all are.
+template <class T, class Group>
+__device__ __forceinline__ T bitmap_read(const Group& group, const u32* at, const Room& room, T none) {
+  const u64 words = room.degree / 32 + 1;
+  for (u64 i = group.rank(); room.live && i < words; i += group.size()) {
+    if (at[i] != ~0u) {
+      return T(32 * i + u32(__ffs(i32(~at[i])) - 1));
+    }
+  }
+  return none;
+}
+
+__device__ __forceinline__ void sizes_put(u32* at, u64 degree, u32 value) {
+  atomicAdd(at + (value < degree ? value : degree), 1u);
+}
+
+// The largest h in this thread's share of the sizes for which h values are at least h.
+template <class Group> __device__ __forceinline__ u32 sizes_read(const Group& group, const u32* at, const Room& room) {
+  const u64 sizes = room.live ? room.degree + 1 : 0;
+  const u64 each = (sizes + group.size() - 1) / group.size();
+  const u64 low = each * group.rank() < sizes ? each * group.rank() : sizes;
+  const u64 high = low + each < sizes ? low + each : sizes;
+  u32 sum = 0;
+  for (u64 i = low; i < high; i++) {
+    sum += at[i];
+  }
+  u64 reached = group.behind(sum);
+  for (u64 h = high; h-- > low;) {
+    reached += at[h];
+    if (reached >= h) {
+      return u32(h);
+    }
+  }
+  return 0;
+}
+
+// Unsigned integers whose order is that of floats; -0.0 becomes 0.0.
+__device__ __forceinline__ u32 float_key_32(f32 x) { return order_key(x); }
+__device__ __forceinline__ f32 key_float_32(u32 key) { return key_value<f32>(key); }
+__device__ __forceinline__ u64 float_key_64(f64 x) {
+  const u64 bits = word_of(x + 0.0);
+  return bits >> 63 ? ~bits : bits | 0x8000000000000000ull;
+}
+__device__ __forceinline__ f64 key_float_64(u64 key) {
+  f64 value;
+  from_word(key >> 63 ? key & 0x7FFFFFFFFFFFFFFFull : ~key, value);
+  return value;
+}
+
+template <class K> __device__ __forceinline__ u64 list_words(u64 degree) {
+  return even_words(2 + degree * (sizeof(K) / 4));
+}
+
+template <class K> __device__ __forceinline__ void list_put(u32* at, u64, K key) {
+  reinterpret_cast<K*>(at + 2)[atomicAdd(at, 1u)] = key;
+}
+
+// Number (k - 1) / 2 of k keys in order, from 0 on, found bit by bit by the whole group; 0 of none. All lanes of a warp
+// take as many steps, whatever their groups have.
+template <class K, class Group>
+__device__ __forceinline__ K list_read(const Group& group, const u32* at, const Room& room) {
+  const K* keys = reinterpret_cast<const K*>(at + 2);
+  const u32 count = room.live ? at[0] : 0;
+  u32 rank = count ? (count - 1) / 2 : 0;
+  K found = 0;  // its bits above `bit` are those of the key sought, the others 0
+  for (u32 bit = 8 * sizeof(K); bit-- > 0;) {
+    u32 below = 0;
+    for (u32 i = group.rank(); i < count; i += group.size()) {
+      below += (keys[i] >> bit) == (found >> bit);
+    }
+    below = group.total(below);
+    if (rank >= below && count) {
+      rank -= below;
+      found |= K(1) << bit;
+    }
+  }
+  return found;
+}
