@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.connect import connect_loop, prepare_connect
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.devices.cpu import Cpu
-from vlang.runtime.devices.objects import load_kernels
+from vlang.runtime.devices.objects import Kernels, load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import frontier_kernels, queue_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
@@ -21,9 +21,21 @@ from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
 
-__all__ = ["CpuMachine"]
+__all__ = ["CpuMachine", "needed_kernels"]
 
 _DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+
+
+def needed_kernels(plan: Plan, options: Options) -> Kernels:
+    """The kernels of a plan. Compiles, or loads from disk, all that a run needs of them and of the engine's own."""
+    found = load_kernels(plan.text, plan.exports)
+    steps = every_step(plan.steps)
+    if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip) for step in steps):
+        frontier_kernels()
+    if any(push_stage(loop) for loop in plan.loops):
+        queue_kernels()
+    prepare_connect(plan, options)
+    return found
 
 
 class CpuMachine:
@@ -31,13 +43,7 @@ class CpuMachine:
 
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
-        self._kernels = load_kernels(plan.text, plan.exports)
-        if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
-               for step in every_step(plan.steps)):
-            frontier_kernels()
-        if any(push_stage(loop) for loop in plan.loops):
-            queue_kernels()
-        prepare_connect(plan, options)
+        self._kernels = needed_kernels(plan, options)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
         pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}

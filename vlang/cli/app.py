@@ -15,6 +15,7 @@ _COMMANDS = {
     "check": "Check programs and say what is wrong.",
     "fmt": "Lay out programs in the one canonical way.",
     "explain": "Show what the compiler makes of a program, and why.",
+    "warm": "Compile programs ahead, so that their first runs start fast.",
     "list": "List the programs that come with vlang.",
     "info": "Read a graph and describe it.",
     "convert": "Save a graph as .npz, which reads fast.",

@@ -1,0 +1,91 @@
+"""Compiling ahead: everything that a run on the CPU would compile, into the cache directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlang.cachedir import cache_dir
+from vlang.program import Program, load
+from vlang.runtime.errors import DiskError
+
+__all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What was compiled: texts of kernels, seconds by the clock, bytes of object code. All 0 if all was there."""
+
+    compiled: int = 0
+    seconds: float = 0.0
+    size: int = 0
+
+    def __add__(self, other: Warmed) -> Warmed:
+        return Warmed(self.compiled + other.compiled, self.seconds + other.seconds, self.size + other.size)
+
+    def __str__(self) -> str:
+        if not self.compiled:
+            return "nothing to compile"
+        return f"{self.compiled} compiled, {self.seconds:.1f} s, {self.size / 1024:.0f} KiB"
+
+
+def folder() -> Path:
+    """The cache directory. Raises DiskError if there is none: then nothing could be kept."""
+    place = cache_dir()
+    if place is None:
+        raise DiskError("compiled programs cannot be kept: no folder of yours can be written that others cannot write; "
+                        "VLANG_CACHE names one")  # fmt: skip
+    return place
+
+
+def warm_graphs(place: Path) -> Warmed:
+    """What reads text, builds adjacency lists and generates graphs."""
+    from vlang.runtime.graph.kernels import kernel_files, kernels
+
+    def work() -> None:
+        for name in kernel_files():
+            kernels(name)
+        kernels("sort", "u32")
+
+    return _counted(place, work)
+
+
+def warm_program(name: str | Path, precision: int, place: Path) -> tuple[Program, Warmed]:
+    """A program (see `load`), for graphs with each of its edge columns and without those that have a default.
+
+    Fields are passed where they must be. Raises what `load` raises.
+    """
+    program = load(name, precision)
+
+    def work() -> None:
+        from vlang.runtime.cpu_machine import needed_kernels
+        from vlang.runtime.machine import Options
+
+        given = frozenset(field.name for field in program.fields if field.required)
+        for columns in _columns(program):
+            needed_kernels(program.plan(columns, given), Options())
+
+    return program, _counted(place, work)
+
+
+def _columns(program: Program) -> Iterator[frozenset[str]]:
+    """Which edge columns a graph may have: all that the program reads, and only those that it needs."""
+    every = frozenset(edge.name for edge in program.edges)
+    least = frozenset(edge.name for edge in program.edges if edge.required)
+    yield every
+    if least != every:
+        yield least
+
+
+def _counted(place: Path, work: Callable[[], None]) -> Warmed:
+    """What some work added to the cache directory."""
+    before, begin = _entries(place), time.perf_counter()
+    work()
+    added = [size for name, size in _entries(place).items() if name not in before]
+    return Warmed(len(added), time.perf_counter() - begin if added else 0.0, sum(added))
+
+
+def _entries(place: Path) -> dict[str, int]:
+    return {path.name: path.stat().st_size for path in place.glob("*.kernels")}
