@@ -1,0 +1,71 @@
+"""Token-level mutants of the standard library and the design programs: the compiler answers with diagnostics, or takes
+them and writes code; never an error of Python.
+
+VLANG_MUTANTS=N tries N of them instead of 5,000.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import traceback
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.check.test_robust import EXTRA, TOKEN, answer
+from vlang import Program
+from vlang.runtime.errors import ProgramError
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))
+COUNT = int(os.environ.get("VLANG_MUTANTS", "5000"))
+SHARES = 10
+EMITTED = 300  # of the mutants that are programs, for both targets
+ALIKE = tuple(tuple(kind.split()) for kind in (
+    "min max sum prod mean", "any all", "self u", "+ - * /", "== !=", "< <= > >=", "int float i64 u8 f64", "-> --",
+    "0 1 2 0.5 inf", "and or", "bitor bitand bitxor", "mode median mex hindex", "up down", "exp sqrt abs"))  # fmt: skip
+
+
+def mutant(seed: int) -> str:
+    """A program with one to three tokens left out, doubled, or replaced: in every other one by tokens of their kind, so
+    that it may well be correct."""
+    rng = random.Random(seed)
+    text = rng.choice(PROGRAMS).read_text(encoding="utf-8")
+    text = text[text.index("program ") :]  # comments above are no tokens
+    for _ in range(rng.choice([1, 1, 1, 2, 3])):
+        tokens = list(TOKEN.finditer(text))
+        kinds = [(token, kind) for token in tokens for kind in ALIKE if token.group() in kind]
+        if seed % 2 and kinds:
+            place, kind = rng.choice(kinds)
+            new = rng.choice(kind)
+        else:
+            place, other = rng.choice(tokens), rng.choice(tokens).group()
+            new = rng.choice(["", other, f"{place.group()} {other}", rng.choice(EXTRA)])
+        text = text[: place.start()] + new + text[place.end() :]
+    return text
+
+
+def emitted(text: str) -> None:
+    """Facts and code of a correct program, for both targets; a target may refuse it with a diagnostic."""
+    program = Program(text, "demo.vp")
+    assert program.explain("facts")
+    for target in ("numba", "cuda"):
+        with suppress(ProgramError):
+            program.plan(frozenset(), target=target)
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_mutants(share: int) -> None:
+    accepted = 0
+    for seed in range(share, COUNT, SHARES):
+        text = mutant(seed)
+        try:
+            right = not answer(text)
+            accepted += right
+            if right and accepted <= EMITTED // SHARES:
+                emitted(text)
+        except Exception:
+            pytest.fail(f"mutant {seed}:\n{text}\n{traceback.format_exc()}", pytrace=False)
+    assert accepted > 0
