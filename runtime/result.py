@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges import VertexIds
 from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.output import BLOCK, csv_texts, fixed_width, json_texts, json_value, whole_file, write_text
-from vlang.runtime.trace import Round
+from vlang.runtime.trace import ChaosReport, Round
 
 __all__ = ["Result"]
 
@@ -54,7 +54,7 @@ class Result:
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
     supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
     "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
-    took (`vlang.chaos.ChaosReport`), else None.
+    took (`vlang.runtime.trace.ChaosReport`), else None.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
     nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
@@ -96,7 +96,7 @@ class Result:
         self.types = dict(types)
         self.device = device
         self.device_reason = device_reason
-        self.chaos: Any = None
+        self.chaos: ChaosReport | None = None
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}

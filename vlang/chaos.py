@@ -18,55 +18,21 @@ from vlang.runtime.errors import ChaosError
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.shuffled import ShuffledGraph
 from vlang.runtime.machine import Options
+from vlang.runtime.trace import ChaosReport, Freedom
 from vlang.types import Scalar, Tuple, Type, Vector
 
 if TYPE_CHECKING:
     from vlang.runtime.result import Result
 
-__all__ = ["ChaosReport", "Freedom", "chaos_run"]
+__all__ = ["chaos_run"]
 
 _MOST_THREADS = 4
 _MOST_PAGES = 64
 _LEAST_PAGE = 64  # bytes
 _ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-9}  # relative, by the bits of a float
 _FACTOR = 100  # how far a loop that stops at a tolerance may be from its limit, in tolerances
-_NAMES = {"A": "any order", "A'": "any order", "S": "any order", "P": "push", "N": "skip", "X1": "early exit",
-          "X2": "first neighbour", "O": "priority", "Z": "skip the identity", "K": "components"}  # fmt: skip
 
 Run = Callable[[Graph, Options, Draws], "Result"]
-
-
-@dataclass(frozen=True)
-class Freedom:
-    """One rule and one loop. line: of the loop. times: how often the run took the freedom: supersteps, or passes."""
-
-    line: int
-    rule: str
-    granted: bool
-    times: int
-
-    def __str__(self) -> str:
-        often = f"{self.times} time{'s' * (self.times != 1)}" if self.times else "(granted, not taken)"
-        return f"{self.rule} {_NAMES[self.rule]} {often}"
-
-
-@dataclass(frozen=True)
-class ChaosReport:
-    """What a run took. freedoms: every rule for every loop, refused ones too."""
-
-    seed: int
-    threads: int
-    page_size: int
-    freedoms: tuple[Freedom, ...]
-
-    def lines(self) -> Iterator[str]:
-        """What was taken, a line for the run and one for every loop."""
-        plural = "s" * (self.threads != 1)
-        yield (f"chaos {self.seed}: the same with {self.threads} thread{plural}, pages of {self.page_size} bytes, "
-               "contributions in random order")
-        for line in dict.fromkeys(freedom.line for freedom in self.freedoms):
-            granted = [str(one) for one in self.freedoms if one.line == line and one.granted]
-            yield f"loop in line {line}: {', '.join(granted) if granted else 'no freedom but that'}"
 
 
 def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
