@@ -39,13 +39,20 @@ _TASKS = 256  # pieces that the edges and vertices are cut into, about
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
 
 
-def prepare_connect(plan: Plan, options: Options) -> None:
-    """Compile, or load from disk, what the loops of a plan need that may run by components."""
+def prepare_connect(plan: Plan, graph: Graph | None, options: Options) -> set[str]:
+    """Compile, or load from disk, what loops need that will run by components; the names of their stages.
+
+    graph: None stands for every graph.
+    Such a loop runs in supersteps all the same if a number of them is asked for, or for values that have no order.
+    """
     dtypes = {field.name: field.dtype for field in plan.fields}
+    stages: set[str] = set()
     for loop in plan.loops:
-        if loop.copied is not None and options.mode == "auto":
-            _forest_kernels()
-            _join_kernels(loop.copied.join, dtypes[loop.copied.field])
+        if loop.copied is not None and options.mode == "auto" and (graph is None or _fits(loop.copied, graph)):
+            for kernels in (_forest_kernels(), _join_kernels(loop.copied.join, dtypes[loop.copied.field])):
+                kernels.prepare(kernels)
+            stages |= {stage.name for stage in loop.stages}
+    return stages
 
 
 def connect_loop(
@@ -60,7 +67,7 @@ def connect_loop(
     if copied is None or options.mode != "auto" or bound is not None:
         return None
     values = state.arrays[f"field:{copied.field}"]
-    if (copied.domain != "both" and graph.directed) or not _ordered(values):
+    if not _fits(copied, graph) or not _ordered(values):
         return None
     return ConnectLoop(copied, graph.adjacency(copied.domain), values, cpu)
 
@@ -112,6 +119,11 @@ class ConnectLoop:
             launch("finish", (offsets, targets, parents), (others, counts), rest)
             self._edges = (1 + _SAMPLED) * n + rest
         return parents, tasks
+
+
+def _fits(copied: CopySpec, graph: Graph) -> bool:
+    """Whether the relation is symmetric."""
+    return copied.domain == "both" or not graph.directed
 
 
 def _ordered(values: NDArray[Any]) -> bool:

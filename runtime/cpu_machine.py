@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from vlang.runtime.connect import connect_loop, prepare_connect
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.devices.cpu import Cpu
-from vlang.runtime.devices.objects import Kernels, load_kernels
+from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernels import frontier_kernels, queue_kernels
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, queue_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.levels import ListedSweep
 from vlang.runtime.machine import Loop, Options, Stats, Values
@@ -21,29 +21,30 @@ from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
 
-__all__ = ["CpuMachine", "needed_kernels"]
+__all__ = ["CpuMachine", "prepare_all"]
 
 _DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
 
 
-def needed_kernels(plan: Plan, options: Options) -> Kernels:
-    """The kernels of a plan. Compiles, or loads from disk, all that a run needs of them and of the engine's own."""
-    found = load_kernels(plan.text, plan.exports)
-    steps = every_step(plan.steps)
-    if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip) for step in steps):
-        frontier_kernels()
+def prepare_all(plan: Plan) -> None:
+    """Compile, or load from disk, all that runs on a CPU may need of a plan, whatever their graphs and options."""
+    kernels = load_kernels(plan.text, plan.exports)
+    kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
+    if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
+           for step in every_step(plan.steps)):
+        frontier_kernels().prepare(frontier_kernels())
     if any(push_stage(loop) for loop in plan.loops):
-        queue_kernels()
-    prepare_connect(plan, options)
-    return found
+        queue_kernels().prepare(queue_kernels())
+    prepare_connect(plan, None, Options())
 
 
 class CpuMachine:
-    """A machine (see vlang.runtime.machine) of threads. Compiles, or loads from disk, what the plan needs."""
+    """A machine (see vlang.runtime.machine) of threads. Compiles, or loads from disk, what a run is sure to need;
+    other kernels when they are first launched."""
 
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
-        self._kernels = needed_kernels(plan, options)
+        self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
         pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
@@ -61,9 +62,34 @@ class CpuMachine:
             if listed is not None:
                 self.state.put("ids:list", listed)
                 self.state.frame[plan.slots["ids:listed"]] = 1
+        self._prepare({kind for kind, p in pages.items() if len(p.longs)})
         self._cpu = Cpu(options.threads)
         self._stats = Stats()
         self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)
+
+    def _prepare(self, segmented: set[str]) -> None:
+        """Load kernels before the clock of the run starts. segmented: orientations in which vertices are cut."""
+        plan, mode = self._plan, self._options.mode
+        connected = prepare_connect(plan, self._graph, self._options)
+        roles = {stage.name: {"messages", "compute", "pull"} for stage in plan.stages}
+        for stage in plan.stages:
+            if stage.domain in segmented:
+                roles[stage.name] |= {"segments", "finish"}
+        for loop in plan.loops:
+            if self._may_push(loop):
+                roles[loop.stages[0].name] = {"push", "begin"}
+            elif loop.skip and mode != "pull":
+                frontier_kernels().prepare(FIRST_NEEDED)
+        names = [kernel for stage in plan.stages if stage.name not in connected
+                 for role, kernel in stage.kernels.items() if role in roles[stage.name]]
+        names += [spec.fold.kernel for spec in plan.values if spec.fold is not None]
+        self._kernels.prepare([*names, "scalars"] if plan.values else names)
+
+    def _may_push(self, spec: LoopSpec) -> bool:
+        """Whether a loop, unless it runs in place or by components, goes along the edges of active vertices only."""
+        options = self._options
+        pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
+        return pushed and not (options.asynchronous and spec.asynchronous) and push_stage(spec) is not None
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value."""
@@ -118,10 +144,9 @@ class CpuMachine:
         connected = connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
         if connected is not None:
             return connected
-        in_place = options.asynchronous and spec.asynchronous
-        pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
-        if pushed and not in_place and push_stage(spec) is not None:
+        if self._may_push(spec):
             return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto")
+        in_place = options.asynchronous and spec.asynchronous
         return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:

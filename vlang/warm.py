@@ -16,7 +16,7 @@ __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled: texts of kernels, seconds by the clock, bytes of object code. All 0 if all was there."""
+    """What was compiled: kernels, seconds by the clock, bytes of object code. All 0 if all was there."""
 
     compiled: int = 0
     seconds: float = 0.0
@@ -45,9 +45,8 @@ def warm_graphs(place: Path) -> Warmed:
     from vlang.runtime.graph.kernels import kernel_files, kernels
 
     def work() -> None:
-        for name in kernel_files():
-            kernels(name)
-        kernels("sort", "u32")
+        for found in (*map(kernels, kernel_files()), kernels("sort", "u32")):
+            list(found.values())  # a kernel is compiled when it is looked up
 
     return _counted(place, work)
 
@@ -60,12 +59,11 @@ def warm_program(name: str | Path, precision: int, place: Path) -> tuple[Program
     program = load(name, precision)
 
     def work() -> None:
-        from vlang.runtime.cpu_machine import needed_kernels
-        from vlang.runtime.machine import Options
+        from vlang.runtime.cpu_machine import prepare_all
 
         given = frozenset(field.name for field in program.fields if field.required)
         for columns in _columns(program):
-            needed_kernels(program.plan(columns, given), Options())
+            prepare_all(program.plan(columns, given))
 
     return program, _counted(place, work)
 

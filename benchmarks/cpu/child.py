@@ -23,7 +23,7 @@ def compile_program(name: str) -> None:
     from vlang.runtime.devices.objects import load_kernels
 
     plan = load(name).plan(frozenset())
-    load_kernels(plan.text, plan.exports)
+    load_kernels(plan.text, plan.exports).prepare(plan.exports)
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:

@@ -8,7 +8,9 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True)
+from vlang.runtime.devices.front_end import FrontEnd
+
+inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=FrontEnd)
 """For functions that only kernels call: division follows NumPy, and no way in from Python is built."""
 
 _NAMES: dict[str, Any] = {

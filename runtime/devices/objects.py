@@ -1,7 +1,8 @@
 """Kernel text to callable machine code: compiled by numba once, kept as object code, loaded by llvmlite.
 
-A warm process never imports numba: the object code of a text is found in the cache directory by a key made of the
-text, the signatures, the versions of numba and llvmlite and the processor. An entry that is damaged or foreign is
+A kernel is compiled, or loaded, when it is first asked for: of the kernels of a program a run needs about half. A warm
+process never imports numba: the object code of a kernel is found in the cache directory by a key made of the text, the
+name and signature, the versions of numba and llvmlite and the processor. An entry that is damaged or foreign is
 ignored and built again; entries appear whole or not at all, so that two processes may build the same one at once.
 """
 
@@ -10,12 +11,12 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import llvmlite.binding as llvm
 import numpy as np
@@ -23,9 +24,12 @@ import numpy as np
 from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.errors import InternalError
 
+if TYPE_CHECKING:
+    from vlang.runtime.devices.compile_numba import Compiler
+
 __all__ = ["Kernel", "Kernels", "load_kernels"]
 
-_MAGIC = b"vlang kernels 1\n"
+_MAGIC = b"vlang kernels 2\n"
 
 _CTYPES: dict[str, Any] = {
     "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
@@ -95,27 +99,57 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text, by name; holds the loaded code alive."""
+    """The kernels of one text, by name; holds the loaded code alive. Threads may share it."""
 
-    def __init__(self, data: bytes, symbols: Mapping[str, str], exports: Mapping[str, str]) -> None:
-        self._engine = _execution_engine()
-        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
-        self._engine.finalize_object()
+    def __init__(self, text: str, exports: Mapping[str, str]) -> None:
+        self._text = text
+        self._signatures = {name: _Signature.parse(signature) for name, signature in exports.items()}
+        self._compiler: Compiler | None = None
+        self._engine: Any = None
         self._kernels: dict[str, Kernel] = {}
-        for name, text in exports.items():
-            address = self._engine.get_function_address(symbols[name])
-            if not address:
-                raise InternalError(f"kernel {name} is not in the object code")
-            self._kernels[name] = Kernel(name, address, _Signature.parse(text))
 
     def __getitem__(self, name: str) -> Kernel:
-        return self._kernels[name]
+        known = self._kernels.get(name)
+        if known is None:
+            with _lock:
+                known = self._kernels.get(name)
+                if known is None:
+                    known = self._kernels[name] = self._load(name, self._signatures[name])
+        return known
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._kernels)
+        return iter(self._signatures)
 
     def __len__(self) -> int:
-        return len(self._kernels)
+        return len(self._signatures)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Load kernels now, compiling those that the cache lacks, so that no pass waits for them."""
+        for name in names:
+            self[name]
+
+    def _load(self, name: str, signature: _Signature) -> Kernel:
+        key = key_of(self._text, name, signature.result, *signature.args, *_environment())
+        data = read_entry(key, "kernels", _MAGIC)
+        symbol = f"vlang_{key[:12]}_{name}"
+        if data is None:
+            data = self._compile(name, signature, symbol)
+            write_entry(key, "kernels", _MAGIC, data)
+        if self._engine is None:
+            self._engine = _execution_engine()
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(symbol)
+        if not address:
+            raise InternalError(f"kernel {name} is not in the object code")
+        return Kernel(name, address, signature)
+
+    def _compile(self, name: str, signature: _Signature, symbol: str) -> bytes:
+        if self._compiler is None:
+            from vlang.runtime.devices.compile_numba import Compiler
+
+            self._compiler = Compiler(self._text)
+        return self._compiler.object_code(name, signature.result, signature.args, symbol)
 
 
 _lock = threading.RLock()
@@ -123,29 +157,18 @@ _loaded: dict[str, Kernels] = {}
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
-    """The functions named in `exports`, compiled from a Python module's `text`.
+    """The functions named in `exports`, compiled from a Python module's `text` when they are first looked up.
 
     exports: function name -> signature such as `"void(u32*, i64, f32*)"`; result `void` or `i64`; scalars and
-    pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Raises InternalError if
-    numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
+    pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Looking a function up raises
+    InternalError if numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
     """
-    key = _key(text, exports)
+    key = key_of(text, json.dumps(dict(exports), sort_keys=True))
     with _lock:
         kernels = _loaded.get(key)
         if kernels is None:
-            entry = _read(key)
-            if entry is None:
-                from vlang.runtime.devices.compile_numba import compile_object
-
-                entry = compile_object(text, {n: (_Signature.parse(s).result, _Signature.parse(s).args)
-                                              for n, s in exports.items()}, prefix=f"vlang_{key[:12]}_")
-                _write(key, *entry)
-            kernels = _loaded[key] = Kernels(*entry, exports)
+            kernels = _loaded[key] = Kernels(text, exports)
     return kernels
-
-
-def _key(text: str, exports: Mapping[str, str]) -> str:
-    return key_of(text, json.dumps(dict(exports), sort_keys=True), *_environment())
 
 
 @cache
@@ -156,7 +179,8 @@ def _environment() -> tuple[str, ...]:
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
     here = Path(__file__).parent
-    sources = [(here / name).read_text(encoding="utf-8") for name in ("compile_numba.py", "intrinsics.py")]
+    compilers = ("compile_numba.py", "front_end.py", "intrinsics.py")
+    sources = [(here / name).read_text(encoding="utf-8") for name in compilers]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
 
 
@@ -164,20 +188,6 @@ def _environment() -> tuple[str, ...]:
 def cpu() -> tuple[str, str]:
     """The processor's name and features, as LLVM spells them."""
     return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-def _read(key: str) -> tuple[bytes, dict[str, str]] | None:
-    """The cached object code and symbols; None if there is no sound entry."""
-    entry = read_entry(key, "kernels", _MAGIC)
-    if entry is None:
-        return None
-    line, _, data = entry.partition(b"\n")
-    return data, dict(json.loads(line))
-
-
-def _write(key: str, data: bytes, symbols: Mapping[str, str]) -> None:
-    """Keep object code and symbols."""
-    write_entry(key, "kernels", _MAGIC, json.dumps(dict(symbols)).encode() + b"\n" + data)
 
 
 @cache

@@ -7,7 +7,10 @@ from pathlib import Path
 
 from vlang.runtime.devices.objects import Kernels, load_kernels
 
-__all__ = ["frontier_kernels", "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "frontier_kernels", "queue_kernels"]
+
+FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
+"""What every loop that notifies launches, whatever the graph and the fields."""
 
 _WIDTHS = (8, 16, 32, 64)
 
