@@ -42,8 +42,8 @@ _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
 def prepare_connect(plan: Plan, graph: Graph | None, options: Options) -> set[str]:
     """Compile, or load from disk, what loops need that will run by components; the names of their stages.
 
-    graph: None stands for every graph.
-    Such a loop runs in supersteps all the same if a number of them is asked for, or for values that have no order.
+    graph: None stands for every graph. Such a loop runs in supersteps all the same if a number of them is asked for, or
+    for values that have no order.
     """
     dtypes = {field.name: field.dtype for field in plan.fields}
     stages: set[str] = set()
