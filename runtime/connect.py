@@ -1,7 +1,7 @@
 """Rule K: loops that copy values over a symmetric relation, run by finding connected components.
 
 The components are found by Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via
-Subgraph Sampling, IPDPS 2018): hook every vertex to a few of its neighbours, compress the trees, and look at all the
+Subgraph Sampling, IPDPS 2018): hook every vertex to two of its neighbours, and look at all the
 edges of those vertices only that are not in the largest tree by then. docs/internals/rule-k.md has the proof.
 """
 
@@ -27,13 +27,12 @@ __all__ = ["ConnectLoop", "connect_loop", "prepare_connect"]
 
 _TASK = "i64*, i64, i64*"
 _FOREST = {
-    "start": f"void(u64*, u32*, u32*, {_TASK})",
-    "sample": f"void(u64*, u32*, i64, u32*, {_TASK})",
-    "compress": f"void(u32*, {_TASK})",
+    "start": f"void(u64*, u32*, u32*, u32*, {_TASK})",
+    "sample": f"void(u32*, u32*, {_TASK})",
+    "roots": f"void(u32*, u32*, {_TASK})",
     "outside": f"void(u64*, u32*, i64, {_TASK}, u32*, i64*)",
     "finish": f"void(u64*, u32*, u32*, {_TASK}, u32*, i64*)",
 }
-_SAMPLED = 1  # neighbours of every vertex that are hooked beyond the first; 2 in the paper, which hooks all of these
 _PROBES = 1024  # vertices that are asked for their tree to find the largest one
 _TASKS = 256  # pieces that the edges and vertices are cut into, about
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
@@ -102,22 +101,21 @@ class ConnectLoop:
         offsets, targets = adjacency.offsets, adjacency.targets
         n = len(offsets) - 1
         tasks: NDArray[np.int64] = adjacency.derived("connect", lambda: _tasks(offsets))
-        parents = np.empty(n, dtype=np.uint32)
+        parents, second = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
 
         def launch(name: str, before: tuple[Any, ...], after: tuple[Any, ...] = (), cost: int = 2 * n) -> None:
             self._cpu.launch(kernels[name], before, tasks, len(tasks), cost, after)
 
-        launch("start", (offsets, targets, parents))
-        for rank in range(1, 1 + _SAMPLED):
-            launch("compress", (parents,))
-            launch("sample", (offsets, targets, rank, parents))
-        launch("compress", (parents,))
+        launch("start", (offsets, targets, second, parents))
+        launch("sample", (second, parents))
         if n:
-            others, counts = np.empty(n, dtype=np.uint32), np.zeros((len(tasks), 2), dtype=np.int64)
-            launch("outside", (offsets, parents, _most_frequent(parents)), (others, counts))
+            probes = _probes(n)
+            self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
+            others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # nobody reads the neighbours any more
+            launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
             rest = int(counts[:, 1].sum())
             launch("finish", (offsets, targets, parents), (others, counts), rest)
-            self._edges = (1 + _SAMPLED) * n + rest
+            self._edges = 2 * n + rest
         return parents, tasks
 
 
@@ -133,11 +131,15 @@ def _ordered(values: NDArray[Any]) -> bool:
     return not bool(np.any(np.isnan(values) | (np.signbit(values) & (values == 0))))
 
 
-def _most_frequent(parents: NDArray[np.uint32]) -> int:
-    """The root that most of some vertices have; which ones is settled, so that every run does the same."""
-    probes = np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(len(parents))
-    roots, counts = np.unique(parents[probes], return_counts=True)
-    return int(roots[np.argmax(counts)])
+def _probes(n: int) -> NDArray[np.uint32]:
+    """Some vertices, spread over all, and the same in every run."""
+    return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
+
+
+def _most_frequent(roots: NDArray[np.uint32]) -> int:
+    """The root that most of some vertices have; of several, the smallest."""
+    found, counts = np.unique(roots, return_counts=True)
+    return int(found[np.argmax(counts)])
 
 
 def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:

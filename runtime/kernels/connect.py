@@ -11,10 +11,8 @@ from vlang.runtime.devices.intrinsics import fetch_add, inner, peek, replace
 
 
 @inner
-def link(u, v, parents):
-    """Join the trees of two neighbours."""
-    a = peek(parents, u)
-    b = peek(parents, v)
+def link(a, b, parents):
+    """Join the trees of two vertices."""
     while a != b:
         high = max(a, b)
         low = min(a, b)
@@ -25,54 +23,70 @@ def link(u, v, parents):
         b = peek(parents, low)
 
 
-def start(offsets, targets, parents, tasks, count, counter):
-    """Each vertex takes its smallest neighbour as its parent, if that is not above it."""
-    while True:
-        task = fetch_add(counter, 0, 1)
-        if task >= count:
-            break
-        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
-            begin = np.int64(offsets[v])
-            parent = np.uint32(v)
-            if begin < np.int64(offsets[v + 1]) and targets[begin] < parent:
-                parent = targets[begin]
-            parents[v] = parent
-
-
-def sample(offsets, targets, rank, parents, tasks, count, counter):
-    """Join each vertex with its neighbour number `rank`."""
-    while True:
-        task = fetch_add(counter, 0, 1)
-        if task >= count:
-            break
-        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
-            at = np.int64(offsets[v]) + rank
-            if at < np.int64(offsets[v + 1]):
-                link(np.uint32(v), targets[at], parents)
-
-
 @inner
 def root(v, parents):
-    """The root of the tree of a vertex; it becomes the parent."""
+    """The root of the tree of a vertex; it becomes the parent. Every other vertex on the way skips one (path halving:
+    Tarjan, van Leeuwen, JACM 31, 1984), others doing the same: who has a parent never becomes a root again, and any
+    vertex further up is as good a parent."""
     first = peek(parents, v)
+    here = v
     parent = first
     above = peek(parents, parent)
     while above != parent:
-        parent = above
+        parents[here] = above
+        here = above
+        parent = peek(parents, here)
         above = peek(parents, parent)
     if parent != first:
         parents[v] = parent
     return parent
 
 
-def compress(parents, tasks, count, counter):
-    """Let every vertex point to the root of its tree."""
+def start(offsets, targets, second, parents, tasks, count, counter):
+    """Each vertex takes its smallest neighbour as its parent, if that is not above it. Its second neighbour, or itself,
+    goes to `second`, as it lies in the same line of memory."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
         for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
-            root(v, parents)
+            begin, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
+            me = np.uint32(v)
+            parent = me
+            if begin < end and targets[begin] < parent:
+                parent = targets[begin]
+            parents[v] = parent
+            second[v] = targets[begin + 1] if begin + 1 < end else me
+
+
+def sample(second, parents, tasks, count, counter):
+    """Join each vertex with its second neighbour, four at a time, so that their parents are waited for together."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        v, end = tasks[3 * task + 1], tasks[3 * task + 2]
+        while v + 4 <= end:
+            a, b = peek(parents, second[v]), peek(parents, second[v + 1])
+            c, d = peek(parents, second[v + 2]), peek(parents, second[v + 3])
+            link(root(np.uint32(v), parents), a, parents)
+            link(root(np.uint32(v + 1), parents), b, parents)
+            link(root(np.uint32(v + 2), parents), c, parents)
+            link(root(np.uint32(v + 3), parents), d, parents)
+            v += 4
+        while v < end:
+            link(root(np.uint32(v), parents), second[v], parents)
+            v += 1
+
+
+def roots(parents, vertices, tasks, count, counter):
+    """The root of the tree of each vertex in a list takes its place there."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for i in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            vertices[i] = root(vertices[i], parents)
 
 
 def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
@@ -86,7 +100,7 @@ def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
         found = first
         edges = np.int64(0)
         for v in range(first, tasks[3 * task + 2]):
-            if parents[v] != chosen:
+            if root(np.uint32(v), parents) != chosen:
                 degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
                 if degree > 0:
                     others[found] = v
@@ -157,15 +171,14 @@ put = put_min  # the engine appends the one that it needs
 
 
 def join(parents, values, tasks, count, counter):
-    """Let every vertex point to the root of its tree, and join its value into that of the root."""
+    """Let every vertex point to the root of its tree, and join its value into that of the root; a root does that, too,
+    as a test for it would be right half of the time in graphs with many isolated vertices."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
         for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
-            parent = root(v, parents)
-            if parent != v:
-                put(values, parent, values[v])
+            put(values, root(np.uint32(v), parents), values[v])
 
 
 def spread(parents, values, tasks, count, counter):
@@ -175,6 +188,4 @@ def spread(parents, values, tasks, count, counter):
         if task >= count:
             break
         for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
-            parent = parents[v]
-            if parent != v:
-                values[v] = values[parent]
+            values[v] = values[parents[v]]
