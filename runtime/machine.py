@@ -25,7 +25,9 @@ class Options:
     in place. progress: called after every superstep. without: optimisations that are left out, to measure them.
     device: "cpu", "gpu", "gpu:K" or "auto". On a GPU: gpu_memory, bytes at most (None: what is free); streams, 0 for
     as many as pay; kernel, a pull kernel by name or "auto"; replication, "auto", "none", "garaph" or 1 to 32;
-    deterministic, only kernels whose bits do not depend on timing; device_arrays, results stay on the device.
+    transfer, how supersteps over few vertices reach pages in host memory: "auto" (by cost), "pages" (copied whole) or
+    "direct" (read where they lie); deterministic, only kernels whose bits do not depend on timing; device_arrays,
+    results stay on the device.
     chaos: the seed of a second run that takes every freedom at random; None for none.
     """
 
@@ -42,6 +44,7 @@ class Options:
     streams: int = 0
     kernel: str = "auto"
     replication: str | int = "auto"
+    transfer: str = "auto"
     deterministic: bool = False
     device_arrays: bool = False
     chaos: int | None = None

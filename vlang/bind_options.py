@@ -180,6 +180,7 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
-    "kernel": _kernel, "replication": _replication, "deterministic": _flag, "device_arrays": _flag,
+    "kernel": _kernel, "replication": _replication, "transfer": _one_of("auto", "pages", "direct"),
+    "deterministic": _flag, "device_arrays": _flag,
     "chaos": _from(0), "without": _without,
 }  # fmt: skip

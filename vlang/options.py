@@ -7,7 +7,7 @@ import re
 __all__ = ["GPU_OPTIONS", "RUN_OPTIONS", "parse_size"]
 
 # Options that only a GPU heeds. `deterministic` is none of them: on the CPU every run is.
-GPU_OPTIONS = ("gpu_memory", "streams", "kernel", "replication", "device_arrays")
+GPU_OPTIONS = ("gpu_memory", "streams", "kernel", "replication", "transfer", "device_arrays")
 
 # Program parameters and run options are keyword arguments of one call, so they share a namespace. Options that
 # are still to come are reserved as well: a program that is correct today stays correct.

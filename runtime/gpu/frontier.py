@@ -91,6 +91,10 @@ class Control:
             words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0] = value
         self._device.upload(self.pointer, words)
 
+    def at(self, name: str) -> int:
+        """The address of a word."""
+        return self.pointer + 8 * CONTROL.index(name)
+
     def clear(self, first: str, last: str) -> None:
         """Set the words from one to another to 0."""
         at, end = CONTROL.index(first), CONTROL.index(last) + 1

@@ -15,10 +15,11 @@ from vlang.runtime.gpu.connect import connect_loop
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels import grid
 from vlang.runtime.gpu.pushing import PushLoop, push_stage
-from vlang.runtime.gpu.sparse import SparseTopology
+from vlang.runtime.gpu.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.state import GpuState
 from vlang.runtime.gpu.superstep import GpuLoop, sparse_way
 from vlang.runtime.gpu.sweep import Sweep
+from vlang.runtime.gpu.transfers import Transfer
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.machine import Loop, Options, Stats, Values
@@ -203,13 +204,21 @@ class GpuMachine:
         """An orientation with the columns of a stage, or without columns."""
         return self.sweep.sparse(kind, stage)
 
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        return self.sweep.needed(kind, stage, items, count, queued)
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Let `launch` queue a kernel for each page of a transfer."""
+        self.sweep.over_pages(kind, stage, transfer, launch)
+
     def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
         """Begin a loop."""
         connected = connect_loop(self, spec, bound)
         if connected is not None:
             return connected
         stage = push_stage(spec)
-        if stage is not None and sparse_way(spec, self.options) == "push" and self.sweep.readable(stage):
+        if stage is not None and sparse_way(spec, self.options) == "push":
             return PushLoop(self, stage, full=self.options.mode == "auto")
         return GpuLoop(self, spec)
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from vlang.runtime.devices.device import Stream
 from vlang.runtime.gpu.entries import shared_bytes
 from vlang.runtime.gpu.frontier import Arena, Control, entries_of, table_words
 from vlang.runtime.gpu.rooms import Rooms, whole_name
-from vlang.runtime.gpu.sparse import SparseMachine
-from vlang.runtime.gpu.sparse_layout import LISTS, TABLE, desk_bytes
+from vlang.runtime.gpu.sparse import SparseMachine, SparseTopology
+from vlang.runtime.gpu.sparse_layout import INSIDE, LISTS, TABLE, WITHOUT_EDGES, desk_bytes
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
 from vlang.runtime.plan.mode import choose_mode
 
@@ -16,6 +17,7 @@ __all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
 
 _BLOCKS = 8  # a multiprocessor, where the host does not know how much there is to do
 _PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
+_PAGED = ("notify_page", "mark_queue", "mark_pages")
 _COUNTS = 8  # words: vertices that must notify and their edges; edges pulled; lengths of the lists
 
 
@@ -27,11 +29,14 @@ def lanes_of(edges: int, vertices: int) -> int:
     return lanes
 
 
-def notifying_kernels(stage: StageSpec, edges: int, vertices: int) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels (template, struct, constants) that `NotifyPull` launches."""
+def notifying_kernels(
+    stage: StageSpec, edges: int, vertices: int, paged: bool = False
+) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that `NotifyPull` launches. paged: where pages come and go."""
     assert stage.gpu is not None
     struct = stage.gpu.struct
-    found: list[tuple[str, str, tuple[int, ...]]] = [(name, "", ()) for name in _PLAIN]
+    plain = (*_PLAIN, *(_PAGED if paged else ()))
+    found: list[tuple[str, str, tuple[int, ...]]] = [(name, "", ()) for name in plain]
     names = [whole_name(stage, name) for name in ("pull_list", "segments_list", "finish_list")]
     found += [(names[0], struct, (lanes_of(edges, vertices),)), (names[1], struct, ()), (names[2], struct, ())]
     return [*found, ("send_queue", struct, ())] if "messages" in stage.kernels else found
@@ -71,6 +76,7 @@ class NotifyPull:
         self._blocks = _BLOCKS * machine.device.info.multiprocessors
         self._lanes = lanes_of(self._sparse.edges, n)
         self._listed = False  # whether `all` has the vertices of the superstep before
+        self._reached = 0  # edges that leave vertices that changed, as far as they have been counted
 
     def _describe(self) -> None:
         """The structs that show the kernels where things lie."""
@@ -97,7 +103,8 @@ class NotifyPull:
         self._plain("count_flagged", self._flags, self._flag_words, self._against.offsets, self._counts)
         counts = np.zeros(2, dtype=np.uint64)
         machine.device.download(counts, self._counts)
-        return choose_mode(int(counts[1]), self._against.edges)
+        self._reached = int(counts[1])
+        return choose_mode(self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
         """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2). in_place: the
@@ -107,16 +114,21 @@ class NotifyPull:
         self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
         if "messages" in stage.kernels:
             self._launch("send_queue", (machine.frame, arena["table"]))
-        self._plain("notify", arena["table"], arena["marks"], desk=True)
+        self._notify()
         if not in_place:
             self._catch_up()
         machine.device.fill(self._edges, 8 * (_COUNTS - 2), 0)
         also = machine.pointer(self._active) if self._active else 0
         self._plain("list_marked", arena["lists"], arena["marks"], also, self._flag_words, self._sparse.offsets)
+        machine.state.set_word(SLOT_SEGMENTS, self._sparse.segments)
+        machine.state.set_word(SLOT_LONGS, self._sparse.longs)
+        if stage.loop_end:
+            machine.state.clear_stats()
         self._pull()
         if not in_place:
             self._move(exchange=True)
         self._listed = True
+        self._reached = 0
 
     def ran_full(self) -> None:
         """The pass ran over all vertices in the meantime."""
@@ -137,30 +149,62 @@ class NotifyPull:
         self._arena.close()
 
     # --------------------------------------------------------------------------------------------------- launches
-    def _plain(self, name: str, *args: int, desk: bool = False) -> None:
-        self._machine.launch(name, "", (), self._blocks, args, shared=desk_bytes(THREADS) if desk else 0)
+    def _plain(self, name: str, *args: int, desk: bool = False, stream: Stream | None = None) -> None:
+        shared = desk_bytes(THREADS) if desk else 0
+        self._machine.launch(name, "", (), self._blocks, args, shared=shared, stream=stream)
 
-    def _launch(self, template: str, args: tuple[int, ...], constants: tuple[int, ...] = (), shared: int = 0) -> None:
-        self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared)
+    def _launch(
+        self, template: str, args: tuple[int, ...], constants: tuple[int, ...] = (), shared: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
+
+    def _by_pages(self, topology: SparseTopology) -> bool:
+        """Whether to bring pages, rather than read them where they lie."""
+        return topology.reading == "pages" or self._reached >= topology.leave
+
+    def _notify(self) -> None:
+        """Mark the neighbours of the vertices in the queue."""
+        machine, arena, kind = self._machine, self._arena, self._stage.notify
+        if kind is None or not self._by_pages(self._against):
+            self._plain("notify", arena["table"], arena["marks"], desk=True)
+            return
+        entries = self._control.at("counts[0].entries")
+        needed = machine.needed(kind, None, arena["queues[0]"], entries, True)
+        machine.over_pages(kind, None, needed, lambda row, stream: self._plain(
+            "notify_page", arena["table"], arena["marks"], row, desk=True, stream=stream))
 
     def _pull(self) -> None:
         """The pass over the lists."""
-        machine, arena, sparse = self._machine, self._arena, self._sparse
-        machine.state.set_word(SLOT_SEGMENTS, sparse.segments)
-        machine.state.set_word(SLOT_LONGS, sparse.longs)
-        if self._stage.loop_end:
-            machine.state.clear_stats()
-        frame, gpu = machine.frame, self._stage.gpu
-        pull, segments, finish = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments", "finish"))
-        shelves = self._rooms.shelves(self._stage) if self._rooms else ()
-        self._launch(pull, (frame, sparse.rows, sparse.pages, arena["all"], self._lengths, self._edges, *shelves),
-                     (self._lanes,), shared_bytes(pull if self._stage.structures else "pull_lanes", gpu))
+        machine, arena, sparse, kind = self._machine, self._arena, self._sparse, self._stage.domain
+        assert kind is not None
+        frame = machine.frame
+        if self._by_pages(sparse):
+            self._rows(frame, sparse.rows, WITHOUT_EDGES, None)
+            needed = machine.needed(kind, self._stage, arena["all"], self._lengths, False)
+            machine.over_pages(kind, self._stage, needed,
+                               lambda row, stream: self._rows(frame, row, INSIDE, stream))
+        else:
+            self._rows(frame, sparse.rows, sparse.pages, None)
         if sparse.long_count:
-            halls = self._rooms.halls(self._stage) if self._rooms else ()
-            self._launch(segments, (frame, sparse.rows, sparse.pages, sparse.segments, arena["segments"],
-                                    self._lengths + 16, *halls),
-                         shared=shared_bytes(whole_name(self._stage, "segments"), gpu))
-            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *halls), shared=shared_bytes(finish, gpu))
+            finish = whole_name(self._stage, "finish_list")
+            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *self._halls()),
+                         shared=shared_bytes(finish, self._stage.gpu))
+
+    def _rows(self, frame: int, rows: int, pages: int, stream: Stream | None) -> None:
+        """The listed vertices whose edges lie in these pages, and the segments of long ones."""
+        arena, sparse, gpu = self._arena, self._sparse, self._stage.gpu
+        pull, segments = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments"))
+        shelves = self._rooms.shelves(self._stage) if self._rooms else ()
+        self._launch(pull, (frame, rows, pages, arena["all"], self._lengths, self._edges, *shelves),
+                     (self._lanes,), shared_bytes(pull if self._stage.structures else "pull_lanes", gpu), stream)
+        if sparse.long_count and pages != WITHOUT_EDGES:
+            self._launch(segments, (frame, rows, pages, sparse.segments, arena["segments"], self._lengths + 16,
+                                    *self._halls()),
+                         shared=shared_bytes(whole_name(self._stage, "segments"), gpu), stream=stream)
+
+    def _halls(self) -> tuple[int, ...]:
+        return self._rooms.halls(self._stage) if self._rooms else ()
 
     def _catch_up(self) -> None:
         """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""

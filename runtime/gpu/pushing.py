@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
 from vlang.runtime.gpu.frontier import Arena, Control, entries_of, table_words
+from vlang.runtime.gpu.paged import PagedPush, paged_kernels
 from vlang.runtime.gpu.sparse import SparseMachine
 from vlang.runtime.gpu.sparse_layout import (
     ENDED_LARGE,
     FROM_HEARD,
     FROM_START,
     MODES,
+    NEVER,
     RULES,
     TABLE,
     WALKING,
@@ -27,7 +29,6 @@ __all__ = ["Costs", "PushLoop", "push_sizes", "push_stage", "pushing_kernels"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one launch at most
-_NEVER = (1 << 64) - 1
 _BEGINNING = 8  # blocks a multiprocessor for kernels over all vertices
 
 
@@ -56,12 +57,17 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
     return stage if stage.gpu is not None and stage.gpu.push and stage.loop_end else None
 
 
-def pushing_kernels(stage: StageSpec) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels (template, struct, constants) that such a loop launches."""
+def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that such a loop launches. reading: how kernels reach pages (see
+    SparseTopology)."""
     gpu = stage.gpu
     assert gpu is not None
-    priority = _by_priority(stage)
-    found = [("traverse", gpu.struct, (priority,)), ("begin_frontier", gpu.struct, (FROM_START, priority))]
+    priority = 0 if reading == "pages" else _by_priority(stage)
+    found: list[tuple[str, str, tuple[int, ...]]] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
+    if reading != "pages":
+        found.append(("traverse", gpu.struct, (priority,)))
+    if reading == "pages" or (reading == "either" and not _uniform(stage)):
+        found += paged_kernels(stage, priority)
     if stage.notify is not None and not priority and not _uniform(stage):
         found.append(("begin_frontier", gpu.struct, (FROM_HEARD, 0)))
     if gpu.push == "cells":
@@ -100,6 +106,10 @@ class PushLoop:
     Direct pushes other than those of a uniform frontier (rule X2) work in place: they end in the same state, but a
     state in between is further than after so many supersteps that wait for each other. Every vertex counts as active
     at the start. full: supersteps may be full passes where that is cheaper. Raises OutOfMemory.
+
+    Where pages must be brought, the host runs superstep by superstep (vlang.runtime.gpu.paged), without early exit, as
+    that would bring as many pages, and without priorities, as a page had best be used by all that are active. Where
+    kernels can read pages in place, too, a frontier of many edges is handed to the host for a superstep over pages.
     """
 
     def __init__(self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True) -> None:
@@ -107,21 +117,25 @@ class PushLoop:
         assert gpu is not None
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
-        self._priority = _by_priority(stage)
+        self._uniform = _uniform(stage)
         out = machine.sparse_topology(_AGAINST[stage.domain], stage)
+        ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
+        self._paged_only = "pages" in ways
+        self._priority = 0 if self._paged_only else _by_priority(stage)
         n = machine.n
         sizes = push_sizes(stage, n, out.edges)
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
-        self._uniform = _uniform(stage)
         returns = full and stage.notify is not None and not self._priority and not self._uniform
-        leave = out.edges * costs.full // costs.push + 1 if returns else _NEVER
-        machine.device.upload(self._arena["table"], table_words(self._table(leave)))
+        self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
+        self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
+        machine.device.upload(self._arena["table"], table_words(self._table(self._leave)))
+        self._paged = PagedPush(machine, stage, _AGAINST[stage.domain],
+                                {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]")},
+                                self._control, self._priority)
         self._shared = desk_bytes(WALKING)
-        resident = machine.resident("traverse", gpu.struct, (self._priority,), WALKING, self._shared)
-        self._blocks = max(1, resident)
         self._begun = False
-        self._large = False  # whether the frontier calls for a full pass
+        self._large = self._paged_only  # whether the frontier calls for the host
         self._stats = Stats()
         self._done = Done(0, MODES[0], 0)
         machine.in_place(stage, True)
@@ -154,12 +168,19 @@ class PushLoop:
         """Run supersteps until no vertex is active, or `room` of them, or as many as one launch takes."""
         if not self._begun:
             self._begin()
-        rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
-        if not rows and self._large:
-            rows = [self._full()]
-        elif not rows:  # nobody had anything to say
+        rows: list[Done] = []
+        more = self._some(room)
+        while more:
+            rows += more
+            if rows[-1].active or not self._waiting() or len(rows) == room:
+                break
+            more = self._some(None if room is None else room - len(rows))
+        if not rows:  # nobody had anything to say
             self._stats = Stats()
             rows = [Done(0, MODES[0], 0)]
+        if rows[-1].active == 0 and self._waiting():  # vertices beyond the bound are still to come
+            self._stats = Stats(self._stats.changed, self._waiting())
+            rows[-1] = replace(rows[-1], active=self._stats.active)
         self._done = rows[-1]
         return rows
 
@@ -169,6 +190,18 @@ class PushLoop:
         self._arena.close()
 
     # --------------------------------------------------------------------------------------------------- launches
+    def _some(self, room: int | None) -> list[Done]:
+        """At least one superstep, unless nobody is left; no more than `room`."""
+        rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
+        return rows or (self._one() if self._large else [])
+
+    def _waiting(self) -> int:
+        """Vertices on the far pile, and those that have come from there since the last superstep."""
+        control = self._control
+        if not self._priority:
+            return 0
+        return int(control[f"piled[{control['pile']}]"] + control[f"counts[{control['step'] % 3}].entries"])
+
     def _begin(self) -> None:
         """The first frontier: all vertices that have something to say."""
         self._begun = True
@@ -179,6 +212,8 @@ class PushLoop:
             self._arena.fill(name)
         self._open()
         self._frontier(FROM_START, self._priority)
+        if self._large:
+            self._control.fetch()
 
     def _open(self) -> None:
         if self._gpu.push == "cells":
@@ -195,12 +230,31 @@ class PushLoop:
                              (self._machine.frame, self._arena["table"]), shared=desk_bytes(THREADS))
 
     def _walk(self, most: int) -> list[Done]:
+        machine, struct = self._machine, self._gpu.struct
         self._control.clear("arrived", "arrived")
-        self._machine.launch("traverse", self._gpu.struct, (self._priority,), self._blocks,
-                             (self._machine.frame, self._arena["table"], most), shared=self._shared, threads=WALKING,
-                             cooperative=True)
-        rows: NDArray[Any] = self._control.fetch()
+        blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
+        machine.launch("traverse", struct, (self._priority,), blocks, (machine.frame, self._arena["table"], most),
+                       shared=self._shared, threads=WALKING, cooperative=True)
+        rows = self._ended()
         self._large = self._control["reason"] == ENDED_LARGE
+        return rows
+
+    def _one(self) -> list[Done]:
+        """A superstep that the host runs: in full, or over the pages that the frontier needs; none if it is empty."""
+        step = self._control["step"]
+        coming = f"counts[{step % 3}]"
+        if self._control[f"{coming}.entries"] == 0:
+            return []
+        if self._control[f"{coming}.edges"] >= self._full_from:
+            return [self._full()]
+        self._paged.superstep(step)
+        rows = self._ended()
+        self._large = self._paged_only or self._control[f"counts[{(step + 1) % 3}].edges"] >= self._leave
+        return rows
+
+    def _ended(self) -> list[Done]:
+        """The supersteps of the last launch."""
+        rows: NDArray[Any] = self._control.fetch()
         if len(rows):
             self._stats = Stats(int(rows[-1, 1]), int(rows[-1, 0]))
         return [Done(active, MODES[mode], edges) for active, _, edges, mode in rows.tolist()]
@@ -218,5 +272,7 @@ class PushLoop:
         self._arena.fill("bits[0]")
         self._arena.fill("bits[1]")
         self._frontier(FROM_HEARD, 0)
-        self._large = False
+        self._large = self._paged_only
+        if self._large:
+            self._control.fetch()
         return Done(self._stats.active, "pull", edges)

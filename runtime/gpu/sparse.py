@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from vlang.runtime.devices.device import Device
+from vlang.runtime.devices.device import Device, Stream
+from vlang.runtime.gpu.sparse_layout import NEVER
+from vlang.runtime.gpu.transfers import Transfer
 from vlang.runtime.kernelset import StageSpec
 from vlang.runtime.machine import Stats
 
-__all__ = ["SparseMachine", "SparseState", "SparseTopology"]
+__all__ = ["OnePage", "SparseMachine", "SparseState", "SparseTopology"]
+
+OnePage = Callable[[int, Stream | None], None]
+"""Queues a kernel that reads one page: the address of its row, the stream."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +24,11 @@ class SparseTopology:
 
     rows: `pages` rows of ROW_WORDS words in the order of their edges, with the columns of the stage; a row may point
     into registered host memory. offsets: u64[n + 1]. segments, longs: the tables of long vertices (see
-    vlang.runtime.kernelset), `segment_count` and `long_count` rows. resident: all pages lie on the device.
+    vlang.runtime.kernelset), `segment_count` and `long_count` rows.
+
+    reading: "rows" if kernels can read every page through its row at any time, "pages" if a page must be brought first
+    (`SparseMachine.over_pages`), "either" if both work: then pages are cheaper where vertices with `leave` edges or
+    more are at work.
     """
 
     rows: int
@@ -30,7 +39,8 @@ class SparseTopology:
     segment_count: int
     longs: int
     long_count: int
-    resident: bool = True
+    reading: str = "rows"
+    leave: int = NEVER
 
 
 class SparseState(Protocol):
@@ -65,10 +75,18 @@ class SparseMachine(Protocol):
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
-        shared: int = 0, threads: int = 256, cooperative: bool = False,
+        shared: int = 0, threads: int = 256, cooperative: bool = False, stream: Stream | None = None,
     ) -> None:
         """Queue a kernel of the plan's text (`entries.entry(template, struct, *constants)`), or one that is no template
         if `struct` is empty."""
+
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """The pages that hold edges of the vertices at work, and how each had best be read; waits for what the device
+        marks. items, count: device u32[*count], vertices, or if `queued` u64[*count], entries of a queue."""
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Let `launch` queue a kernel for each page of a transfer, as the page arrives; kernels of several pages may
+        run at the same time. Work queued on the default stream comes before, or after, all of them."""
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """Blocks of a kernel that run at the same time on the device."""

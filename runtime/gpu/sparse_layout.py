@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
-    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_HEARD", "FROM_START", "LISTS",
-    "MODES", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING", "desk_bytes",
+    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_HEARD", "FROM_START", "INSIDE",
+    "LISTS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING",
+    "WITHOUT_EDGES", "desk_bytes",
 ]
 
 CHUNK = 512  # edges: the most that one entry of a queue stands for
@@ -18,6 +19,8 @@ ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
 WALKING = 1024  # threads of a block of a launch of many supersteps
+NEVER = (1 << 64) - 1  # edges that no frontier has
+INSIDE, WITHOUT_EDGES = 0, NEVER  # in place of a number of pages: one page alone, vertices that lie in none
 
 _FRAME, _TABLE = "u64* frame", "const Table* where"
 
@@ -25,6 +28,9 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "traverse": (_FRAME, _TABLE, "u64 most"),  # constants: whether by priority
     "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
     "open_cells": (_FRAME, "u64 vertices"),
+    "send_frontier": (_FRAME, _TABLE),
+    "push_page": (_FRAME, _TABLE, "const u64* row"),  # constants: whether by priority
+    "apply_pushed": (_FRAME, _TABLE),
     "send_queue": (_FRAME, _TABLE),
     "pull_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges"),  # lanes
     "segments_list": (
@@ -37,6 +43,10 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "count_flagged": ("const u64* flags", "u64 words", "const u64* offsets", "u64* counts"),
     "queue_flagged": (_TABLE, "u64* flags", "u64 words", "u8* marks"),
     "notify": (_TABLE, "u8* marks"),
+    "notify_page": (_TABLE, "u8* marks", "const u64* row"),
+    "mark_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
+                   "u64* marks"),
+    "end_superstep": (_TABLE,),
     "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
     "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),
 }

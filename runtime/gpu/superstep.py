@@ -60,7 +60,7 @@ class GpuLoop:
             self._skipping = {
                 stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "",
                                        machine.sweep.rooms)
-                for stage in spec.stages if stage.notify is not None and machine.sweep.readable(stage)
+                for stage in spec.stages if stage.notify is not None
             }
         self._done = 0
         self._edges = 0

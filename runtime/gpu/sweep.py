@@ -19,9 +19,11 @@ from vlang.runtime.gpu.notifying import lanes_of, notify_sizes, notifying_kernel
 from vlang.runtime.gpu.pushing import push_sizes, pushing_kernels
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.rooms import Rooms, whole_name
-from vlang.runtime.gpu.sparse import SparseTopology
+from vlang.runtime.gpu.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.sparse_layout import NEVER
 from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
+from vlang.runtime.gpu.transfers import Transfer, worth_copying
 from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, GpuStage, StageSpec
 
@@ -122,11 +124,13 @@ class Sweep:
                 machine.load(self._sparse_kernels(stage, way))
 
     def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
+        domain = stage.domain or "in"
         if way == "push":
-            return pushing_kernels(stage)
+            return pushing_kernels(stage, self._reading(self.topologies[_AGAINST[domain]]))
         if stage.notify is None:
             return []
-        return notifying_kernels(stage, self.topologies[stage.domain or "in"].edges, self.machine.n)
+        paged = any(self._reading(self.topologies[kind]) != "rows" for kind in (domain, stage.notify))
+        return notifying_kernels(stage, self.topologies[domain].edges, self.machine.n, paged)
 
     def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
         topology = self.topologies[stage.domain or "in"]
@@ -221,16 +225,32 @@ class Sweep:
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An orientation with the columns of a stage, or without columns."""
-        topology = self.topologies[kind]
-        name = _NOTIFY if stage is None else stage.name if stage.domain == kind else _pushed(stage)
+        topology, name = self.topologies[kind], _use(kind, stage)
+        reading = self._reading(topology)
+        rows = topology.table(name).address if reading == "pages" else topology.rows(name)
+        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link)
         return SparseTopology(
-            topology.rows(name), topology.pages, topology.offsets, topology.edges, topology.segments,
-            topology.segment_count, topology.longs, topology.long_count, topology.resident)
+            rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
+            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
 
-    def readable(self, stage: StageSpec) -> bool:
-        """Whether kernels can read every edge at any time, in both orientations that a sparse pass reads."""
-        domain = stage.domain or "in"
-        return all(self.topologies[kind].readable for kind in (domain, _AGAINST[domain]) if kind in self.topologies)
+    def _reading(self, topology: Topology) -> str:
+        """How kernels over frontiers and lists reach pages (see SparseTopology)."""
+        asked = self.machine.options.transfer
+        if topology.resident:
+            return "rows"
+        if asked == "pages" or not topology.readable:
+            return "pages"
+        return "rows" if asked == "direct" else "either"
+
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        topology = self.topologies[kind]
+        directly = self.machine.options.transfer != "pages"
+        return topology.choose(_use(kind, stage), topology.mark(items, count, queued=queued), directly)
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Let `launch` queue a kernel for each page of a transfer."""
+        self.topologies[kind].sweep(_use(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
 
     def close(self) -> None:
         """Give the topology back."""
@@ -247,6 +267,13 @@ _NOTIFY = "notify"
 
 def _pushed(stage: StageSpec) -> str:
     return f"{stage.name}:push"
+
+
+def _use(kind: str, stage: StageSpec | None) -> str:
+    """What a stage reads of an orientation, by name; None: notifications."""
+    if stage is None:
+        return _NOTIFY
+    return stage.name if stage.domain == kind else _pushed(stage)
 
 
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:

@@ -4,7 +4,7 @@ Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Ed
 if not, device memory is cut into slots, each with room for one page. Pages come into slots from page-locked host
 memory and stay until the room is needed; kernels over few vertices may read the others where they lie.
 
-Ordering. Work that the caller has queued on its stream before a sweep, a fetch or `rows` comes before it, work queued
+Ordering. Work that the caller has queued on its stream before a sweep or `rows` comes before it, work queued
 afterwards after it; only copies may run ahead, as soon as their slot is free. A slot is overwritten only after the last
 work on it, and the row of a page is changed only when the page moves, in the stream of the kernel that reads it next.
 """
@@ -46,7 +46,7 @@ class Topology:
 
     offsets: device u64[n + 1]. segments, longs: device int64[segment_count, 3] and int64[long_count, 3]. parts: the
     pages. resident: all edges are on the device. readable: kernels can read every page through its row at all times.
-    traffic: what passes have moved so far.
+    link: what moving edges costs. traffic: what passes have moved so far.
 
     Raises OutOfMemory if two pages do not fit beside the tables, GraphError for a column that does not fit its type.
     """
@@ -56,7 +56,7 @@ class Topology:
         memory: int | None = None, page_size: int | None = None, streams: int = 0,
         link: Link | None = None,
     ) -> None:
-        self.device, self.adjacency, self._prepare, self._link = device, adjacency, prepare, link or Link()
+        self.device, self.adjacency, self._prepare, self.link = device, adjacency, prepare, link or Link()
         self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
         self.traffic = Traffic()
         self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
@@ -268,7 +268,7 @@ class Topology:
         """The address of the rows for kernels on the stream that read any page, wherever it lies.
 
         Cached pages point into device memory, the others to the host's. From now on the rows are kept so after every
-        sweep and fetch. Use them only if `readable`.
+        sweep. Use them only if `readable`.
         """
         self._shown.add(name)
         self._refresh(stream)
@@ -283,43 +283,33 @@ class Topology:
                 table.at = now
                 self.device.upload(table.address, table.pointing(), stream)
 
-    def mark(self, vertices: int, count: int, stream: Stream | None = None) -> Marks:
-        """Which pages hold edges of listed vertices: device u32[count], *count; waits for the answer."""
+    def mark(self, items: int, count: int, stream: Stream | None = None, queued: bool = False) -> Marks:
+        """Which pages hold edges of listed vertices, device u32[*count], or of the entries of a queue, u64[*count];
+        waits for the answer."""
         at, pages = self._at("marks"), self.pages
         self.device.fill(at, 16 * pages, 0, stream)
-        self._prepare("mark_pages", 4 * self.device.info.multiprocessors,
-                      (self.offsets, self._at("starts"), pages, vertices, count, at), stream)
+        self._prepare("mark_queue" if queued else "mark_pages", 4 * self.device.info.multiprocessors,
+                      (self.offsets, self._at("starts"), pages, items, count, at), stream)
         marks = np.empty((pages, 2), dtype=np.int64)
         self.device.download(marks, at, stream)
         return Marks(marks[:, 0], marks[:, 1])
 
-    def choose(self, name: str, marks: Marks) -> Transfer:
-        """How the pages that hold edges of marked vertices had best reach a pass."""
-        table = self._tables[name]
+    def edge_bytes(self, name: str) -> int:
+        """Bytes of an edge that a use takes from the host."""
+        arrays = [self._arrays[key] for key in self._tables[name].keys]
+        return sum(array.itemsize for array in arrays if array.source is not None)
+
+    def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
+        """How the pages that hold edges of marked vertices had best reach a pass. directly: rows may be read where they
+        lie, if they can be."""
         if self.resident:
             return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
         cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
-        edge_bytes = sum(self._arrays[key].itemsize for key in table.keys if self._arrays[key].source is not None)
-        chosen = choose_transfer(marks, np.diff(self.layout.cut.starts), edge_bytes, cached, self._link, self.readable)
+        edge_bytes = self.edge_bytes(name)
+        chosen = choose_transfer(marks, np.diff(self.layout.cut.starts), edge_bytes, cached, self.link,
+                                 self.readable and directly)
         self.traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
         return chosen
-
-    def fetch(self, name: str, transfer: Transfer, stream: Stream | None = None) -> bool:
-        """Bring the pages of a transfer that are to be whole, if all of them fit at once; else do nothing. Whether they
-        are there: then `rows` serves a kernel over the vertices that were marked."""
-        if self.resident:
-            return True
-        if len(transfer.whole) > len(self._slots):
-            return False
-        table, begin = self._tables[name], self.device.record(stream)
-        kept = set(transfer.whole)
-        for page in transfer.whole:
-            slot, work = self._bring(table, self.parts[page], kept, begin)
-            slot.used = self.device.record(work)
-            self.device.wait(slot.used, stream)
-        self._refresh(stream)
-        self.traffic.skipped += self.pages - len(transfer.whole) - len(transfer.direct)
-        return True
 
     # ------------------------------------------------------------------------------------- end
     def close(self) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Link", "Marks", "Traffic", "Transfer", "choose_transfer"]
+__all__ = ["Link", "Marks", "Traffic", "Transfer", "choose_transfer", "worth_copying"]
 
 
 @dataclass(frozen=True)
@@ -74,3 +74,12 @@ def choose_transfer(
     direct = touched / link.touched + (marks.edges * edge_bytes + marks.vertices * _ENDS) / link.direct
     directly = needed & ~cached & (direct < whole) if readable else np.zeros(len(needed), dtype=bool)
     return Transfer(tuple(np.flatnonzero(needed & ~directly).tolist()), tuple(np.flatnonzero(directly).tolist()))
+
+
+def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link) -> int:
+    """Edges of vertices at work from which copying all pages takes no longer than reading their rows directly, if the
+    vertices are as large as others: from there on it pays to ask which pages are needed. edges, vertices: of the whole
+    orientation."""
+    degree = max(1.0, edges / max(1, vertices))
+    row = 1 / link.touched + (degree * edge_bytes + _ENDS) / link.direct
+    return int(edges * edge_bytes / link.copied / row * degree) + 1

@@ -82,7 +82,7 @@ GPU_ONLY = 'is for runs on a GPU, and this one is on the CPU; ask for device="gp
         ({"streams": 2}, f"streams {GPU_ONLY}"),
         ({"kernel": "thread"}, f"kernel {GPU_ONLY}"),
         ({"replication": "none", "device": "cpu"}, f"replication {GPU_ONLY}"),
-        ({"device_arrays": True}, f"device_arrays {GPU_ONLY}"),
+        ({"device_arrays": True}, f"device_arrays {GPU_ONLY}"), ({"transfer": "pages"}, f"transfer {GPU_ONLY}"),
     ],
     ids=str,
 )

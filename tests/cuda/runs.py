@@ -143,18 +143,18 @@ def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
 
 @contextmanager
 def emulated(
-    name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512
+    name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True
 ) -> Iterator[list[EmulatedDevice]]:
     """Within it `device="emulated"` is an EmulatedDevice; those that were opened are appended to what is yielded.
 
     name: the program of the standard library whose kernels are compiled ahead. flags: see `compile_text`. lanes: of a
-    multiprocessor.
+    multiprocessor. unified: whether kernels can read host memory.
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
 
     def open_one(_: int, memory: int | None) -> EmulatedDevice:
-        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries)
+        device = EmulatedDevice(seed, memory or 1 << 28, flags=flags, lanes=lanes, libraries=libraries, unified=unified)
         opened.append(device)
         return device
 
@@ -164,13 +164,14 @@ def emulated(
 
 def run(
     name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, lanes: int = 512,
-    **options: Any,
+    unified: bool = True, **options: Any,
 ) -> Result:
     """A program of the standard library on one of GRAPHS, on an emulated device.
 
-    ahead: compile the usual kernels of the program in one go. Raises AssertionError if a budget was not kept.
+    unified: whether kernels can read host memory. ahead: compile the usual kernels of the program in one go. Raises
+    AssertionError if a budget was not kept.
     """
-    with emulated(name if ahead else "", seed, flags, lanes) as opened:
+    with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
         result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})
     assert len(opened) == 1
     assert opened[0].most <= opened[0].budget()

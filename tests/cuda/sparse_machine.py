@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from tests.cuda.emulated import EmulatedDevice
 from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.devices.device import Buffer, Device, Kernel
+from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.entries import entry, shared_bytes
-from vlang.runtime.gpu.sparse import SparseState, SparseTopology
-from vlang.runtime.gpu.sparse_layout import SPARSE_PREPARATIONS
+from vlang.runtime.gpu.sparse import OnePage, SparseState, SparseTopology
+from vlang.runtime.gpu.sparse_layout import NEVER, SPARSE_PREPARATIONS
+from vlang.runtime.gpu.transfers import Transfer
 from vlang.runtime.kernelset import (
     ROW_BEGIN,
     ROW_COLUMNS,
@@ -43,7 +44,8 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
     ("traverse", "sssp", (0,)), ("begin_frontier", "sssp", (0, 0)), ("begin_frontier", "sssp", (1, 0)),
     ("traverse", "sssp", (1,)), ("begin_frontier", "sssp", (0, 1)),
     ("traverse", "tree", (0,)), ("begin_frontier", "tree", (0, 0)), ("begin_frontier", "tree", (1, 0)),
-    ("open_cells", "tree", ()), ("send_queue", "tree", ()),
+    ("open_cells", "tree", ()), ("send_queue", "tree", ()), ("send_frontier", "tree", ()), ("apply_pushed", "tree", ()),
+    *(("push_page", struct, (0,)) for struct in ("bfs", "least", "sssp", "tree")), ("push_page", "sssp", (1,)),
     ("pull_thread", "least", ()), ("pull_thread", "sssp", ()),
     ("pull_thread", "tree", ()), ("messages", "tree", ()),
     *((name, struct, ()) for name in ("segments", "finish", "segments_list", "finish_list")
@@ -87,15 +89,16 @@ class Arcs:
 
 class SampleMachine:
     """A `vlang.runtime.gpu.sparse.SparseMachine`. arcs: by orientation. field: the values of the field to begin with.
-    pages: how many the arcs are cut into."""
+    pages: how many the arcs are cut into. reading, leave: how kernels reach them (see SparseTopology)."""
 
     def __init__(
         self, device: EmulatedDevice, arcs: Mapping[str, Arcs], field: NDArray[Any], pages: int = 1,
-        parts: int = 8,
+        parts: int = 8, reading: str = "rows", leave: int = NEVER,
     ) -> None:
         self.device: Device = device
         self.state: SparseState = self
         self.n = len(field)
+        self.reading, self.leave = reading, leave
         entries = [entry(*key[:2], *key[2]) for key in KERNELS] + [entry(name) for name in SPARSE_PREPARATIONS]
         loaded = device.load(sample_text(), dict(entries))
         keys = [*KERNELS, *((name, "", ()) for name in SPARSE_PREPARATIONS)]
@@ -149,7 +152,7 @@ class SampleMachine:
         long_rows = np.array(longs, dtype=np.int64).reshape(-1, 3)
         self.cuts = cuts
         return SparseTopology(self._upload(rows), pages, offsets, len(arcs.targets), self._upload(table), len(table),
-                              self._upload(long_rows), len(long_rows))
+                              self._upload(long_rows), len(long_rows), self.reading, self.leave)
 
     # --------------------------------------------------------------------------------------- what loops ask of it
     @property
@@ -164,11 +167,24 @@ class SampleMachine:
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
-        shared: int = 0, threads: int = 256, cooperative: bool = False,
+        shared: int = 0, threads: int = 256, cooperative: bool = False, stream: Stream | None = None,
     ) -> None:
         """Queue a kernel."""
         kernel = self._kernels[template, struct, tuple(constants)]
-        self.device.launch(kernel, blocks, threads, args, shared, None, cooperative)
+        self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
+
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """Every page."""
+        return Transfer(tuple(range(self.topologies[kind].pages)))
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Launch for every page, each on a stream of its own."""
+        begin = self.device.record()
+        for page in transfer.whole:
+            stream = self.device.stream()
+            self.device.wait(begin, stream)
+            launch(self.topologies[kind].rows + 8 * ROW_WORDS * page, stream)
+            self.device.wait(self.device.record(stream))
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
         """Blocks that run at the same time."""

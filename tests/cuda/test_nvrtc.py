@@ -69,7 +69,8 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
     """Kernels over lists and, if the pass pushes, over frontiers, in whichever loop it stands."""
     assert stage.gpu is not None
     if stage.gpu.push:
-        yield from pushing_kernels(stage)
+        for reading in ("rows", "pages", "either"):
+            yield from (kernel for kernel in pushing_kernels(stage, reading) if kernel[1])
     if stage.notify is not None:
         yield from (("pull_list", stage.gpu.struct, (lanes,)) for lanes in (2, 32))
         yield from (kernel for kernel in notifying_kernels(stage, 0, 1) if kernel[1] and kernel[0] != "pull_list")

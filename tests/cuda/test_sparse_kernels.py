@@ -107,8 +107,10 @@ def pack(depth: NDArray[np.int32], other: NDArray[np.uint64]) -> NDArray[np.uint
     return (depth.view(np.uint32) ^ np.uint32(1 << 31)).astype(np.uint64) << np.uint64(32) | other
 
 
-def machine_of(device: EmulatedDevice, arcs: Arcs, field: NDArray[Any], pages: int = 1) -> SampleMachine:
-    return SampleMachine(device, {"out": arcs, "in": arcs.turned(), "both": arcs}, field, pages)
+def machine_of(
+    device: EmulatedDevice, arcs: Arcs, field: NDArray[Any], pages: int = 1, **reading: Any
+) -> SampleMachine:
+    return SampleMachine(device, {"out": arcs, "in": arcs.turned(), "both": arcs}, field, pages, **reading)
 
 
 def run(loop: PushLoop, room: int | None = None) -> list[Done]:
@@ -259,6 +261,73 @@ def test_launches_end_after_as_many_supersteps_as_asked(device: EmulatedDevice) 
     assert machine.field().tolist() == [*range(8), *[FAR] * 12]
     assert len(loop.advance(None)) == 13
     loop.close()
+
+
+# -------------------------------------------------------------------------------------------------------- over pages
+def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
+    arcs = random_arcs(22)
+    start = depths(300, 5)
+    machine = machine_of(device, arcs, start, 4, reading="pages")
+    rows = run(PushLoop(machine, stage_of("bfs", early="frontier", priority="ascending")))
+    expected, changes = relax(arcs, start, np.ones(len(arcs.targets), np.int32))
+    assert np.array_equal(machine.field(), expected)
+    assert [row.active for row in rows] == changes
+    assert sum(row.edges for row in rows) == np.diff(arcs.offsets)[expected != FAR].sum()
+
+
+@pytest.mark.parametrize("graph", ["random", "hub"])
+@pytest.mark.parametrize("reading", ["pages", "either"])
+def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> None:
+    """Superstep by superstep as over rows; with "either", thin frontiers stay on the device."""
+    arcs = random_arcs(52) if graph == "random" else hub_arcs()
+    n, source = len(arcs.offsets) - 1, 5
+    depth, _ = relax(arcs, depths(n, source), np.ones(len(arcs.targets), np.int32))
+    none = np.full(n, 0xFFFFFFFF, dtype=np.uint64)
+    none[source] = source
+    machine = machine_of(device, arcs, pack(depths(n, source), none), 3, reading=reading, leave=40)
+    rows = run(PushLoop(machine, stage_of("tree", push="cells", messages=True), Costs(solo=16)))
+    assert np.array_equal(machine.field(), parents(arcs, depth, source))
+    assert [row.active for row in rows] == [int(np.sum(depth == k)) for k in range(1, len(rows) + 1)]
+    assert ("traverse_tree_0" in device.launches) == (reading == "either")
+    assert device.launches["push_page_tree_0"] > 2
+    assert rows[0].mode == "pull"  # everybody has something to say
+
+
+@pytest.mark.parametrize("reading", ["pages", "either"])
+@pytest.mark.parametrize("priority", ["", "ascending"])
+def test_shortest_paths_over_pages(device: EmulatedDevice, priority: str, reading: str) -> None:
+    arcs = random_arcs(34, degree=6)
+    start = distances(300, 5, 40)
+    machine = machine_of(device, arcs, start, 4, reading=reading, leave=60)
+    rows = run(PushLoop(machine, stage_of("sssp", priority=priority), Costs(solo=16), full=False))
+    assert np.array_equal(machine.field(), relax(arcs, start, arcs.weights)[0])
+    assert {row.mode for row in rows} == {"push"}
+    assert any(name.startswith("push_page") for name in device.launches)
+
+
+@pytest.mark.parametrize("struct", ["sssp", "tree"])
+def test_notify_pull_over_pages(device: EmulatedDevice, struct: str) -> None:
+    arcs, source = hub_arcs() if struct == "tree" else random_arcs(72), 5
+    n = len(arcs.offsets) - 1
+    if struct == "sssp":
+        start: NDArray[Any] = distances(n, source)
+        expected, changes = relax(arcs, start, arcs.weights)
+    else:
+        depth, changes = relax(arcs, depths(n, source), np.ones(len(arcs.targets), np.int32))
+        none = np.full(n, 0xFFFFFFFF, dtype=np.uint64)
+        none[source] = source
+        start, expected = pack(depths(n, source), none), parents(arcs, depth, source)
+    machine = machine_of(device, arcs, start, 3, reading="pages")
+    stage = stage_of(struct, messages=struct == "tree")
+    lists = NotifyPull(machine, stage, active="")
+    machine.run_full(stage)
+    counts = [machine.counted().changed]
+    while counts[-1]:
+        lists.run(in_place=False)
+        counts.append(machine.counted().changed)
+    assert np.array_equal(machine.field(), expected)
+    assert counts == changes
+    lists.close()
 
 
 # -------------------------------------------------------------------------------------------------------- notify-pull

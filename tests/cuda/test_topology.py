@@ -276,16 +276,15 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         if not unified:
             assert not chosen.direct
         use = str(rng.choice(list(USES)))
-        for fetch in (False, True):  # the rows follow
-            _ = topology.fetch("plain", chosen) if fetch else visits.sweep(topology, use)
-            visits.clear()
-            if topology.readable:
-                rows = rows or topology.rows("weighted")
-                told = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
-                visits.launch("visit_listed", 2, (rows, *told))
-                assert np.array_equal(visits.array("targets", np.uint32), np.where(edges, visits.adjacency.targets, 0))
-                weights = visits.adjacency.column("weight", np.int16)
-                assert np.array_equal(visits.array("weights", np.int16), np.where(edges, weights, 0))
+        visits.sweep(topology, use)
+        visits.clear()
+        if topology.readable:  # the rows follow
+            rows = rows or topology.rows("weighted")
+            told = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
+            visits.launch("visit_listed", 2, (rows, *told))
+            assert np.array_equal(visits.array("targets", np.uint32), np.where(edges, visits.adjacency.targets, 0))
+            weights = visits.adjacency.column("weight", np.int16)
+            assert np.array_equal(visits.array("weights", np.int16), np.where(edges, weights, 0))
         visits.clear()
         copied = topology.traffic.copied
         assert sorted(visits.sweep(topology, "plain", chosen)) == sorted(chosen.whole + chosen.direct)

@@ -248,8 +248,9 @@ template <class W> struct Place {
   }
 };
 
-// One tile of a queue: lanes stride over the edges of up to 32 entries. Returns how many vertices lie on the desk.
-template <class W>
+// One tile of a queue: lanes stride over the edges of up to 32 entries; INSIDE: over those in the page of `place` alone.
+// Returns how many vertices lie on the desk.
+template <class W, bool INSIDE>
 __device__ __forceinline__ u32 walk_tile(
     const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled) {
   const u32 lane = lane_number();
@@ -261,6 +262,11 @@ __device__ __forceinline__ u32 walk_tile(
     first = table.offsets[u] + (entry >> 32) * CHUNK;
     const u64 left = table.offsets[u64(u) + 1] - first;
     edges = u32(left < CHUNK ? left : CHUNK);
+    if constexpr (INSIDE) {
+      const u64 end = first + edges < place.end ? first + edges : place.end;
+      first = first < place.begin ? place.begin : first;
+      edges = first < end ? u32(end - first) : 0;
+    }
     desk.vertex[lane] = u;
     work.leave(u);
   }
@@ -313,10 +319,12 @@ __device__ __forceinline__ u32 walk_tile(
 }
 
 // A crew walks a queue. Every warp has a first tile; further ones are taken as warps become free. The desk is empty
-// before and after.
-template <class W>
+// before and after. INSIDE: only along the edges in the page of `row`; then warps share the tiles out, as the kernels of
+// other pages may walk the same queue at the same time.
+template <class W, bool INSIDE = false>
 __device__ __forceinline__ void walk(
-    const Table& table, const u64* queue, u64 entries, u64* taken, W& work, const Crew& crew) {
+    const Table& table, const u64* queue, u64 entries, u64* taken, W& work, const Crew& crew,
+    const u64* row = nullptr) {
   u32 shift = 0;  // tiles of 1 to 32 entries, so that every warp has one
   while (shift < 5 && crew.warps << shift < entries) {
     shift++;
@@ -324,15 +332,19 @@ __device__ __forceinline__ void walk(
   const u64 tiles = (entries + (u64(1) << shift) - 1) >> shift;
   const Desk desk = own_desk();
   Place<W> place;
-  place.open(work, table.rows, table.pages == 1);
+  if constexpr (INSIDE) {
+    place.open(work, row, false);
+  } else {
+    place.open(work, table.rows, table.pages == 1);
+  }
   u32 filled = 0;
   for (u64 tile = crew.warp; tile < tiles;) {
-    u64 next = tiles;
-    if (tiles > crew.warps && lane_number() == 0) {
+    u64 next = INSIDE ? tile + crew.warps : tiles;
+    if (!INSIDE && tiles > crew.warps && lane_number() == 0) {
       next = crew.warps + atomicAdd(taken, u64(1));  // known by the time the tile is done
     }
     const u64 begin = tile << shift, end = (tile + 1) << shift;
-    filled = walk_tile(table, queue, begin, end < entries ? end : entries, work, place, desk, filled);
+    filled = walk_tile<W, INSIDE>(table, queue, begin, end < entries ? end : entries, work, place, desk, filled);
     tile = lane_value(WARP, next, 0);
   }
   if constexpr (W::FINDS) {

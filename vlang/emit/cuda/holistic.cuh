@@ -80,6 +80,7 @@ struct PageRows {
   __device__ __forceinline__ bool has(u64 i) const { return i < high; }
   __device__ __forceinline__ u32 vertex(u64 i) const { return u32(i); }
   __device__ __forceinline__ const u64* row_of(u64) const { return row; }
+  __device__ __forceinline__ bool takes(u64, u64) const { return true; }
 };
 
 // Listed vertices.
@@ -92,6 +93,7 @@ struct ListRows {
   __device__ __forceinline__ bool has(u64 i) const { return i < count; }
   __device__ __forceinline__ u32 vertex(u64 i) const { return list[i]; }
   __device__ __forceinline__ const u64* row_of(u64 edge) const { return row_with(rows, pages, edge); }
+  __device__ __forceinline__ bool takes(u64 begin, u64 degree) const { return belongs(rows, pages, begin, degree); }
 };
 
 // As many vertices as a block has threads, from `base` on: those with small rooms by groups of L lanes, then those with
@@ -109,8 +111,10 @@ __device__ __forceinline__ u64 whole_chunk(
   const u64 at = base + threadIdx.x;
   const u32 mine = rows.has(at) ? rows.vertex(at) : 0;
   const u64 my_begin = rows.has(at) ? offsets[mine] : 0;
-  const u64 my_degree = rows.has(at) ? offsets[u64(mine) + 1] - my_begin : 0;
-  const bool short_one = rows.has(at) && my_degree <= SEGMENT;
+  const u64 all_edges = rows.has(at) ? offsets[u64(mine) + 1] - my_begin : 0;
+  const bool taken = rows.has(at) && rows.takes(my_begin, all_edges);
+  const u64 my_degree = taken ? all_edges : 0;
+  const bool short_one = taken && my_degree <= SEGMENT;
   const bool gathering = short_one && my_degree != 0 && gathers<S>(env, mine, S::ready(env, mine));
   const bool large = gathering && S::room(my_degree) > ROOM_WORDS / 32 * L;
   const u32 large_ones = __ballot_sync(WARP, large);
@@ -242,7 +246,10 @@ __device__ __forceinline__ void segments_whole_list(
     u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count, const Halls* halls) {
   const typename S::Env env = S::bind(frame);
   for (u64 i = blockIdx.x; i < *count; i += gridDim.x) {
-    whole_segment<S>(frame, env, row_with(rows, pages, u64(table[3 * u64(list[i]) + 1])), list[i], *halls);
+    const u64 begin = u64(table[3 * u64(list[i]) + 1]);
+    if (belongs(rows, pages, begin, 1)) {
+      whole_segment<S>(frame, env, row_with(rows, pages, begin), list[i], *halls);
+    }
   }
 }
 

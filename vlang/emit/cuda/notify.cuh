@@ -252,7 +252,18 @@ __device__ __forceinline__ void move_values(u64 to, u64 from, u64 size, const u3
 // -- pull over lists --------------------------------------------------------------------------------------------------
 
 __device__ __forceinline__ const u64* row_with(const u64* rows, u64 pages, u64 edge) {
-  return pages == 1 ? rows : rows + page_of(rows, pages, edge) * ROW_WORDS;
+  return pages <= 1 ? rows : rows + page_of(rows, pages, edge) * ROW_WORDS;
+}
+
+// In place of the number of pages: only what begins in the one page that `rows` points to, or only vertices without
+// edges, which lie in no page.
+enum : u64 { INSIDE = 0, WITHOUT_EDGES = ~u64(0) };
+
+__device__ __forceinline__ bool belongs(const u64* rows, u64 pages, u64 begin, u64 degree) {
+  if (pages == INSIDE) {
+    return degree != 0 && rows[ROW_BEGIN] <= begin && begin < rows[ROW_END];
+  }
+  return pages != WITHOUT_EDGES || degree == 0;
 }
 
 // Listed vertices that are not long, L lanes each, as pull_lanes; edges[0] grows by the edges of all that are listed.
@@ -266,9 +277,10 @@ __device__ __forceinline__ void pull_list(
   u32 changed = 0, active = 0;
   for (u64 base = thread_number() / 32 * (32 / L); base < listed; base += thread_count() / L) {
     const u64 i = base + lane_number() / L;
-    const bool there = i < listed;
-    const u32 v = there ? list[i] : 0;
-    const u64 begin = there ? offsets[v] : 0, degree = there ? offsets[u64(v) + 1] - begin : 0;
+    const u32 v = i < listed ? list[i] : 0;
+    const u64 begin = i < listed ? offsets[v] : 0, edges_of = i < listed ? offsets[u64(v) + 1] - begin : 0;
+    const bool there = i < listed && belongs(rows, pages, begin, edges_of);
+    const u64 degree = there ? edges_of : 0;
     const bool mine = there && degree <= SEGMENT;
     typename S::Acc acc = S::identity(env);
     if (mine && degree && gathers<S>(env, v, S::ready(env, v))) {
@@ -303,6 +315,9 @@ __device__ __forceinline__ void segments_list(
     const u32 v = u32(table[3 * s]);
     const u64 begin = u64(table[3 * s + 1]);
     const u32 degree = u32(u64(table[3 * s + 2]) - begin);
+    if (!belongs(rows, pages, begin, degree)) {
+      continue;
+    }
     const u64* row = row_with(rows, pages, begin);
     const typename S::Columns columns = S::bind_columns(row);
     const u32* targets = pointer<const u32>(row, ROW_TARGETS);

@@ -12,25 +12,18 @@ __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   }
 }
 
-// For each page, the listed vertices that have edges in it, and those edges: marks u64[pages][2], zeroed before.
-// starts: the first edges of the pages and the end.
-__device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts, u64 pages, const u32* list,
-                                           const u64* count, u64* marks) {
-  const u64 lanes = u64(gridDim.x) * blockDim.x;
-  const u64 each = (*count + lanes - 1) / lanes;  // neighbours in the list, so mostly of one page
-  const u64 first = (u64(blockIdx.x) * blockDim.x + threadIdx.x) * each;
-  const u64 end = first + each < *count ? first + each : *count;
-  u64 page = 0, vertices = 0, edges = 0;
-  for (u64 i = first; i < end; i++) {
-    u64 begin = offsets[list[i]];
-    const u64 stop = offsets[list[i] + 1];
+// Counts what lies in each page: ranges of edges, mostly of one page after the other. marks: u64[pages][2], ranges that
+// begin or go on there and their edges, zeroed before; starts: the first edges of the pages and the end.
+struct PageMarks {
+  const u64* starts;
+  u64 pages;
+  u64* marks;
+  u64 page, ranges, edges;
+
+  __device__ __forceinline__ void add(u64 begin, u64 stop) {
     while (begin < stop) {
       if (begin < starts[page] || begin >= starts[page + 1]) {
-        if (vertices != 0) {
-          atomicAdd(&marks[2 * page], vertices);
-          atomicAdd(&marks[2 * page + 1], edges);
-        }
-        vertices = edges = 0;
+        flush();
         u64 low = 0, high = pages;  // starts[low] <= begin < starts[high]
         while (high - low > 1) {
           const u64 middle = (low + high) / 2;
@@ -43,13 +36,39 @@ __device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts
         page = low;
       }
       const u64 inside = stop < starts[page + 1] ? stop : starts[page + 1];
-      vertices += 1;
+      ranges += 1;
       edges += inside - begin;
       begin = inside;
     }
   }
-  if (vertices != 0) {
-    atomicAdd(&marks[2 * page], vertices);
-    atomicAdd(&marks[2 * page + 1], edges);
+  __device__ __forceinline__ void flush() {
+    if (ranges != 0) {
+      atomicAdd(&marks[2 * page], ranges);
+      atomicAdd(&marks[2 * page + 1], edges);
+    }
+    ranges = edges = 0;
   }
+};
+
+// The items of a list that this thread takes: neighbours, so mostly of one page.
+struct Stretch {
+  u64 first, end;
+};
+
+__device__ __forceinline__ Stretch own_stretch(u64 count) {
+  const u64 lanes = u64(gridDim.x) * blockDim.x;
+  const u64 each = (count + lanes - 1) / lanes;
+  const u64 first = (u64(blockIdx.x) * blockDim.x + threadIdx.x) * each;
+  return {first, first + each < count ? first + each : count};
+}
+
+// For each page, the listed vertices that have edges in it, and those edges.
+__device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts, u64 pages, const u32* list,
+                                           const u64* count, u64* marks) {
+  const Stretch mine = own_stretch(*count);
+  PageMarks found{starts, pages, marks, 0, 0, 0};
+  for (u64 i = mine.first; i < mine.end; i++) {
+    found.add(offsets[list[i]], offsets[u64(list[i]) + 1]);
+  }
+  found.flush();
 }
