@@ -164,7 +164,7 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
     work += 1
     np.cumsum(work, out=work)
     even = np.searchsorted(work, np.arange(cost, int(work[-1]), cost)) + 1
-    cuts = np.unique(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
+    cuts = _distinct(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
     cuts = cuts[cuts <= n]
     low, high = cuts[:-1], cuts[1:]
     short = offsets[low + 1] - offsets[low] <= SEGMENT
@@ -173,13 +173,19 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
     return np.ascontiguousarray(np.stack([page, low, high], axis=1))
 
 
+def _distinct(values: Int64s) -> Int64s:
+    """The values in order, each once. NumPy's `unique` would import masked arrays, which a start would wait for."""
+    values = np.sort(values)
+    return values[np.concatenate([[True], values[1:] != values[:-1]])]
+
+
 def _segment_tasks(pages: Int64s, per_task: int) -> Int64s:
     """Tasks over all segments: cut at pages and every `per_task` segments."""
     total = len(pages)
     if total == 0:
         return np.zeros((0, 3), dtype=np.int64)
     changes = np.flatnonzero(np.diff(pages)) + 1
-    cuts = np.unique(np.concatenate([np.arange(0, total, per_task), changes, [total]]))
+    cuts = _distinct(np.concatenate([np.arange(0, total, per_task), changes, [total]]))
     return np.ascontiguousarray(np.stack([pages[cuts[:-1]], cuts[:-1], cuts[1:]], axis=1))
 
 
