@@ -176,7 +176,8 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 def _distinct(values: Int64s) -> Int64s:
     """The values in order, each once. NumPy's `unique` would import masked arrays, which a start would wait for."""
     values = np.sort(values)
-    return values[np.concatenate([[True], values[1:] != values[:-1]])]
+    new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
+    return np.compress(new, values)
 
 
 def _segment_tasks(pages: Int64s, per_task: int) -> Int64s:
