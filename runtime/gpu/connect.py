@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ConnectLoop", "connect_kernels", "connect_loop", "connect_sizes", "may_connect"]
 
-_BLOCKS = 16  # a multiprocessor, of kernels over vertices
+_BLOCKS = 16  # a multiprocessor, of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory in which the largest tree is elected
 _NO_TREE = 0xFF  # the byte that NO_TREE consists of
 _SAMPLED = 1  # neighbours of every vertex that are hooked beyond the first
@@ -83,7 +83,8 @@ class ConnectLoop:
         self._values = machine.pointer(f"field:{copied.field}")
         self._join = _joining(copied, dtype)
         self._edges = 0
-        self._blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))
+        # A vertex a thread: blocks begin in order, so the lower vertices that a chain leads to are at work or done.
+        self._blocks = -(-machine.n // THREADS)
         self._arena = Arena(machine.device, connect_sizes(machine.n), "the trees of connected components")
         self._topology: Topology = machine.sweep.topologies[copied.domain]
 
