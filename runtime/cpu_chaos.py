@@ -26,7 +26,7 @@ from vlang.runtime.draws import Draws
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import Pages
 from vlang.runtime.kernelset import WALK_EDGES, WALK_NOBODY, LoopSpec, Plan, StageSpec
-from vlang.runtime.machine import Done, Loop, Options, Stats
+from vlang.runtime.machine import Done, Loop, Options, Start, Stats
 from vlang.runtime.passes import Lists, Passes
 from vlang.runtime.superstep import Superstep
 
@@ -113,8 +113,9 @@ class ChaosMachine(CpuMachine):
         self.passes = _ShuffledPasses(base.graph, base.state, base.kernels, self._cpu, base.page_size, base.pages,
                                       draws=draws)
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
-        """Begin a loop, in one of the ways that its facts allow. Order is free only where nobody counts supersteps."""
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop, in one of the ways that its facts allow. Order is free only where nobody counts supersteps.
+        Whole programs are run here, so that no loop goes on from another run."""
         draws, free = self._draws, bound is None
         connected = connect_loop(spec, self._graph, self.state, self._cpu, self._options, bound)
         if connected is not None and draws.coin(0.3):

@@ -16,7 +16,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, queue_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.levels import ListedSweep
-from vlang.runtime.machine import Loop, Options, Stats, Values
+from vlang.runtime.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
@@ -138,16 +138,21 @@ class CpuMachine:
         """Set every byte of a vertex array."""
         self.state.arrays[slot].view(np.uint8)[:] = byte
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop."""
         options = self._options
-        connected = connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
+        heard = None if start is None else start.heard
+        connected = None if heard is not None else \
+            connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
         if connected is not None:
             return connected
-        if self._may_push(spec):
-            return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto")
+        if self._may_push(spec) and (heard is None or not (heard & 2).any()):
+            return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto", heard)
         in_place = options.asynchronous and spec.asynchronous
-        return Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
+        loop = Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
+        if start is not None:
+            loop.go_on(start)
+        return loop
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
         """Begin a sweep."""

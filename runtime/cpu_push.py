@@ -75,16 +75,21 @@ class _Frontier:
 class PushLoop:
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.machine.Loop`.
 
-    All vertices count as active at the start. other: supersteps may be full passes, or vertices not reached may look
-    for the frontier, where that is cheaper; blocking: as in Options. Memory: 8 bytes a vertex for each of two queues.
+    other: supersteps may be full passes, or vertices not reached may look for the frontier, where that is cheaper;
+    blocking: as in Options. heard: bytes of vertices whose bit 0 says that they are active at the start; None: all are.
+    Memory: 8 bytes a vertex for each of two queues.
     """
 
-    def __init__(self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool) -> None:
+    def __init__(
+        self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool,
+        heard: NDArray[np.uint8] | None = None,
+    ) -> None:
         stage = spec.steps[0]
         assert isinstance(stage, StageSpec)
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._blocking, self._expected, self._other = blocking, expected, other
+        self._heard = heard
         (self._field,) = stage.swaps
         self._uniform = "early" in stage.kernels
         n = passes.graph.n
@@ -135,7 +140,7 @@ class PushLoop:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""
         if self._rounds == 0:
-            self._begin(_FROM_START)
+            self._begin(_FROM_START if self._heard is None else self._heard.ctypes.data)
             self._unreached -= self._frontier.edges
         if self._uniform and self._other and self._should_look():
             self._last = self._look()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,17 +29,29 @@ from vlang.runtime.kernelset import (
     Step,
     SweepSpec,
 )
-from vlang.runtime.machine import Loop, Machine, Options, Stats, Values
+from vlang.runtime.machine import Loop, Machine, Options, Start, Stats, Values
 from vlang.runtime.nesting import NestedLoop
 from vlang.runtime.trace import Round
 
-__all__ = ["Options", "Outcome", "run_plan"]
+__all__ = ["Goal", "Options", "Outcome", "run_plan"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """A run that ends early: when the loop of that number has run so many supersteps."""
+
+    loop: int
+    supersteps: int
+
+
+class _Reached(Exception):
+    """The goal of a run."""
 
 
 @dataclass
 class Outcome:
     """What a run left: values, and how its loops went. seconds: wall-clock, without building, compiling and
-    the checks of `require`."""
+    the checks of `require`. kept: copies of vertex arrays that were asked for, by slot."""
 
     values: Values = field(default_factory=Values)
     rounds: int = 0
@@ -46,36 +59,45 @@ class Outcome:
     reason: str = "no loop"
     history: list[Round] = field(default_factory=list)
     seconds: float = 0.0
+    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
 
 
 def run_plan(
     plan: Plan, graph: Graph, machine: Machine, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]],
-    options: Options,
+    options: Options, starts: Mapping[int, Start] | None = None, keep: Sequence[str] = (), goal: Goal | None = None,
 ) -> Outcome:
     """Run a plan. scalars: parameters given. fields: arrays of vertex fields given, which skip their initializers.
+    starts: by number, loops that go on from another run, each entered once. keep: slots of arrays wanted at the end.
+    goal: where to stop, None for the end.
 
     Raises OutOfMemory, GraphError (a contract that does not hold), DeviceError, InternalError.
     """
-    return _Run(plan, graph, machine, options).run(scalars, fields)
+    return _Run(plan, graph, machine, options, starts or {}, goal).run(scalars, fields, keep)
 
 
 class _Run:
-    def __init__(self, plan: Plan, graph: Graph, machine: Machine, options: Options) -> None:
+    def __init__(
+        self, plan: Plan, graph: Graph, machine: Machine, options: Options, starts: Mapping[int, Start],
+        goal: Goal | None,
+    ) -> None:
         self.plan, self.graph, self.machine, self.options = plan, graph, machine, options
+        self._starts, self._goal = starts, goal
         self.outcome = Outcome()
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # of the innermost loop under way
 
-    def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> Outcome:
+    def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run every step."""
         self._bind(scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
         self._steps(self.plan.steps[:checks])
         self.machine.settle()
         begin = time.perf_counter()
-        self._steps(self.plan.steps[checks:])
+        with suppress(_Reached):
+            self._steps(self.plan.steps[checks:])
         self.machine.settle()
         self.outcome.seconds = time.perf_counter() - begin
+        self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         self.outcome.values = self.machine.values()
         return self.outcome
 
@@ -149,10 +171,17 @@ class _Run:
 
     def _loop(self, spec: LoopSpec) -> None:
         limit = None if spec.limit is None else max(0, int(self._value(spec.limit)))
+        goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
+        if goal is not None:
+            limit = goal.supersteps
+        start = self._starts.get(spec.number)
+        for name, array in ({} if start is None else start.fields).items():
+            self.machine.give(name, array)
         bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
         bound = min(bounds, default=None)
         around = self._iteration
-        loop: Loop = NestedLoop(spec, self.machine, self._steps) if spec.nested else self.machine.loop(spec, bound)
+        loop: Loop = NestedLoop(spec, self.machine, self._steps) if spec.nested else \
+            self.machine.loop(spec, bound, start)
         watch = CycleWatch(spec, self.machine)
         rounds, reason, converged = 0, "", True
         while not reason:
@@ -170,6 +199,8 @@ class _Run:
                     reason, converged = _repeats(period), False
         loop.close()
         watch.close()
+        if goal is not None:
+            raise _Reached
         self._iteration = around
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BindError", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
-    "ProgramTypeError", "VlangError",
+    "ProgramTypeError", "ResumeError", "VlangError",
 ]
 
 
@@ -29,6 +29,10 @@ class ProgramTypeError(ProgramError, TypeError):
 
 class BindError(VlangError, TypeError):
     """A call of a program whose arguments do not fit its declarations."""
+
+
+class ResumeError(VlangError, ValueError):
+    """A result from which a program may not go on after the graph has changed. Run it anew: `program(graph)`."""
 
 
 class GraphError(VlangError, ValueError):

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec, SweepSpec
 from vlang.runtime.trace import Round
 
-__all__ = ["Done", "Loop", "Machine", "Options", "Stats", "Sweep", "Values"]
+__all__ = ["Done", "Loop", "Machine", "Options", "Start", "Stats", "Sweep", "Values"]
 
 
 @dataclass(frozen=True)
@@ -80,6 +81,20 @@ class Values:
     globals: dict[str, Any] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
+class Start:
+    """How a loop begins that goes on from what another run left (rule I).
+
+    fields: what the loop finds in fields that it writes, as stored; a machine need not look at them. told: by field,
+    what each vertex has told its neighbours, as stored. heard: uint8[n], bit 0 for vertices that are active, bit 1 for
+    those that must run again themselves; None: all are active, which is always right.
+    """
+
+    fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    told: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    heard: NDArray[np.uint8] | None = None
+
+
 class Loop(Protocol):
     """A loop under way."""
 
@@ -145,8 +160,8 @@ class Machine(Protocol):
     def fill(self, slot: str, byte: int) -> None:
         """Set every byte of a vertex array."""
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
-        """Begin a loop without blocks inside. bound: supersteps at most, as far as is known."""
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop without blocks inside. bound: supersteps at most, as far as is known. start: how it goes on."""
 
     def begin_sweep(self, spec: SweepSpec) -> Sweep:
         """Begin a sweep: its levels are those of now."""

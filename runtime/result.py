@@ -13,7 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.naming import NONE, none_of, user_ids
+from vlang.runtime.origin import Origin
 from vlang.runtime.output import BLOCK, csv_texts, fixed_width, json_texts, json_value, whole_file, write_text
 from vlang.runtime.trace import ChaosReport, Round
 
@@ -79,10 +81,12 @@ class Result:
         smallest_first: Collection[str] = (),
         device: str = "cpu",
         device_reason: str = "as asked",
+        origin: Origin | None = None,
     ) -> None:
         """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
         are those that have `get()`, which fetches them.
 
+        origin: the run, None if nothing can go on from this result.
         smallest_first: fields of which the small values are the interesting ones (distances), for `top`.
         """
         self.program = program
@@ -97,6 +101,7 @@ class Result:
         self.device = device
         self.device_reason = device_reason
         self.chaos: ChaosReport | None = None
+        self.origin = origin
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}
@@ -107,7 +112,16 @@ class Result:
             name: self._named(value) if types.get(name) == "vertex" else value for name, value in globals.items()
         }
 
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy by pickle has the values, not the graph: nothing goes on from it."""
+        return {**self.__dict__, "origin": None}
+
     # ---- reading
+    @property
+    def graph(self) -> Graph | None:
+        """The graph that the program ran on; None for a result that was read or copied by pickle."""
+        return None if self.origin is None else self.origin.graph
+
     @property
     def ids(self) -> NDArray[Any]:
         """The user's vertex ids in the order of all fields: int64, uint64 or object (str), increasing."""
@@ -266,6 +280,13 @@ class Result:
         if name not in self._shown:
             self._shown[name] = user_ids(self._ids, self._host(name))
         return self._shown[name]
+
+    def stored(self, name: str) -> NDArray[Any]:
+        """A field as a run keeps it: [n], or [n * k] for vectors; bools as bytes, f16 as their bits, dense vertices."""
+        array = np.ascontiguousarray(self._host(name)).reshape(-1)
+        if array.dtype == np.bool_ or array.dtype == np.float16:
+            return array.view(np.uint8 if array.itemsize == 1 else np.uint16)
+        return array
 
     def _host(self, name: str) -> NDArray[Any]:
         """A field as the engine keeps it, in host memory; fetched once from a device."""

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.machine import Done, Start, Stats
 from vlang.runtime.passes import Lists, Passes
 from vlang.runtime.plan.mode import choose_mode
 from vlang.runtime.state import flags
@@ -33,6 +33,7 @@ class Superstep:
         self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
         self._in_place = in_place
         self._done = 0
+        self._listed = False
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
         active = spec.slot("work", "active")
@@ -44,6 +45,22 @@ class Superstep:
             self._state.arrays[spec.slot("told", name)][:] = 0
         if active in self._state.arrays:
             self._state.arrays[active][:] = 1
+
+    def go_on(self, start: Start) -> None:
+        """Before the first superstep: go on from what another run left. Its first superstep need not be full if it is
+        known who is active."""
+        for name, told in start.told.items():
+            np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
+        if start.heard is None:
+            return
+        active = self._state.arrays.get(self._spec.slot("work", "active"))
+        if active is not None:
+            np.bitwise_and(start.heard, 1, out=active)
+        for name in self._skipping:
+            self._state.arrays[f"work:heard.{name}"][:] = start.heard
+        for stage in self._spec.stages:
+            self._passes.send_all(stage)
+        self._listed = True
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep. Its mode is "notify-pull" if any pass ran over lists."""
@@ -76,7 +93,7 @@ class Superstep:
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         """Run one pass: its mode, what it counted and the edges that it traversed."""
         skipping = self._skipping.get(stage.name)
-        if skipping is not None and self._done and skipping.chosen(self._mode):
+        if skipping is not None and (self._done or self._listed) and skipping.chosen(self._mode):
             return "notify-pull", *skipping.run(self._in_place)
         if skipping is not None:
             skipping.last = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from vlang.runtime.engine import Outcome
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.kernelset import Plan
-    from vlang.runtime.machine import Options
+    from vlang.runtime.machine import Options, Start
+    from vlang.runtime.origin import Origin
     from vlang.runtime.result import Result
 
 __all__ = ["FieldInfo", "Parameter", "Program", "compile", "load"]
@@ -59,6 +60,21 @@ class Stages:
     checked: Checked
     program: f.Program
     facts: Facts
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call, bound. parameters: as the caller gave them; scalars: as a run takes them. fields: arrays that the caller
+    gave, as stored. old: others that take the place of initializers. starts: by number, loops that go on, and how."""
+
+    graph: Graph
+    options: Options
+    precision: int
+    parameters: Mapping[str, Any]
+    scalars: Mapping[str, Any]
+    fields: Mapping[str, Any]
+    old: Mapping[str, Any] = field(default_factory=dict)
+    starts: Mapping[int, Start] = field(default_factory=dict)
 
 
 @dataclass
@@ -115,36 +131,59 @@ class Program:
         ChaosError.
         """
         options, precision, rest = bind_options(self, arguments)
-        stages = self.stages(precision)
-        scalars, rest = bind_parameters(stages.program, graph, rest, self.name)
-        arrays = bind_fields(stages.program, graph, rest, self.name)
-
-        def run(on: Graph, how: Options, draws: Draws | None = None) -> Result:
-            return self._run(on, scalars, arrays, how, precision, draws)
-
-        result = run(graph, options)
+        program = self.stages(precision).program
+        scalars, left = bind_parameters(program, graph, rest, self.name)
+        arrays = bind_fields(program, graph, left, self.name)
+        parameters = {name: value for name, value in rest.items() if name not in left}
+        call = Call(graph, options, precision or self.precision, parameters, scalars, arrays)
+        result = self.run(call)
         if options.chaos is not None:
             from vlang.chaos import chaos_run
 
-            result.chaos = chaos_run(run, graph, options, stages.facts, scalars, result)
+            def run(on: Graph, how: Options, draws: Draws) -> Result:
+                return self.run(replace(call, graph=on, options=how), draws)
+
+            result.chaos = chaos_run(run, graph, options, self.stages(precision).facts, scalars, result)
         return result
 
-    def _run(self, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, Any], options: Options,
-             precision: int | None, draws: Draws | None) -> Result:
-        """One run, with parameters and fields as the engine stores them, and draws if it takes every freedom."""
+    def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
+        """The program on the graph of an earlier result with other edges, from that result where that is proved right.
+
+        result: of this program, whose parameters, given fields and precision hold again. added, removed: edges as
+        `Graph.changed` takes them; result.graph is the new graph. options: the run options of a call. Loops for which
+        rule I is granted go on from where they ended; what stands around them is computed anew, and so are later loops
+        that are refused. Raises ResumeError, with the reason, where no loop may go on; and what a call raises.
+        """
+        from vlang.resume import resume
+
+        return resume(self, result, added, removed, options)
+
+    def run(self, call: Call, draws: Draws | None = None) -> Result:
+        """Run what is bound already; with draws, take every freedom at random."""
         from vlang.runtime.engine import run_plan
         from vlang.runtime.machines import open_machine
+        from vlang.runtime.origin import Origin
 
+        graph, precision = call.graph, call.precision
+        facts = self.stages(precision).facts
+        arrays = {**call.fields, **call.old}
         columns, given = frozenset(graph.columns), frozenset(arrays)
+        keep = {number: {name: f"told:{name}" for name in loop.applied}
+                for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
 
         def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, options.without)
+            return self.plan(columns, given, precision, target, call.options.without)
 
-        with open_machine(plan_for, graph, options, draws) as opened:
-            outcome = run_plan(opened.plan, graph, opened.machine, scalars, arrays, options)
-        falling = {name for loop in self.stages(precision).facts.loops.values()
+        with open_machine(plan_for, graph, call.options, draws) as opened:
+            slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
+            outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
+                               slots)
+        falling = {name for loop in facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
-        return _result(opened.plan, graph, outcome, falling, opened.device, opened.reason)
+        told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
+                for number, names in keep.items()}
+        origin = Origin(self.source, precision, None, graph, call.parameters, call.fields, told)
+        return _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
 
     def explain(
         self, stage: str = "facts", graph: Graph | None = None, without: frozenset[str] = frozenset()
@@ -230,7 +269,7 @@ def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
 
 
 def _result(
-    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], device: str = "cpu", device_reason: str = "as asked"
+    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str
 ) -> Result:
     import numpy as np
 
@@ -251,5 +290,5 @@ def _result(
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
         seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history),
-        graph_edges=graph.m, device=device, device_reason=device_reason,
+        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin,
     )

@@ -22,7 +22,7 @@ from vlang.runtime.gpu.sweep import Sweep
 from vlang.runtime.gpu.transfers import Transfer
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
-from vlang.runtime.machine import Loop, Options, Stats, Values
+from vlang.runtime.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.nesting import MaskedSweep
 
 __all__ = ["GpuMachine"]
@@ -212,15 +212,18 @@ class GpuMachine:
         """Let `launch` queue a kernel for each page of a transfer."""
         self.sweep.over_pages(kind, stage, transfer, launch)
 
-    def loop(self, spec: LoopSpec, bound: int | None) -> Loop:
-        """Begin a loop."""
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop; every vertex is active in its first superstep, whatever the start says."""
         connected = connect_loop(self, spec, bound)
         if connected is not None:
             return connected
         stage = push_stage(spec)
         if stage is not None and sparse_way(spec, self.options) == "push":
             return PushLoop(self, stage, full=self.options.mode == "auto")
-        return GpuLoop(self, spec)
+        loop = GpuLoop(self, spec)
+        for name, told in ({} if start is None else start.told).items():
+            self.device.upload(self.pointer(spec.slot("told", name)), np.ascontiguousarray(told))
+        return loop
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
         """Begin a sweep, whose passes are full ones with a mask."""

@@ -14,7 +14,7 @@ from vlang.runtime.graph.read.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.read.store import Store
 from vlang.runtime.graph.read.workers import Workers
 
-__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx"]
+__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "vertex_ids"]
 
 CHUNK = 1 << 20
 MOST = 2**32 - 2
@@ -32,7 +32,7 @@ def edge_list(
     threads: int,
 ) -> EdgeList:
     """The edges src[e] -> dst[e]; see `Graph.from_edges`."""
-    ends = _ends("src", src), _ends("dst", dst)
+    ends = ends_of("src", src), ends_of("dst", dst)
     if len(ends[0]) != len(ends[1]):
         raise GraphError(f"src has {len(ends[0])} entries and dst {len(ends[1])}: give one of each for an edge")
     values = {name: np.asarray(column) for name, column in columns.items()}
@@ -86,7 +86,7 @@ def edges_of_networkx(graph: Any) -> EdgeList:
     return result
 
 
-def _ends(name: str, values: ArrayLike) -> Array:
+def ends_of(name: str, values: ArrayLike) -> Array:
     """One end of every edge, as an integer or object (str) array."""
     array = np.asarray(values)
     if array.ndim != 1:
@@ -129,7 +129,7 @@ def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
 
 def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
     """The ids in order, and the rank of each."""
-    values = _ends("ids", ids)
+    values = ends_of("ids", ids)
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(values), dtype=np.uint32)
     ranks[order] = np.arange(len(values), dtype=np.uint32)
@@ -137,10 +137,10 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
         raise GraphError(f"the id {values[same[0]]!r} is given twice")
-    return _vertex_ids(values), ranks
+    return vertex_ids(values), ranks
 
 
-def _vertex_ids(values: Array) -> VertexIds:
+def vertex_ids(values: Array) -> VertexIds:
     """Ids in increasing order, not stored if they are consecutive."""
     if values.dtype.kind == "O":
         return VertexIds(values)

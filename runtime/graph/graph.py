@@ -197,6 +197,19 @@ class Graph:
             other._say(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
         return other
 
+    def changed(self, added: Any = None, removed: Any = None) -> Graph:
+        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.changes`.
+
+        removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}; all parallel edges between two vertices go, and
+        the vertices stay. added: the same, with the values of every edge column by its name, [k] each: pairs do for a
+        graph without columns. Ends that the graph does not have are new vertices. An edge that is there already becomes
+        parallel. In an undirected graph an edge stands for both directions. Raises GraphError, also for an edge to be
+        removed that is not there.
+        """
+        from vlang.runtime.graph.changes import change
+
+        return change(self, added, removed).graph
+
     def with_rule_weights(self, low: int, high: int) -> Graph:
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
 
@@ -207,6 +220,13 @@ class Graph:
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
+        return other
+
+    def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
+        """Only for what makes graphs of others: one with these ids and lists."""
+        other = object.__new__(Graph)
+        other._said, other._kept = [*self._said, note], self._kept
+        other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.adjacency import COMMON, Adjacency, frozen
 from vlang.runtime.graph.build import EdgeScan, Rows, RowScan, build_rows
+from vlang.runtime.graph.change import entries_of, inserted, withdrawn
 from vlang.runtime.graph.columns import Column, describe
 from vlang.runtime.graph.common import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.edges import EdgeList
@@ -111,6 +112,37 @@ class Orientations:
                 other._keep(kind, rows)
             other._degrees = dict(self._degrees)
             return other
+
+    def changed(
+        self, gone: tuple[Array, Array], new: tuple[Array, Array], values: Mapping[str, Array], n: int,
+        places: Array | None,
+    ) -> tuple[Orientations, int | None]:
+        """The orientations that are built without all edges between the ends `gone`, and then with the edges `new`.
+
+        gone: tails and heads, by old numbers. new: by new ones; values: of each column that is no rule's. n, places:
+        vertices then, and where each old one is (None: where it was). And the first of `gone` that is no edge.
+        """
+        self.any()
+        with self._lock:
+            kinds = [kind for kind in self._built if kind != "both"]
+            made: dict[str, Rows] = {}
+            for kind in kinds:
+                adjacency = self._built[kind]
+                held = [c for c in self.columns if not self._by_rule(c) and (adjacency.holds(c) or kind == kinds[0])]
+                rows = Rows(adjacency.offsets, adjacency.targets, {c: adjacency.stored(c) for c in held})
+                of, others, edge = entries_of(*gone, kind, self.directed)
+                rows, absent = withdrawn(rows, of, others)
+                if absent.any():
+                    return self, int(edge[absent].min())
+                of, others, edge = entries_of(*new, kind, self.directed)
+                if len(of) or places is not None:
+                    rows = inserted(rows, of, others, {c: values[c][edge] for c in held}, n, places)
+                made[kind] = rows
+        first, *more = made
+        other = Orientations(n, self.directed, (first, made[first]), rule=self.rule, threads=self.threads)
+        for kind in more:
+            other._keep(kind, made[kind])
+        return other, None
 
     # ------------------------------------------------------------- building
 

@@ -1,0 +1,195 @@
+"""Rule I for a whole program: which of its loops may go on from the result of a run on fewer or more edges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vlang.ir import forms as f
+from vlang.ir.facts import Facts, LoopFacts
+from vlang.ir.scope import LoopScope, expressions, statements
+from vlang.ir.ties import FAR, FREE, NEAR, Ties
+
+__all__ = ["ChangeKind", "Going", "going_on"]
+
+
+@dataclass(frozen=True)
+class ChangeKind:
+    """What a change does: edges come, edges go, vertices come."""
+
+    inserts: bool
+    deletes: bool
+    grows: bool
+
+
+@dataclass(frozen=True, eq=False)
+class Going:
+    """A loop of the body that may go on.
+
+    number: of the loop in the order of the text, those in blocks counted. kind: "join" (I1), "delta" (I2) or
+    "contraction" (I3). fields: that it writes. merges: its contributions can be joined edge by edge, so that one
+    superstep over the inserted edges alone finds who must go on. tells: under I1, contributions read degrees, so a
+    vertex whose edges change must be heard. reruns: whether what changes in a vertex makes the vertex itself run again.
+    sources: under I2, the ends ("tail", "head") of a changed edge whose contributions change.
+    """
+
+    facts: LoopFacts
+    number: int
+    kind: str
+    fields: tuple[str, ...]
+    merges: bool = False
+    tells: bool = False
+    reruns: bool = False
+    sources: frozenset[str] = frozenset()
+
+
+def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tuple[Going, ...], tuple[str, ...]]:
+    """The loops that may go on after a change, and of each of the others the line and why not."""
+    found: list[Going] = []
+    refused: list[str] = []
+    ties = Ties(change.grows)
+    number = 0
+    for at, statement in enumerate(program.body):
+        if isinstance(statement, f.Repeat):
+            one = _judge(program, facts.loop(statement), number, at, ties, change)
+            if isinstance(one, Going):
+                found.append(one)
+            else:
+                refused.append(f"line {statement.span.line}: {one}")
+        else:
+            refused += [f"line {inner.span.line}: the loop stands in a block, which may run it more than once"
+                        for inner in _loops(statement)]
+        number += sum(1 for _ in _loops(statement))
+        ties.pass_by(statement)
+    return tuple(found), tuple(refused)
+
+
+def _loops(statement: f.Statement) -> Iterator[f.Repeat]:
+    return (inner for inner in statements((statement,)) if isinstance(inner, f.Repeat))
+
+
+def _judge(
+    program: f.Program, fact: LoopFacts, number: int, at: int, ties: Ties, change: ChangeKind
+) -> Going | str:
+    """The loop, or why it may not go on."""
+    rule = fact.incremental
+    if not rule.granted:
+        return rule.reason + (f": {fact.order.reason}" if rule.letter else "")
+    for wanted, mark, done in ((change.inserts, "insert", "added"), (change.deletes, "delete", "removed")):
+        if wanted and mark not in rule.marks:
+            return f"only {'deletion' if mark == 'insert' else 'insertion'} keeps the old result a legal start, and " \
+                   f"edges were {done}"
+    scope = LoopScope(program, fact.loop)
+    kind = "delta" if fact.kind == "delta" else "join"
+    around = _around(program, scope, at, ties, change, kind == "delta")
+    if around:
+        return around
+    if kind == "delta" and not _heeds_both(fact):
+        return "`activate when` does not heed changes up and down alike, and taking back moves values either way"
+    reads = _reads(scope)
+    why = _tied_reads(scope, reads, ties, delta=kind == "delta")
+    if why:
+        return why
+    degrees = {e.kind for e in reads if isinstance(e, f.Degree) and e.of == "other"}
+    merges = kind == "join" and not change.deletes and not any(isinstance(e, f.Degree) for e in reads) and \
+        _edge_by_edge(fact, scope)
+    return Going(fact, number, kind, fact.applied, merges=merges, tells=bool(degrees),
+                 reruns=bool(fact.own_notify) or len(fact.phases) > 1,
+                 sources=_sources(scope, reads, ties) if kind == "delta" else frozenset())
+
+
+def _heeds_both(fact: LoopFacts) -> bool:
+    """Whether a change makes a vertex active by its size: by default, or where `abs(change(x))` of it, or the largest
+    or the sum of those of a vector, lies above what is constant in the loop."""
+    activate = fact.loop.activate
+    if activate is None or fact.default_activation:
+        return True
+    cond = activate.cond
+    if not (isinstance(cond, f.Op) and cond.op in ("gt", "ge", "lt", "le")):
+        return False
+    size, bound = cond.args if cond.op in ("gt", "ge") else cond.args[::-1]
+    if isinstance(size, f.Op) and size.op in ("vmax", "vsum"):
+        (size,) = size.args
+    inside = size.args[0] if isinstance(size, f.Op) and size.op == "abs" else None
+    alone = isinstance(inside, f.Field) and (inside.name, inside.time) == (fact.applied[0], "change")
+    return alone and not any(isinstance(e, (f.Field, f.Accumulator)) for e in f.walk(bound))
+
+
+def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
+    """Why the old values of a loop's fields are not where the loop ended, or not where it may start."""
+    mine = scope.written - scope.local
+    for place, statement in enumerate(program.body):
+        if statement is scope.loop:
+            continue
+        for inner in statements((statement,)):
+            said = f"line {inner.span.line}"
+            written = {inner.name} if isinstance(inner, f.InitField) else \
+                set(inner.fields) if isinstance(inner, f.Apply) else set()
+            both = sorted(written & mine)
+            if both and not (isinstance(inner, f.InitField) and place < at):
+                return f"`{both[0]}` is written outside the loop as well, in {said}"
+            if place < at:
+                start = written & mine
+                reads = {e.name for expr in expressions(inner) for e in f.walk(expr) if isinstance(e, f.Field)} & mine
+                if reads:
+                    return f"{said} reads the start of `{min(reads)}`, which an old result does not hold"
+                if start and ties.of_name(min(start)) != FREE and (delta or not _degree_start(inner)):
+                    return f"`{min(start)}` starts at a value that depends on the edges" + \
+                        (" or on the number of vertices" if change.grows else "")
+    return ""
+
+
+def _degree_start(statement: f.Statement) -> bool:
+    """`vertex x = degree`, which rule I1 has looked at."""
+    return isinstance(statement, f.InitField) and isinstance(statement.value, f.Degree)
+
+
+def _reads(scope: LoopScope) -> list[f.Expr]:
+    return [e for s in statements((scope.loop,)) for expr in expressions(s) for e in f.walk(expr)]
+
+
+def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
+    """Why what the loop reads, but does not write, keeps old values from being a start."""
+    for e in reads:
+        if isinstance(e, f.Field) and e.name not in scope.written:
+            tie, near = ties.of_name(e.name), delta and e.of == "other"
+        elif isinstance(e, f.Degree):
+            tie, near = ties.of(e), not delta or e.of == "other"
+        elif isinstance(e, f.GraphValue) or (isinstance(e, f.Op) and e.op in ("common", "random", "hll_unit")):
+            tie, near = ties.of(e), False
+        elif isinstance(e, f.Accumulator) and e.name not in scope.gathers:
+            tie, near = ties.of_name(e.name), False
+        elif isinstance(e, f.Reduce) and not e.domain.edges:
+            tie, near = ties.of(e), False
+        else:
+            continue
+        if tie > (NEAR if near else FREE):
+            word = scope.word(e.name) if isinstance(e, (f.Field, f.GraphValue, f.Accumulator)) else "a value"
+            how = "depends on edges that may be anywhere" if tie == FAR else "changes with the edges of its vertex"
+            return f"the loop reads `{word}`, which {how}"
+    return ""
+
+
+def _edge_by_edge(fact: LoopFacts, scope: LoopScope) -> bool:
+    """Whether every gather is joined into a field, contribution by contribution, and serves nothing else."""
+    joined = [write.joined.name for write in fact.writes if write.joined is not None]
+    used = [e.name for s in statements((scope.loop,)) for expr in expressions(s) for e in f.walk(expr)
+            if isinstance(e, f.Accumulator) and e.name in scope.gathers]
+    return len(joined) == len(fact.writes) and sorted(joined) == sorted(used) and set(joined) == set(scope.gathers)
+
+
+_SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": frozenset({"tail", "head"})}
+
+
+def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
+    """The ends of a changed edge whose contributions change: those that send along it, and those of which a
+    contribution reads what depends on their edges."""
+    found: frozenset[str] = frozenset()
+    for gather in scope.gathers.values():
+        found |= _SENDERS[gather.reduce.domain.kind]
+    for e in reads:
+        if isinstance(e, f.Degree):
+            found |= {"out": _SENDERS["in"], "in": _SENDERS["out"], "all": _SENDERS["both"]}[e.kind]
+        elif isinstance(e, f.Field) and e.name not in scope.written and ties.of_name(e.name):
+            found |= _SENDERS["both"]
+    return found
