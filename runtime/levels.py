@@ -48,12 +48,10 @@ class Levels:
     def lists(self, pages: Pages | None) -> list[Lists]:
         """The lists, long vertices of an orientation apart; without one all vertices count as short."""
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
-        at = np.searchsorted(table, self.order)
-        is_long = np.zeros(len(self.order), np.bool_)
-        inside = at < len(table)
-        is_long[inside] = table[at[inside]] == self.order[inside]
-        before = np.concatenate([[0], np.cumsum(is_long)])[self.starts]
-        short, long, vertices = self.order[~is_long], at[is_long].astype(np.uint32), self.order[is_long]
+        where = np.flatnonzero(np.isin(self.order, table)) if len(table) else np.zeros(0, np.int64)
+        before = np.searchsorted(where, self.starts)
+        short, vertices = (np.delete(self.order, where) if len(where) else self.order), self.order[where]
+        long = np.searchsorted(table, vertices).astype(np.uint32)
         found = []
         for k in range(len(self.values)):
             a, b = (int(self.starts[i] - before[i]) for i in (k, k + 1))

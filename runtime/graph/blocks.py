@@ -36,6 +36,9 @@ from vlang.runtime.kernelset import (
 __all__ = ["Blocks"]
 
 _PIECES = 64  # blocks at least, where there are edges enough, so that threads share them evenly
+_SMALL_PIECES = 256  # where senders are hardly shared: the accumulators of a block then stay in the L1 cache
+_SHARED = 0.6  # distinct senders for each edge of a block, below which larger blocks save more reading than that
+_PROBED = 2  # blocks that are looked at to find out
 _LEAST_EDGES = 1 << 14
 
 
@@ -63,7 +66,7 @@ class Blocks:
         edges = np.zeros(n + 1, dtype=np.int64)
         degrees = np.diff(offsets)
         np.cumsum(np.where(degrees > SEGMENT, 0, degrees), out=edges[1:])
-        cuts = _cuts(edges, max(_LEAST_EDGES, int(edges[-1]) // _PIECES))
+        cuts = _cuts(edges, max(_LEAST_EDGES, int(edges[-1]) // _pieces(adjacency.targets, n)))
         sizes = np.diff(edges[cuts])
         room = _Room(adjacency, int(sizes.max(initial=0)), n)
         spans = list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), sizes.tolist()))
@@ -79,6 +82,17 @@ class Blocks:
         table[:, BLOCK_LONG], table[:, BLOCK_LONG_END] = between[:-1], between[1:]
         numbers = np.arange(len(spans), dtype=np.int64)
         return Blocks(table, np.ascontiguousarray(np.stack([numbers, numbers, numbers], axis=1)), arrays)
+
+
+def _pieces(targets: NDArray[np.uint32], n: int) -> int:
+    """Into how many blocks to cut, by how many edges of a block share their sender."""
+    size = len(targets) // _PIECES
+    if size < _LEAST_EDGES:
+        return _PIECES
+    step = len(targets) // _PROBED
+    probes = [targets[begin : begin + size] for begin in range(step // 2, len(targets) - size, step)]
+    senders = sum(np.count_nonzero(np.bincount(probe, minlength=n)) for probe in probes)
+    return _SMALL_PIECES if senders > _SHARED * size * len(probes) else _PIECES
 
 
 def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
