@@ -49,7 +49,9 @@ def _ir(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
 
 
 def _facts(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
-    return facts_text(program.stages().facts)
+    stages = program.stages()
+    laws = "".join(f"\nReduction {node.name}: {found.said}\n" for node, found in stages.checked.laws.items())
+    return facts_text(stages.facts) + laws
 
 
 def _numba(program: Program, graph: Graph | None, without: frozenset[str]) -> str:

@@ -4,11 +4,25 @@ from __future__ import annotations
 
 import pytest
 
-from vlang.check import Laws, check
+from vlang import compile
+from vlang.check import Laws, check, laws
+from vlang.check.symbolic import installed
 from vlang.runtime.errors import ProgramError
 from vlang.syntax import parse
 
 LOGSUM = "max(a, b) + log1p(exp(-abs(a - b)))"
+
+needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extra smt)")
+
+
+@pytest.fixture(params=["z3", "no z3"], autouse=True)
+def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every test with z3 and without."""
+    if request.param == "no z3":
+        monkeypatch.setattr("vlang.check.laws.installed", lambda: False)
+    elif not installed():
+        pytest.skip("z3 is not installed (extra smt)")
+
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
     """What the checker finds out about `reduction f(a, b)` + declaration."""
@@ -18,27 +32,32 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
 
 
 @pytest.mark.parametrize(
-    ("declaration", "method", "idempotent"),
+    ("declaration", "method", "idempotent", "solved"),
     [
-        (" = a + b, identity 0", "structure", False),
-        (" = b * a, identity 1", "structure", False),
-        (" = min(a, b), identity inf", "structure", True),
-        (": bool = a and b, identity true", "structure", True),
-        (": int = a ^ b, identity 0", "structure", False),
-        (": (float, int) = (a[0] + b[0], a[1] + b[1]), identity (0, 0)", "structure", False),
-        (": (float, vertex) = min(a, b), identity (inf, none)", "structure", True),
-        (": i8 = max(a, b) if a > 0 else max(b, a), identity -inf", "exhaustion", True),
-        (": bool = not (not a and not b), identity false", "exhaustion", True),
-        (": u8 = a + b if true else b, identity 0", "exhaustion", False),
-        (f" = {LOGSUM} if abs(max(a, b)) < inf else max(a, b), identity -inf", "sampling", False),
-        (" = 1 - (1 - a) * (1 - b), identity 0", "sampling", False),
-        (": int = a + b if k > 1 else b + a, identity 0", "sampling", False),
+        (" = a + b, identity 0", "structure", False, False),
+        (" = b * a, identity 1", "structure", False, False),
+        (" = min(a, b), identity inf", "structure", True, False),
+        (": bool = a and b, identity true", "structure", True, False),
+        (": int = a ^ b, identity 0", "structure", False, False),
+        (": (float, int) = (a[0] + b[0], a[1] + b[1]), identity (0, 0)", "structure", False, False),
+        (": (float, vertex) = min(a, b), identity (inf, none)", "structure", True, False),
+        (": i8 = max(a, b) if a > 0 else max(b, a), identity -inf", "exhaustion", True, False),
+        (": bool = not (not a and not b), identity false", "exhaustion", True, False),
+        (": u8 = a + b if true else b, identity 0", "exhaustion", False, False),
+        (f" = {LOGSUM} if abs(max(a, b)) < inf else max(a, b), identity -inf", "sampling", False, False),
+        (" = 1 - (1 - a) * (1 - b), identity 0", "sampling", False, True),
+        (": int = a + b if k > 1 else b + a, identity 0", "sampling", False, False),
+        (": u32 = a + b + 3 * a * b, identity 0", "sampling", False, True),
+        (": int = a if a > b else b, identity -inf", "sampling", True, True),
+        (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, True),
+        (": float = a + b - 1 / 7, identity 1 / 7", "sampling", False, True),
     ],
 )
-def test_accepted(declaration: str, method: str, idempotent: bool) -> None:
-    laws = laws_of(declaration)
-    assert (laws.method, laws.idempotent) == (method, idempotent)
-    assert laws.proved == (method != "sampling")
+def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool) -> None:
+    found = laws_of(declaration)
+    assert found.method == (method if not solved or not laws.installed() else "solver")
+    assert found.idempotent == idempotent
+    assert found.proved == (found.method != "sampling")
 
 
 @pytest.mark.parametrize(
@@ -50,7 +69,7 @@ def test_accepted(declaration: str, method: str, idempotent: bool) -> None:
     ],
 )
 def test_contracts_restrict_the_domain(declaration: str, contract: str, body: str) -> None:
-    assert laws_of(declaration, contract, body).method == "sampling"
+    assert laws_of(declaration, contract, body).method in ("sampling", *(["solver"] if laws.installed() else []))
     with pytest.raises(ProgramError, match="V301"):
         laws_of(declaration, "", body)
 
@@ -110,4 +129,31 @@ def test_laws_hold_for_every_value_of_a_parameter(declaration: str, contract: st
     ],
 )
 def test_contracts_restrict_parameters(declaration: str, contract: str) -> None:
-    assert laws_of(declaration, contract).method == "sampling"
+    assert laws_of(declaration, contract).method in ("sampling", *(["solver"] if laws.installed() else []))
+
+
+@needs_z3
+@pytest.mark.parametrize(
+    ("declaration", "witness"),
+    [
+        (" = a + b + (0 if abs(a) < 1000000 else 1), identity 0", "f(1000000, 0) = 1000001"),
+        (": int = a + b if a < 1234567 else b + a + 1, identity 0", "1234567) = "),
+        (": (u32, float) = (a[0] + b[0], max(a[1], b[1]) if a[0] != 77777 else a[1]), identity (0, -inf)", "(77777, "),
+    ],
+)
+def test_what_sampling_does_not_find(
+    declaration: str, witness: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("vlang.check.laws.installed", lambda: False)
+    assert laws_of(declaration).method == "sampling"
+    monkeypatch.setattr("vlang.check.laws.installed", lambda: True)
+    with pytest.raises(ProgramError) as caught:
+        laws_of(declaration)
+    assert witness in str(caught.value)
+
+
+@needs_z3
+def test_what_is_known_is_told() -> None:
+    text = "program p\nreduction f(a, b): int = a if a > b else b, identity -inf\nvertex x: int = f(2 for u -> self)\n"
+    told = "proved by z3; idempotent" if laws.installed() else "no counterexample in "
+    assert f"Reduction f: {told}" in compile(text).explain("facts")

@@ -33,17 +33,26 @@ class Symbol:
 class Laws:
     """What is known of a declared reduction that was not refuted (language.md section 12).
 
-    method: "structure" and "exhaustion" are proofs; "sampling" found no counterexample; "untested" could not be
-    evaluated outside a run. idempotent: f(a, a) = a, as far as the method tells.
+    method: "structure", "exhaustion" and "solver" are proofs; "sampling" found no counterexample in `tried` triples;
+    "untested" could not be evaluated outside a run. idempotent: f(a, a) = a, as far as the method tells.
     """
 
     method: str
     idempotent: bool
+    tried: int = 0
 
     @property
     def proved(self) -> bool:
         """Whether the laws are certain; only then may idempotence be relied on."""
-        return self.method in ("structure", "exhaustion")
+        return self.method in ("structure", "exhaustion", "solver")
+
+    @property
+    def said(self) -> str:
+        """What is known, in words."""
+        how = {"structure": "proved by its structure", "exhaustion": "proved by trying all operands",
+               "solver": "proved by z3", "sampling": f"no counterexample in {self.tried:,} triples of operands",
+               "untested": "not tested: its body has a value only in a run"}[self.method]
+        return f"{how}; {'idempotent' if self.idempotent else 'not idempotent'}"
 
 
 @dataclass(frozen=True)

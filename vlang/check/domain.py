@@ -17,7 +17,7 @@ from vlang.check.run import Run
 from vlang.syntax import tree as t
 from vlang.types import BOOL, Scalar, Tuple
 
-__all__ = ["Interval", "domain_of", "parameter_values"]
+__all__ = ["Interval", "domain_of", "parameter_domains", "parameter_values"]
 
 _MOST_COMBINATIONS = 12  # of values of parameters
 _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
@@ -128,19 +128,24 @@ def _interval(run: Run, node: t.Expr | None, contracts: dict[Symbol, Interval]) 
     return EVERYTHING
 
 
-def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
-    """Values for the parameters of the program that reductions and functions read: of each its default, and numbers
-    that the contracts admit, as a law holds for all of these. The first combination is that of the defaults."""
+def parameter_domains(run: Run) -> dict[str, tuple[Scalar, Interval]]:
+    """Type and interval of each scalar parameter of the program that reductions and functions read."""
     contracts = _contracts(run)
     used = {run.symbols.get(part) for item in run.file.items if isinstance(item, (t.Reduction, t.Function))
             for part in rewrite.inside(item)}
-    names, choices = [], []
-    for param in run.file.params:
-        symbol = run.declared[param][0]
-        if symbol in used and getattr(symbol.type, "kind", "") in ("bool", "int", "uint", "float"):
-            assert isinstance(symbol.type, Scalar)
-            names.append(param.name)
-            choices.append(_choices(symbol.type, param.default, contracts.get(symbol, EVERYTHING)))
+    symbols = [run.declared[param][0] for param in run.file.params]
+    return {symbol.name: (symbol.type, contracts.get(symbol, EVERYTHING)) for symbol in symbols
+            if symbol in used and isinstance(symbol.type, Scalar)
+            and symbol.type.kind in ("bool", "int", "uint", "float")}
+
+
+def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
+    """Values for the parameters of the program that reductions and functions read: of each its default, and numbers
+    that the contracts admit, as a law holds for all of these. The first combination is that of the defaults."""
+    known = parameter_domains(run)
+    defaults = {param.name: param.default for param in run.file.params}
+    names = list(known)
+    choices = [_choices(type_, defaults[name], interval) for name, (type_, interval) in known.items()]
     combinations = itertools.islice(_diagonal([range(len(values)) for values in choices]), _MOST_COMBINATIONS)
     return [{name: values[k] for name, values, k in zip(names, choices, places, strict=True)}
             for places in combinations]

@@ -1,22 +1,26 @@
 """Is a declared reduction a commutative monoid with its identity? (V301; language.md section 12)
 
-By the shape of its body, else by all operands where they are few, else by sampling. A refutation carries the
-smallest witness: small numbers before large ones, positive before negative.
+By the shape of its body, else by all operands where they are few, else by telling operands, then by z3 where it is
+installed, else by random operands. A refutation carries the smallest witness: small numbers before large ones, positive
+before negative.
 """
 
 from __future__ import annotations
 
+import copy
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
 import numpy as np
 
 from vlang.check.checked import Laws, Symbol
-from vlang.check.domain import Interval, domain_of, parameter_values
+from vlang.check.domain import Interval, domain_of, parameter_domains, parameter_values
 from vlang.check.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of
 from vlang.check.run import Run
+from vlang.check.solver import Found, solve
+from vlang.check.symbolic import installed
 from vlang.syntax import tree as t
 from vlang.types import BOOL, Scalar, Tuple
 
@@ -25,6 +29,8 @@ __all__ = ["judge_reduction"]
 _RANDOM_TRIPLES = 20_000
 _TOLERANCE = 1e-9
 _IDEMPOTENT = frozenset({"min", "max", "and", "or", "&", "|"})
+Pool = tuple[Operand, Operand, Operand]
+"""Triples of operands, one behind the other."""
 _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
@@ -35,8 +41,13 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
     operators = _structure(node.value, node.left, node.right)
     try:
         trial = _Trial(run, node, symbol)
-        broken = trial.broken_law(identity_only=operators is not None)
-        idempotent = trial.idempotent()
+        broken = trial.broken_law(trial.telling, identity_only=operators is not None)
+        found = Found()
+        if broken is None and operators is None and not trial.exhaustive:
+            found, broken = _solved(run, node, trial)
+            if broken is None and not found.proved:
+                broken = trial.broken_law(trial.random, identity_only=False)
+        idempotent = found.idempotent if found.proved else trial.idempotent()
     except Unsupported:
         return Laws("structure" if operators else "untested", bool(operators) and _all_idempotent(operators))
     if broken is not None:
@@ -44,7 +55,20 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
         return None
     if operators is not None:
         return Laws("structure", _all_idempotent(operators))
-    return Laws("exhaustion" if trial.exhaustive else "sampling", idempotent)
+    if trial.exhaustive or found.proved:
+        return Laws("exhaustion" if trial.exhaustive else "solver", idempotent)
+    return Laws("sampling", idempotent, trial.tried)
+
+
+def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
+    """What z3 proves, and what breaks the law that it says can be broken, if trying confirms it."""
+    if not installed():
+        return Found(), None
+    found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
+    if not found.operands:
+        return found, None
+    given = {name: np.asarray(value) for name, value in found.given.items()}
+    return found, trial.with_parameters(given).broken_law([trial.operands(found.operands)], identity_only=False)
 
 
 def _all_idempotent(operators: set[str] | None) -> bool:
@@ -96,10 +120,30 @@ class _Trial:
         self.run, self.node, self.type = run, node, symbol.type
         self.evaluators = [Evaluator(run, given) for given in parameter_values(run)]
         self.domain = domain_of(run, symbol, node)
-        self.identities = [converted(e.value(node.identity, {}), self.type) for e in self.evaluators]
-        self.identity = self.identities[0]
+        self.identity = self._identity_for(self.evaluators[0])
         self.exhaustive = self._bits() <= 8
-        self.pools = self._pools()
+        self.telling, self.random = self._pools()
+
+    @property
+    def tried(self) -> int:
+        """How many triples of operands are tried, for each of the values of the parameters."""
+        return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
+                   for op, _, _ in (*self.telling, *self.random))
+
+    def with_parameters(self, given: dict[str, Array]) -> _Trial:
+        """The same tests for other values of the parameters."""
+        other = copy.copy(self)
+        other.evaluators = [Evaluator(self.run, given)]
+        return other
+
+    def operands(self, triple: tuple[Any, ...]) -> Pool:
+        """One triple of operands, each a number or a tuple of them."""
+        rows = [x if isinstance(x, tuple) else (x,) for x in triple]
+        return self._operands([[np.array([value], dtype_of(s)) for value, s in zip(row, self._scalars(), strict=True)]
+                               for row in rows])
+
+    def _identity_for(self, evaluator: Evaluator) -> Operand:
+        return converted(evaluator.value(self.node.identity, {}), self.type)
 
     def _scalars(self) -> tuple[Scalar, ...]:
         if isinstance(self.type, Tuple):
@@ -109,27 +153,28 @@ class _Trial:
     def _bits(self) -> int:
         return sum(1 if s == BOOL else s.bits for s in self._scalars())
 
-    def broken_law(self, identity_only: bool) -> _Broken | None:
+    def broken_law(self, pools: Sequence[Pool], identity_only: bool) -> _Broken | None:
         """The first law that some operands break, commutativity before associativity before the identity."""
-        laws: list[Callable[[Evaluator], _Broken | None]] = [self._identity]
+        laws: list[Callable[[Evaluator, Sequence[Pool]], _Broken | None]] = [self._identity]
         if not identity_only:
             laws = [self._commutative, self._associative, self._identity]
         for law in laws:
             for evaluator in self.evaluators:
-                broken = law(evaluator)
+                broken = law(evaluator, pools)
                 if broken is not None:
                     return replace(broken, given=evaluator.given)
         return None
 
     def idempotent(self) -> bool:
         """Whether f(a, a) = a for all operands tried."""
-        return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators for (a, _, _) in self.pools)
+        return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators
+                   for (a, _, _) in (*self.telling, *self.random))
 
     def _f(self, evaluator: Evaluator, left: Operand, right: Operand) -> Operand:
         return evaluator.call(self.node, left, right, self.type)
 
-    def _commutative(self, evaluator: Evaluator) -> _Broken | None:
-        for a, b, _ in self.pools:
+    def _commutative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        for a, b, _ in pools:
             wrong = _differ(self._f(evaluator, a, b), self._f(evaluator, b, a))
             witness = _smallest(wrong, (a, b))
             if witness is not None:
@@ -137,9 +182,9 @@ class _Trial:
                 return _Broken("commutative", (self._shown(evaluator, x, y), self._shown(evaluator, y, x)))
         return None
 
-    def _associative(self, evaluator: Evaluator) -> _Broken | None:
+    def _associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
         name = self.node.name
-        for a, b, c in self.pools:
+        for a, b, c in pools:
             wrong = _differ(self._f(evaluator, self._f(evaluator, a, b), c),
                             self._f(evaluator, a, self._f(evaluator, b, c)))
             witness = _smallest(wrong, (a, b, c))
@@ -151,9 +196,9 @@ class _Trial:
                                                f"{name}({_text(x)}, {name}({_text(y)}, {_text(z)})) = {_text(right)}"))
         return None
 
-    def _identity(self, evaluator: Evaluator) -> _Broken | None:
-        identity = self.identities[self.evaluators.index(evaluator)]
-        for a, _, _ in self.pools:
+    def _identity(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        identity = self._identity_for(evaluator)
+        for a, _, _ in pools:
             wrong = _differ(self._f(evaluator, identity, a), a, undefined=True)
             witness = _smallest(wrong, (a,))
             if witness is not None:
@@ -165,26 +210,24 @@ class _Trial:
 
     # ------------------------------------------------------------- operands
 
-    def _pools(self) -> list[tuple[Operand, Operand, Operand]]:
-        """Triples of operands, the telling ones first."""
+    def _pools(self) -> tuple[list[Pool], list[Pool]]:
+        """Triples of operands: the telling ones (all of them, if they are few), and random ones."""
         scalars = self._scalars()
         if self.exhaustive:
             values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
             rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
             few = self._triples(rows[:9])  # so that the witness is a small one
-            return [few, *(self._with_first(rows, first) for first in range(len(rows)))]
+            return [few, *(self._with_first(rows, first) for first in range(len(rows)))], []
         special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
         rng = np.random.default_rng(20_000)
-        if len(rows) ** 3 <= 1_000_000:
-            pools = [self._triples(rows)]
-        else:
-            pools = [self._drawn(special, rng)]
+        telling = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
+        drawn = []
         for draw in (_random_integers, _random_values):
             columns = [[self._cast(draw(s, d, rng), s) for s, d in zip(scalars, self.domain, strict=True)]
                        for _ in range(3)]
-            pools.append(self._operands(columns))
-        return pools
+            drawn.append(self._operands(columns))
+        return [telling], drawn
 
     def _identities(self) -> list[Any]:
         parts = self.identity if isinstance(self.identity, tuple) else (self.identity,)
@@ -193,26 +236,26 @@ class _Trial:
     def _cast(self, values: Array, scalar: Scalar) -> Array:
         return cast(Array, converted(values, scalar))
 
-    def _triples(self, rows: list[tuple[Any, ...]]) -> tuple[Operand, Operand, Operand]:
+    def _triples(self, rows: list[tuple[Any, ...]]) -> Pool:
         """All triples of the rows."""
         grid = np.indices((len(rows),) * 3, dtype=np.int32).reshape(3, -1)
         parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
         return self._operands([[part[which] for part in parts] for which in grid])
 
-    def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> tuple[Operand, Operand, Operand]:
+    def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
         """All triples whose first operand is one row."""
         grid = np.indices((len(rows),) * 2).reshape(2, -1)
         parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
         same = np.full(grid.shape[1], first)
         return self._operands([[part[which] for part in parts] for which in (same, *grid)])
 
-    def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> tuple[Operand, Operand, Operand]:
+    def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
         """Random triples of special values, where all of them are too many."""
         columns = [[rng.choice(np.array(values, dtype_of(s)), 100_000)
                     for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
         return self._operands(columns)
 
-    def _operands(self, columns: list[list[Array]]) -> tuple[Operand, Operand, Operand]:
+    def _operands(self, columns: list[list[Array]]) -> Pool:
         made = [tuple(parts) if isinstance(self.type, Tuple) else parts[0] for parts in columns]
         return made[0], made[1], made[2]
 

@@ -31,6 +31,9 @@ def command(programs: tuple[str, ...], precision: str) -> int:
             note(str(error) if str(error).startswith("error") else f"error: {error}")
             continue
         warn(program)
+        for node, laws in program.stages().checked.laws.items():
+            if not laws.proved:
+                note(f"note: reduction {node.name} of {name}: {laws.said}")
         count = len(program.warnings)
         click.echo(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
     return 1 if wrong else 0
