@@ -90,8 +90,9 @@ FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     """Name and text of an entry point.
 
-    template: a key of SIGNATURES or SPARSE_SIGNATURES, or without `struct` of PREPARATIONS or SPARSE_PREPARATIONS.
-    constants: further template arguments, such as the lanes of pull_lanes. Raises KeyError for other names.
+    template: a key of SIGNATURES or SPARSE_SIGNATURES; struct: that of a pass, or a type made of some. Without `struct`
+    a key of PREPARATIONS or SPARSE_PREPARATIONS. constants: further template arguments, such as the lanes of
+    pull_lanes. Raises KeyError for other names.
     """
     parameters = (_TEMPLATES if struct else _KERNELS)[template]
     name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])

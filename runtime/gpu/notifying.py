@@ -90,6 +90,34 @@ class NotifyPull:
         self._machine.device.upload(arena["lists"], table_words(lists, LISTS))
 
     @property
+    def pulls(self) -> SparseTopology:
+        """The orientation that the pass gathers along."""
+        return self._sparse
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether kernels can read every page at any time."""
+        return self._sparse.reading == self._against.reading == "rows"
+
+    def station(self, in_place: bool) -> dict[str, int]:
+        """What `relay` must know of the pass, by the names of STATION, if it runs over lists from here on; both buffers
+        of its fields are equal then."""
+        arena, sparse = self._arena, self._sparse
+        if not in_place:
+            self._catch_up()
+        self._listed = True
+        self._reached = 0
+        self._control.clear("counts[0].entries", "counts[0].touched")
+        shelves, halls = (self._rooms.shelves(self._stage), self._halls()) if self._rooms else ((), ())
+        return {
+            "table": arena["table"], "lists": arena["lists"], "flags": self._flags, "marks": arena["marks"],
+            "also": self._machine.pointer(self._active) if self._active else 0, "words": self._flag_words,
+            "rows": sparse.rows, "pages": sparse.pages, "offsets": sparse.offsets, "segments": sparse.segments,
+            "long_count": sparse.long_count, "pulled": self._edges, "shelves": sum(shelves), "halls": sum(halls),
+            "most": self._against.edges // 2 + 1,
+        }
+
+    @property
     def _flags(self) -> int:
         return self._machine.pointer(f"work:heard.{self._stage.name}")
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 __all__ = [
     "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_HEARD", "FROM_START", "INSIDE",
     "LISTS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING",
-    "WITHOUT_EDGES", "desk_bytes",
+    "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
 CHUNK = 512  # edges: the most that one entry of a queue stands for
@@ -32,6 +32,7 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "push_page": (_FRAME, _TABLE, "const u64* row"),  # constants: whether by priority
     "apply_pushed": (_FRAME, _TABLE),
     "send_queue": (_FRAME, _TABLE),
+    "relay": (_FRAME, "const Station* stations", "const Tour* where", "u64 most"),
     "pull_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges"),  # lanes
     "segments_list": (
         _FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list", "const u64* count",
@@ -69,6 +70,13 @@ TABLE = (
     "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]", "far[1]",
     "far_bits", "control", "records", "solo", "leave", "rule", "push_cost", "pull_cost", "scan_cost",
 )
+
+STATION = (
+    "table", "lists", "flags", "marks", "also", "words", "vertices", "rows", "pages", "offsets", "segments",
+    "long_count", "pulled", "shelves", "halls", "moves", "moved", "most",
+)
+
+TOUR = ("control", "records", "copies", "copied")
 
 LISTS = ("all", "longs", "segments", "counts", "long_rows", "long_count")
 

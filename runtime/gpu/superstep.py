@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlang.runtime.gpu.notifying import NotifyPull
 from vlang.runtime.gpu.pushing import push_stage
+from vlang.runtime.gpu.relay import Relay, relays
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
 from vlang.runtime.machine import Done, Options, Stats
 
@@ -62,6 +63,10 @@ class GpuLoop:
                                        machine.sweep.rooms)
                 for stage in spec.stages if stage.notify is not None
             }
+        self._relay: Relay | None = None
+        lists = list(self._skipping.values())
+        if relays(spec) and lists and all(one.in_rows for one in lists):
+            self._relay = Relay(machine, spec, self._skipping, options.mode == "auto")
         self._done = 0
         self._edges = 0
         self._listed: list[NotifyPull] = []
@@ -72,8 +77,12 @@ class GpuLoop:
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run a superstep."""
-        machine = self._machine
+        """Run a superstep, or as many as one launch may where little changes and the host is not needed."""
+        machine, mode = self._machine, self._machine.options.mode
+        if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):
+            rows = self._relay.run(self._relay.room(self._done, room), self._in_place)
+            self._done += len(rows)
+            return rows
         for name in self._spec.starts:
             machine.copy(self._spec.slot("start", name), f"field:{name}")
         self._edges = 0
@@ -103,7 +112,7 @@ class GpuLoop:
 
     def close(self) -> None:
         """Give every field its second buffer back, and the lists' memory."""
-        for skipping in self._skipping.values():
+        for skipping in (*self._skipping.values(), *((self._relay,) if self._relay else ())):
             skipping.close()
         for stage in self._spec.stages:
             self._machine.in_place(stage, False)

@@ -17,6 +17,7 @@ from vlang.runtime.gpu.frontier import Arena
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
 from vlang.runtime.gpu.notifying import lanes_of, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.pushing import push_sizes, pushing_kernels
+from vlang.runtime.gpu.relay import relay_kernel, relay_sizes, relays
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.rooms import Rooms, whole_name
 from vlang.runtime.gpu.sparse import OnePage, SparseTopology
@@ -109,6 +110,8 @@ class Sweep:
                     rows = long_rows(sides[stage.domain or "in"])
                     yield Arena.bytes(notify_sizes(machine.n, len(sides[stage.notify]), len(rows.longs),
                                                    len(rows.segments)))
+            if way == "notify-pull" and relays(spec):
+                yield Arena.bytes(relay_sizes(spec))
 
     def _load(self) -> None:
         """Compile, or load, what the passes will launch."""
@@ -122,6 +125,9 @@ class Sweep:
             way = sparse_way(spec, machine.options)
             for stage in spec.stages if way else ():
                 machine.load(self._sparse_kernels(stage, way))
+            domain = next((stage.domain for stage in spec.stages if stage.domain), "in")
+            if way == "notify-pull" and relays(spec) and self.topologies[domain].resident:
+                machine.load([relay_kernel(spec, self.topologies[domain].edges, machine.n)])
 
     def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
         domain = stage.domain or "in"

@@ -18,7 +18,7 @@ __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 _FOLDER = Path(__file__).resolve().parent
 SKELETONS = (
     "prelude", "words", "operators", "common", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier",
-    "push", "early", "priority", "persistent", "notify", "paged", "rooms", "holistic", "connect",
+    "push", "early", "priority", "persistent", "notify", "paged", "rooms", "holistic", "relay", "connect",
 )
 """The files of the text, in order; the constants of kernelset.py stand behind the first."""
 
