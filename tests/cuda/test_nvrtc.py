@@ -23,6 +23,7 @@ from vlang.runtime.gpu.entries import PREPARATIONS, SIGNATURES, entry
 from vlang.runtime.gpu.kernels import LANES
 from vlang.runtime.gpu.notifying import notifying_kernels
 from vlang.runtime.gpu.pushing import pushing_kernels
+from vlang.runtime.gpu.relay import relay_kernel, relays
 from vlang.runtime.gpu.sparse_layout import SPARSE_PREPARATIONS, SPARSE_SIGNATURES
 from vlang.runtime.kernelset import Plan, StageSpec
 
@@ -79,6 +80,7 @@ def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
 def kernels_of(plan: Plan) -> list[Kernel]:
     """Every kernel of a plan."""
     found = [kernel for stage in plan.stages for kernel in kernels_of_stage(stage)]
+    found += [relay_kernel(loop, 4, 1) for loop in plan.loops if relays(loop)]
     for scalar in plan.values:
         found.append(("scalar", f"v{scalar.index}", ()))
         found += [("fold", f"v{scalar.index}", ())] if scalar.fold is not None else []
@@ -207,7 +209,7 @@ def test_every_template_is_compiled() -> None:
 @pytest.mark.parametrize("name", PLAIN)
 def test_plain_programs_stay_in_registers(name: str) -> None:
     plan = plan_of(load(name))
-    kernels = [kernel for kernel in kernels_of(plan) if kernel[0] != "traverse"]
+    kernels = [kernel for kernel in kernels_of(plan) if kernel[0] not in ("traverse", "relay")]
     sizes = _FRAME_SIZES.findall(log_of(plan.text, kernels, "sm_90", "-v"))
     assert len(sizes) == len(kernels)
     assert [size for size in sizes if int(size[1]) > _SPILLED] == []
