@@ -6,7 +6,6 @@ as much on the device, or is skipped with what is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -82,12 +81,12 @@ def _lacking() -> str:
 
 
 @pytest.fixture(scope="module")
-def large() -> Iterator[Graph]:
+def large() -> Graph:
     """The large ring, built once."""
     lacking = _lacking()
     if lacking:
         pytest.skip(lacking)
-    yield LARGE.graph()
+    return LARGE.graph()
 
 
 @pytest.fixture(scope="module")
