@@ -21,7 +21,7 @@ demo: $(VENV)/.base-$(KEY)
 	@echo && echo '$$ vlang run pagerank kron:16 --top 5' && $(BIN)/vlang run pagerank kron:16 --top 5
 
 test: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) --hypothesis-profile=ci
+	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=ci
 
 lint: $(VENV)/.dev-$(KEY)
 	$(BIN)/ruff check .

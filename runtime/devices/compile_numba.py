@@ -8,7 +8,7 @@ from typing import Any
 from numba import njit, types
 from numba.core.errors import NumbaError
 
-from vlang.runtime.devices.front_end import FrontEnd, link
+from vlang.runtime.devices.front_end import OPTIONS, link
 from vlang.runtime.devices.objects import target_machine
 from vlang.runtime.errors import InternalError
 
@@ -18,10 +18,6 @@ _TYPES: dict[str, Any] = {
     "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
     "u8": types.uint8, "u16": types.uint16, "u32": types.uint32, "u64": types.uint64,
     "f32": types.float32, "f64": types.float64, "void": types.void,
-}  # fmt: skip
-_OPTIONS: dict[str, Any] = {
-    "error_model": "numpy", "nogil": True, "boundscheck": False, "no_cpython_wrapper": True, "no_cfunc_wrapper": True,
-    "pipeline_class": FrontEnd,
 }  # fmt: skip
 
 
@@ -45,7 +41,8 @@ class Compiler:
                 self._namespace["__name__"] = "vlang_kernels"
                 exec(compile(self._text, self._filename, "exec"), self._namespace)
             function = self._namespace[name]
-            made = njit(_TYPES[result](*pointed), **_OPTIONS)(getattr(function, "py_func", function))
+            jit = njit(_TYPES[result](*pointed), nogil=True, boundscheck=False, **OPTIONS)
+            made = jit(getattr(function, "py_func", function))
         except (NumbaError, SyntaxError, NameError, TypeError, KeyError) as error:
             raise InternalError(
                 "numba rejected the code that vlang wrote; this is a bug in vlang, please report it with the program.\n"

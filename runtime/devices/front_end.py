@@ -14,7 +14,7 @@ from typing import Any
 from numba.core import codegen, compiler, typed_passes, untyped_passes
 from numba.core.compiler_machinery import PassManager
 
-__all__ = ["FrontEnd", "link"]
+__all__ = ["OPTIONS", "FrontEnd", "link"]
 
 _PASSES: tuple[tuple[Any, str], ...] = (
     (untyped_passes.TranslateByteCode, "byte code to numba's IR"),
@@ -37,11 +37,23 @@ class FrontEnd(compiler.CompilerBase):
     def define_pipelines(self) -> list[PassManager]:
         """The passes over one function, which lies in a library of ours."""
         self.state.targetctx = self.state.targetctx.subtarget(_internal_codegen=_texts())
-        passes = PassManager("vlang")
-        for one, what in _PASSES:
-            passes.add_pass(one, what)
-        passes.finalize()
-        return [passes]
+        return [_passes()]
+
+
+OPTIONS: dict[str, Any] = {
+    "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False,
+    "pipeline_class": FrontEnd,
+}  # fmt: skip
+"""Of numba.njit: division follows NumPy, no way in from Python is built, and nothing is counted by reference."""
+
+
+@cache
+def _passes() -> PassManager:
+    passes = PassManager("vlang")
+    for one, what in _PASSES:
+        passes.add_pass(one, what)
+    passes.finalize()
+    return passes
 
 
 class _Library(codegen.JITCodeLibrary):

@@ -8,10 +8,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
-from vlang.runtime.devices.front_end import FrontEnd
+from vlang.runtime.devices.front_end import OPTIONS
 
-inner = njit(error_model="numpy", no_cpython_wrapper=True, no_cfunc_wrapper=True, pipeline_class=FrontEnd)
-"""For functions that only kernels call: division follows NumPy, and no way in from Python is built."""
+inner = njit(**OPTIONS)
+"""For functions that only kernels call."""
 
 _NAMES: dict[str, Any] = {
     "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,

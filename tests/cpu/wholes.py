@@ -99,24 +99,27 @@ def medians_of(graph: RefGraph, seed: int) -> dict[str, Array]:
 
 
 def all_types(kinds: tuple[str, ...]) -> str:
-    """A program with every holistic reduction that fields x0, x1, ... of these types may have, in every direction."""
+    """A program with every holistic reduction that fields x0, x1, ... of these types may have.
+
+    Directions come up in turn, so that three integer types meet each reduction in each of them.
+    """
     head, body = ["program all_types"], []
     number = 0
     for k, kind in enumerate(kinds):
         head.append(f"vertex x{k}: {kind}")
-        for reduction in ("mode",) if kind in ("bool", "vertex") else ("mode", "mex", "hindex"):
-            for domain in DOMAINS:
-                default = number % 2 or reduction == "mode"
-                own = {"bool": "false", "vertex": "self"}.get(kind, "7") if reduction == "mode" else "7"
-                own = f"x{k}" if reduction == "mode" and number % 4 == 0 else own
-                cond = " if u != self" if number % 3 == 1 else f" if u.x{k} != x{k}" if number % 3 == 2 else ""
-                result = kind if reduction == "mode" else "int"
-                zero = {"bool": "false", "vertex": "none"}.get(result, "0")
-                head.append(f"vertex out{number}: {result} = {zero}")
-                body.append(f"gather g{number} = {reduction}(u.x{k} for {domain}{cond}"
-                            + (f", default = {own})" if default else ")"))  # fmt: skip
-                body.append(f"apply out{number} = g{number}")
-                number += 1
+        reductions = ("mode",) if kind in ("bool", "vertex") else ("mode", "mex", "hindex")
+        for r, reduction in enumerate(reductions):
+            default = number % 2 or reduction == "mode"
+            own = {"bool": "false", "vertex": "self"}.get(kind, "7") if reduction == "mode" else "7"
+            own = f"x{k}" if reduction == "mode" and number % 4 == 0 else own
+            cond = ("", " if u != self", f" if u.x{k} != x{k}")[(k + number) % 3]
+            result = kind if reduction == "mode" else "int"
+            zero = {"bool": "false", "vertex": "none"}.get(result, "0")
+            head.append(f"vertex out{number}: {result} = {zero}")
+            body.append(f"gather g{number} = {reduction}(u.x{k} for {DOMAINS[(k + r) % 3]}{cond}"
+                        + (f", default = {own})" if default else ")"))  # fmt: skip
+            body.append(f"apply out{number} = g{number}")
+            number += 1
     return "\n".join([*head, *body]) + "\n"
 
 
