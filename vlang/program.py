@@ -17,7 +17,7 @@ from vlang.ir import forms as f
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.lower import lower
 from vlang.ir.stages import schedule
-from vlang.runtime.errors import DiskError, ProgramError
+from vlang.runtime.errors import BindError, DiskError, ProgramError
 from vlang.syntax import parse
 from vlang.syntax.tree import Param
 
@@ -55,11 +55,12 @@ class FieldInfo:
 
 @dataclass(frozen=True)
 class Stages:
-    """One text at one precision, through every stage short of code."""
+    """One text at one precision, through every stage short of code. derived: fields whose loops rule D rewrote."""
 
     checked: Checked
     program: f.Program
     facts: Facts
+    derived: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,7 @@ class Program:
     source: str
     filename: str
     precision: int = 32
+    derive: str | None = None
     _stages: dict[int, Stages] = field(default_factory=dict, repr=False)
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
 
@@ -123,17 +125,23 @@ class Program:
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
         "notify-pull", "push"), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
         int and float), progress (True, or a function that takes a Round), without (names of optimisations to leave
-        out), device ("cpu", "gpu", "gpu:K" or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams
-        ("auto" or 1 to 32), kernel, replication ("auto", "none", "garaph" or a power of two up to 32), transfer
-        ("auto", "pages" or "direct": how supersteps over few vertices reach edges in host memory), device_arrays
-        (fields stay on the GPU, as CuPy arrays); chaos (a seed: run once more with every freedom that the facts grant,
-        and compare; what was taken is in `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError,
-        ChaosError.
+        out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K" or
+        "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
+        ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how supersteps
+        over few vertices reach edges in host memory), device_arrays (fields stay on the GPU, as CuPy arrays); chaos (a
+        seed: run once more with every freedom that the facts grant, and compare; what was taken is in `result.chaos`).
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
         """
+        if "derive" in arguments:
+            return self.derived(arguments.pop("derive"))(graph, **arguments)
         options, precision, rest = bind_options(self, arguments)
         program = self.stages(precision).program
         scalars, left = bind_parameters(program, graph, rest, self.name)
         arrays = bind_fields(program, graph, left, self.name)
+        started = self.stages(precision).derived & set(arrays)
+        if started:
+            raise BindError(f"`{min(started)}` is given, and in delta form it starts at the constant term of its loop "
+                            "(rule D); leave out one of the two")
         parameters = {name: value for name, value in rest.items() if name not in left}
         call = Call(graph, options, precision or self.precision, parameters, scalars, arrays)
         result = self.run(call)
@@ -182,7 +190,7 @@ class Program:
                    for name, direction in loop.directions.items() if direction == "down"}
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
                 for number, names in keep.items()}
-        origin = Origin(self.source, precision, None, graph, call.parameters, call.fields, told)
+        origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         return _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
 
     def explain(
@@ -201,8 +209,22 @@ class Program:
         if known is None:
             checked = check(parse(self.source, self.filename), precision)
             program = lower(checked)
-            known = self._stages[precision] = Stages(checked, program, analyse(program))
+            known = Stages(checked, program, analyse(program))
+            if self.derive is not None:
+                known = _derived(known)
+            self._stages[precision] = known
         return known
+
+    def derived(self, form: str | None) -> Program:
+        """The program with linear loops rewritten to send changes, form "delta" (rule D); itself for None.
+
+        Loops that may not be rewritten stay. Raises BindError, with the reasons, if no loop may.
+        """
+        if form not in (None, "delta"):
+            raise BindError(f"derive is 'delta' or None, not {form!r}")
+        if form is None or form == self.derive:
+            return self
+        return Program(self.source, self.filename, self.precision, form)
 
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
@@ -224,6 +246,17 @@ class Program:
             contracts = contract_stages(stages.program, whole, present)
             known = self._plans[key] = emit(whole, stages.facts, present, contracts, target, without)
         return known
+
+
+def _derived(plain: Stages) -> Stages:
+    """The stages with loops rewritten by rule D. Raises BindError if none may be."""
+    from vlang.ir.derived import derived
+
+    program, fields, refused = derived(plain.program, plain.facts)
+    if not fields:
+        why = "; ".join(refused) or "it has no loop"
+        raise BindError(f"{program.name} cannot be run in delta form (rule D): {why}. Leave out derive")
+    return Stages(plain.checked, program, analyse(program), fields)
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:

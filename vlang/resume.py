@@ -36,6 +36,7 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
     from vlang.program import Call
 
     origin = _origin(program, result)
+    program = program.derived(origin.derive)
     options = _options(program, origin, arguments)
     changed = change(origin.graph, added, removed)
     stages = program.stages(origin.precision)

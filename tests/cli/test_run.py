@@ -301,3 +301,13 @@ def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch)
     assert done.status == 70
     assert "`depth` of bfs differs between two cuts of the same run" in done.err
     assert "report it" in done.err
+
+
+def test_delta_form(vlang: Call) -> None:
+    plain = vlang("run", "katz", "karate", "--top", 3)
+    sent = vlang("run", "katz", "karate", "--top", 3, "--derive", "delta")
+    assert [row.split()[0] for row in plain.out.splitlines()] == [row.split()[0] for row in sent.out.splitlines()]
+    assert "activate when abs(change(x)) > tol" in vlang("explain", "katz", "--derive", "delta", "--stage", "ir").out
+    refused = vlang("run", "pagerank", "karate", "--derive", "delta")
+    assert refused.status == 1
+    assert "pagerank cannot be run in delta form (rule D): line 14: reads `lost`" in refused.err

@@ -22,15 +22,18 @@ _STAGES = ("tree", "ir", "facts", "numba", "cuda", "plan")
               "generated kernels for CPU (numba) or GPU (cuda), or the plan of a run.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
+@click.option("--derive", type=click.Choice(["delta"]),
+              help="Let loops over linear sums send changes instead of values, where that is allowed (rule D).")
 @click.option("--without", callback=run_option, metavar="NAME,...",
               help="Leave optimisations out of the code and the plan; a wrong name lists them.")
 @graph_options
 def command(
-    program: str, graph: str | None, stage: str, precision: str, without: frozenset[str] | None, **reading: Any
+    program: str, graph: str | None, stage: str, precision: str, derive: str | None, without: frozenset[str] | None,
+    **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
     from vlang.program import load
 
-    loaded = load(program, precision=int(precision))
+    loaded = load(program, precision=int(precision)).derived(derive)
     read = None if graph is None else read_graph(graph, **reading)
     click.echo(loaded.explain(stage, graph=read, without=without or frozenset()).rstrip("\n"))

@@ -52,6 +52,8 @@ class _Run(click.Command):
               help="Update in place where the result is proved not to depend on order: fewer supersteps.")
 @click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Full sweeps by cache blocks. Never changes a result.")
+@click.option("--derive", type=click.Choice(["delta"]),
+              help="Let loops over linear sums send changes instead of values, where that is allowed (rule D).")
 @click.option("--without", callback=run_option, metavar="NAME,...",
               help="Leave optimisations out, to measure what they are worth; a wrong name lists them.")
 @click.option("--device", callback=run_option, metavar="cpu|gpu|gpu:K|auto",
@@ -79,9 +81,9 @@ def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
     asynchronous: bool, blocking: str, device: str | None, gpu_memory: int | None, streams: int | None,
-    kernel: str | None, replication: str | int | None, without: frozenset[str] | None, deterministic: bool,
-    fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None, quiet: bool, wants_help: bool,
-    **reading: Any,
+    kernel: str | None, replication: str | int | None, without: frozenset[str] | None, derive: str | None,
+    deterministic: bool, fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None, quiet: bool,
+    wants_help: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -110,7 +112,7 @@ def command(
               "replication": replication}  # fmt: skip
     options |= {name: value for name, value in on_gpu.items() if value is not None}
     _check_device(options)
-    loaded = load(program, precision=int(precision))
+    loaded = load(program, precision=int(precision)).derived(derive)
     if not quiet:
         warn(loaded)
     given = bindings(loaded, parameters, f"vlang run {program} {graph}")
