@@ -1,4 +1,4 @@
-"""What runs in processes of its own: a compilation, and jobs whose memory is watched."""
+"""What runs in processes of its own: jobs whose memory is watched."""
 
 from __future__ import annotations
 
@@ -15,15 +15,6 @@ import numpy as np
 __all__ = ["ROOT", "main"]
 
 ROOT = Path(__file__).resolve().parents[2]
-
-
-def compile_program(name: str) -> None:
-    """From the text of a program to kernels that can be called, without a graph."""
-    from vlang import load
-    from vlang.runtime.devices.objects import load_kernels
-
-    plan = load(name).plan(frozenset())
-    load_kernels(plan.text, plan.exports).prepare(plan.exports)
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
@@ -108,12 +99,9 @@ def _peak() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """`compile NAME`, or `file JSON` or `work JSON`, which print JSON."""
-    if arguments[0] == "compile":
-        compile_program(arguments[1])
-    else:
-        watch = watch_file if arguments[0] == "file" else watch_work
-        print(json.dumps(watch(**json.loads(arguments[1]))))
+    """`file JSON` or `work JSON`; prints JSON."""
+    watch = watch_file if arguments[0] == "file" else watch_work
+    print(json.dumps(watch(**json.loads(arguments[1]))))
 
 
 if __name__ == "__main__":
