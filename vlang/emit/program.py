@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vlang.emit.common import with_common
-from vlang.emit.cuda.target import CudaTarget
 from vlang.emit.dialect import stored_as, width_of
 from vlang.emit.expressions import Unwritable
 from vlang.emit.frame import Frame, Times
@@ -38,9 +37,8 @@ from vlang.runtime.kernelset import (
 from vlang.syntax.tree import Span
 from vlang.types import I64, VERTEX, Type
 
-__all__ = ["TARGETS", "ContractStage", "emit"]
+__all__ = ["ContractStage", "emit"]
 
-TARGETS: Mapping[str, type[NumbaTarget] | type[CudaTarget]] = {"numba": NumbaTarget, "cuda": CudaTarget}
 _NOW = Times()
 
 
@@ -54,9 +52,17 @@ def emit(
     Raises ProgramError for what cannot run.
     """
     try:
-        return _Emitter(schedule, facts, present, TARGETS[target](), without).plan(contracts)
+        return _Emitter(schedule, facts, present, _target(target), without).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
+
+
+def _target(name: str) -> Target:
+    if name == "numba":
+        return NumbaTarget()
+    from vlang.emit.cuda.target import CudaTarget  # runs on the CPU start without it
+
+    return CudaTarget()
 
 
 @dataclass(frozen=True)
