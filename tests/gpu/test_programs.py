@@ -18,11 +18,12 @@ from tests.gpu.compare import (
     needs_gpu,
     on_cpu,
 )
-from tests.reference.cases import ON_GPU
+from tests.reference.cases import MORE, ON_GPU
 
 pytestmark = needs_gpu
 
 PROGRAMS = ON_GPU
+OTHERS = tuple(name for name in MORE if name not in ON_GPU)
 BUDGETS = ("resident", "quarter", "two pages")
 
 
@@ -32,6 +33,30 @@ BUDGETS = ("resident", "quarter", "two pages")
 def test_kernels_and_budgets(name: str, kind: str, kernel: str) -> None:
     options = {"kernel": kernel, **budget(name, "hubs", kind)}
     assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
+
+
+@pytest.mark.parametrize("kind", BUDGETS)
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_programs(name: str, kind: str) -> None:
+    options = budget(name, "hubs", kind)
+    assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
+
+
+@pytest.mark.parametrize("transfer", ["pages", "direct", "auto"])
+@pytest.mark.parametrize("mode", ["push", "notify-pull"])
+@pytest.mark.parametrize("name", ["bfs", "bfs_tree", "sssp", "sssp_tree", "components", "kcore_members", "mis"])
+def test_ways_to_reach_a_page(name: str, mode: str, transfer: str) -> None:
+    for kind in ("quarter", "two pages"):
+        options = {**budget(name, "hubs", kind), "transfer": transfer, "mode": mode}
+        options["gpu_memory"] += 24 * given(name, "hubs").graph.n  # queues and lists, which mode "auto" does without
+        assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
+
+
+@pytest.mark.parametrize("name", ["kcore_members", "kcore", "mis", "coloring", "heat", "circuit", "sssp", "components"])
+@pytest.mark.parametrize("graph", ["hubs", "grid", "path"])
+def test_notify_pull_in_one_launch(name: str, graph: str) -> None:
+    got = given(name, graph)(device="gpu", mode="notify-pull")
+    assert_equal(got, on_cpu(name, graph), (name, graph))
 
 
 @pytest.mark.parametrize("graph", [name for name in GRAPHS if name != "hubs"])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tests.reference.graph import Array, RefGraph
 
-__all__ = ["MORE", "ON_GPU", "STDLIB", "Case", "case"]
+__all__ = ["KINDS", "MORE", "ON_GPU", "STDLIB", "Case", "case"]
 
 STDLIB = (
     "bfs", "bfs_tree", "circuit", "components", "heat", "katz", "kcore_members", "neural", "pagerank", "rwr", "spmv",
@@ -26,6 +26,10 @@ MORE = (
 
 # Those that run on a GPU by every kernel and in every budget.
 ON_GPU = (*STDLIB, "bipartite", "hits")
+
+# One of MORE for each kind of kernel that ON_GPU does not launch: all contributions at once (mode, mex, hindex,
+# median), common neighbours, passes inside loops, sweeps by level, notify-pull of several passes.
+KINDS = ("cdlp", "coloring", "kcore", "smooth", "lcc", "triangles", "scc", "kcore_peel", "betweenness", "mis")
 
 _NEEDS_SOURCE = ("bfs", "bfs_tree", "php", "rwr", "soft_reach", "sssp", "sssp_tree", "sswp", "viterbi")
 
