@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.connect import connect_loop, prepare_connect
+from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
@@ -18,6 +19,7 @@ from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.levels import ListedSweep
 from vlang.runtime.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
+from vlang.runtime.plan.order import check_order, choose_order
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
 
@@ -44,6 +46,7 @@ class CpuMachine:
 
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
+        check_order(plan, graph, options)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
@@ -76,8 +79,10 @@ class CpuMachine:
             if stage.domain in segmented:
                 roles[stage.name] |= {"segments", "finish"}
         for loop in plan.loops:
-            if self._may_push(loop):
-                roles[loop.stages[0].name] = {"push", "begin"}
+            if choose_order(loop, self._graph, self._options).stage is not None:
+                roles[loop.stages[0].name] = {"priority"}
+            elif self._may_push(loop):
+                roles[loop.stages[0].name] = {"push", "begin", "few"}
             elif loop.skip and mode != "pull":
                 frontier_kernels().prepare(FIRST_NEEDED)
         names = [kernel for stage in plan.stages if stage.name not in connected
@@ -146,7 +151,11 @@ class CpuMachine:
             connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
         if connected is not None:
             return connected
-        if self._may_push(spec) and (heard is None or not (heard & 2).any()):
+        sent = heard is None or not (heard & 2).any()  # what active vertices send is all that is new
+        ordered = choose_order(spec, self._graph, options).stage
+        if ordered is not None and sent and bound is None:
+            return PriorityLoop(ordered, self.passes, heard)
+        if self._may_push(spec) and sent:
             return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto", heard)
         in_place = options.asynchronous and spec.asynchronous
         loop = Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)

@@ -26,10 +26,13 @@ from vlang.runtime.kernelset import (
     WALK_COMING,
     WALK_COUNTS,
     WALK_EDGES,
+    WALK_FIELD,
     WALK_FOUND,
+    WALK_NEXT,
     WALK_ORIGIN,
     WALK_PULL,
     WALK_QUEUE,
+    WALK_RECORDS,
     WALK_RESERVED,
     WALK_VERTICES,
     WALK_WORDS,
@@ -50,6 +53,8 @@ _RUN = 64  # entries of a queue in a task, at most
 _RUNS = 64  # tasks of a launch over a queue for each thread, about
 _WIDE = 4096  # vertices in a task over all of them
 _WORDS = 32  # words of a bitmap in a task
+_ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
+_SMALL = 1 << 14  # edges of a frontier that one worker pushes along sooner than the others are awake
 
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:
@@ -110,6 +115,13 @@ class PushLoop:
             self._state.put(f"next:{self._field}", self._state.arrays[f"field:{self._field}"])
         else:
             np.copyto(self._kept, self._state.arrays[f"field:{self._field}"])
+        self._records = np.zeros((_ROWS, 2), np.int64)
+        self._table[WALK_RECORDS] = self._records.ctypes.data
+        slots = self._state.plan.slots
+        self._table[WALK_FIELD] = slots[f"field:{self._field}"]
+        self._table[WALK_NEXT] = slots[f"{'field' if self._uniform else 'next'}:{self._field}"]
+        turns = len(self._out) // 2 if not self._uniform else n // _ALPHA  # before which no frontier changes direction
+        self._few = min(_SMALL, turns) if other else _SMALL
         self._frontier = _Frontier()
         self._unreached = len(self._out)  # edges of vertices not reached yet
         self._looking = False
@@ -138,7 +150,7 @@ class PushLoop:
             self._state.put(f"next:{self._field}", self._kept)
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep."""
+        """Run one superstep, or many with few active vertices."""
         if self._rounds == 0:
             self._begin(_FROM_START if self._heard is None else self._heard.ctypes.data)
             self._unreached -= self._frontier.edges
@@ -146,6 +158,8 @@ class PushLoop:
             self._last = self._look()
         elif not self._uniform and self._other and self._should_pull():
             self._last = self._full()
+        elif self._frontier.queued and self._frontier.edges + self._frontier.active < self._few:
+            return self._many(room)
         else:
             self._last = self._push()
         self._rounds += 1
@@ -180,6 +194,25 @@ class PushLoop:
         if not self._uniform:
             self._state.swap(self._field)
         return Done(self._frontier.active, "push", edges)
+
+    def _many(self, room: int | None) -> list[Done]:
+        """Supersteps in one call, by one worker, as long as they are small and the direction stays."""
+        state, table = self._state, self._table
+        table[WALK_QUEUE], table[WALK_FOUND] = (queue.ctypes.data for queue in self._queues)
+        table[WALK_BITS] = self._bits[0].ctypes.data
+        tasks = np.array([self._frontier.entries, min(_ROWS, room or _ROWS), self._few, 0, 0, 0, 0], np.int64)
+        self._passes.kernels[self._stage.kernels["few"]](state.frame, tasks, 1, self._counts, table)
+        ran, entries, active, edges = tasks[3:].tolist()
+        rows = [Done(after, "push", along) for after, along in self._records[:ran].tolist()]
+        if ran % 2:
+            self._queues.reverse()
+            if not self._uniform:
+                state.swap(self._field)
+        self._unreached -= edges + sum(row.edges for row in rows[1:])
+        self._frontier = _Frontier(entries, active, edges)
+        self._rounds += ran
+        self._last = rows[-1]
+        return rows
 
     def _look(self) -> Done:
         """Vertices that nobody has reached look for the frontier."""

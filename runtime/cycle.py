@@ -15,7 +15,8 @@ class CycleWatch:
 
     A superstep is a function of the state, so from there on everything repeats. Rounding does this to tolerances that
     the precision cannot reach: the last bits of some values flip for ever. Counted loops and loops that read
-    `iteration` are not watched. Costs a comparison a superstep, and that only where as many vertices changed as then.
+    `iteration` are not watched, nor those whose fields move one way only (rule A). Costs a comparison a superstep, and
+    that only where as many vertices changed as then.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
@@ -23,7 +24,8 @@ class CycleWatch:
         slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
         self._slots = [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
         self._machine = machine
-        self._watched = spec.limit is None and not spec.reads_iteration
+        one_way = spec.asynchronous and not spec.explicit
+        self._watched = spec.limit is None and not spec.reads_iteration and not one_way
         self._kept: object = None
         self._kept_at, self._kept_stats = 0, Stats()
 

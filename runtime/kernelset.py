@@ -39,10 +39,11 @@ __all__ = [
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
     "CopySpec", "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
     "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "ForRangeSpec", "ForVerticesSpec",
-    "GpuStage", "LoopSpec", "Plan", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES",
-    "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step", "SweepSpec",
-    "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FOUND", "WALK_NOBODY", "WALK_ORIGIN",
-    "WALK_PULL", "WALK_QUEUE", "WALK_RESERVED", "WALK_VERTICES", "WALK_WORDS", "every_step", "field_of", "level_slot",
+    "GpuStage", "LoopSpec", "Plan", "PrioritySpec", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS",
+    "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step",
+    "SweepSpec", "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FIELD", "WALK_FOUND",
+    "WALK_NEXT", "WALK_NOBODY", "WALK_ORIGIN", "WALK_PULL", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED",
+    "WALK_VERTICES", "WALK_WORDS", "every_step", "field_of", "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -76,11 +77,13 @@ STATS_WORKERS = 2
 # the edges along which they gather; offsets are u64 there. A frontier is a queue of entries, u64: a vertex in the low
 # half, and in the high half which WALK_EDGES of its edges, so that a hub is many entries. A worker reserves
 # WALK_RESERVED entries of the queue that it fills, and puts WALK_NOBODY into those left over. WALK_COUNTS points to:
-# entries reserved, vertices found, edges along which they push.
+# entries reserved, vertices found, edges along which they push. WALK_FIELD and WALK_NEXT: the numbers of the slots of
+# the two buffers, equal if there is one; WALK_RECORDS points to i64 pairs, for each superstep of a call that runs many:
+# vertices active after it and edges along which was pushed.
 WALK_PULL = PAGE_WORDS
-(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_COMING, WALK_VERTICES,
- WALK_ORIGIN) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 7)
-WALK_WORDS = 2 * PAGE_WORDS + 8
+(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_COMING, WALK_VERTICES, WALK_ORIGIN, WALK_FIELD, WALK_NEXT,
+ WALK_RECORDS) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 10)
+WALK_WORDS = 2 * PAGE_WORDS + 16
 WALK_EDGES = 2048
 WALK_RESERVED = 256
 WALK_NOBODY = (1 << 64) - 1
@@ -139,11 +142,21 @@ class GpuStage:
 
 
 @dataclass(frozen=True)
+class PrioritySpec:
+    """How the order of a field decides who goes first (rule O). log: priorities are logarithms. columns: the edge
+    columns that contributions are made with; without any, all edges count the same."""
+
+    log: bool
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages", "blocked", and "push", "begin" and "early" of passes that may push on a CPU) -> name in the code.
+    "messages", "blocked", and "push", "begin", "few", "early" and "priority" of passes that may push on a CPU) -> name
+    in the code.
     columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
@@ -152,7 +165,8 @@ class StageSpec:
     one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
     of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
     differs from the level of the moment; None for passes whose messages all vertices send. notes: the
-    optimisations that the pass was written with, for people to read.
+    optimisations that the pass was written with, for people to read. priority: how its
+    loop may run in order of priority on a CPU; None where it may not, and priority_reason says why.
     """
 
     name: str
@@ -168,6 +182,8 @@ class StageSpec:
     structures: tuple[str, ...] = ()
     senders: int | None = None
     notes: tuple[str, ...] = ()
+    priority: PrioritySpec | None = None
+    priority_reason: str = ""
 
 
 @dataclass(frozen=True)

@@ -55,7 +55,9 @@ def _known(program: Program, arguments: dict[str, Any]) -> None:
 
 
 def _fitting(options: Options) -> None:
-    """What one processor has, the other has not."""
+    """What one processor has, the other has not, and what excludes each other."""
+    if options.order == "priority":
+        _by_priority(options)
     if options.device != "cpu":
         if options.chaos is not None:
             raise BindError("chaos is for runs on the CPU; leave out the device, or chaos")
@@ -65,6 +67,19 @@ def _fitting(options: Options) -> None:
         if getattr(options, name) != defaults[name]:
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
+
+
+def _by_priority(options: Options) -> None:
+    """What cannot be asked for together with order="priority"."""
+    if options.device != "cpu":
+        raise BindError("order=\"priority\" is for runs on the CPU; a GPU goes by priority where that "
+                        "pays; leave it out")
+    if options.max_rounds is not None:
+        raise BindError("max_rounds counts supersteps, and order=\"priority\" has none; ask for order=\"rounds\", or "
+                        "leave max_rounds out")
+    if options.mode != "auto" or options.asynchronous:
+        asked = f"mode={options.mode!r}" if options.mode != "auto" else "asynchronous=True"
+        raise BindError(f"{asked} says how supersteps run, and order=\"priority\" has none; leave one of them out")
 
 
 def _one_of(*choices: Any) -> Callable[[str, Any], Any]:
@@ -179,6 +194,7 @@ def _without(name: str, value: Any) -> frozenset[str]:
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
+    "order": _one_of("auto", "rounds", "priority"),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
     "kernel": _kernel, "replication": _replication, "transfer": _one_of("auto", "pages", "direct"),
     "deterministic": _flag, "device_arrays": _flag,

@@ -150,8 +150,23 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
     if loop.copied is not None:
         lines.append(f"    connected components, where nothing else is asked for: {loop.copied.field} is copied and "
                      f"joined by {loop.copied.join} (rule K)")
+    lines.append(f"    order: {_order(loop)}")
     lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
     return lines
+
+
+def _order(loop: LoopSpec) -> str:
+    """Whether the best values may go first on the CPU."""
+    from vlang.runtime.cpu_push import push_stage
+    from vlang.runtime.plan.order import order_reason
+
+    stage = push_stage(loop)
+    if stage is None or stage.priority is None:
+        return f"rounds ({order_reason(loop)})"
+    columns = stage.priority.columns
+    if not columns:
+        return "rounds, or by priority on request (all edges weigh the same)"
+    return f"by priority where {' or '.join(columns)} differs from edge to edge, else rounds (rule O)"
 
 
 def _need(plan: Plan, graph: Graph) -> list[str]:

@@ -122,15 +122,15 @@ class Program:
         """Run the program on a graph.
 
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
-        without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull",
-        "notify-pull", "push"), page_size (bytes), asynchronous, blocking, precision (32 or 64 bits for
-        int and float), progress (True, or a function that takes a Round), without (names of optimisations to leave
-        out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K" or
-        "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel, replication
-        ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how supersteps
-        over few vertices reach edges in host memory), device_arrays (fields stay on the GPU, as CuPy arrays); chaos (a
-        seed: run once more with every freedom that the facts grant, and compare; what was taken is in `result.chaos`).
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
+        without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
+        "push"), page_size (bytes), asynchronous, blocking, order ("auto", "rounds", "priority"), precision (32 or 64
+        bits for int and float), progress (True, or a function that takes a Round), without (names of optimisations to
+        leave out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K"
+        or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel,
+        replication ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how
+        supersteps over few vertices reach edges in host memory), device_arrays (fields stay on the GPU, as CuPy
+        arrays); chaos (a seed: run once more with every freedom that the facts grant, and compare; what was taken is in
+        `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
         """
         if "derive" in arguments:
             return self.derived(arguments.pop("derive"))(graph, **arguments)

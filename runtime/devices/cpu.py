@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.objects import Kernel
 from vlang.runtime.graph.workers import available_threads
+from vlang.runtime.order_words import ORDER_ABORT, ORDER_CREW, ORDER_JOINED
 
 __all__ = ["Cpu"]
 
@@ -49,6 +50,27 @@ class Cpu:
             _to_the_end(wait, futures)
         for future in futures:
             future.result()
+
+    def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
+             after: tuple[Any, ...] = ()) -> int:
+        """Run `kernel(*before, control, *after)` by threads that wait for each other inside: how many took part.
+
+        control: see vlang.runtime.order_words. cost: about how much work.
+        """
+        control[[ORDER_ABORT, ORDER_CREW, ORDER_JOINED]] = 0
+        args = (*before, control, *after)
+        futures = self._helpers(0 if cost < _SMALL else self.threads - 1, kernel, args)
+        try:
+            control[ORDER_CREW] = len(futures) + 1
+            kernel(*args)
+        except BaseException:
+            control[ORDER_ABORT] = 1
+            raise
+        finally:
+            _to_the_end(wait, futures)
+        for future in futures:
+            future.result()
+        return len(futures) + 1
 
     def _helpers(self, count: int, kernel: Kernel, args: tuple[Any, ...]) -> list[Future[int]]:
         """Let `count` other threads run the kernel, too, or as many as the system grants."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
+from numba.core.cgutils import get_or_insert_function
 from numba.extending import intrinsic
 
 from vlang.runtime.devices.front_end import OPTIONS
@@ -142,3 +143,39 @@ def peek(context: Any, pointer: Any, index: Any) -> Any:
         return builder.load_atomic(at, "monotonic", pointer.dtype.bitwidth // 8)
 
     return pointer.dtype(pointer, index), generate
+
+
+@intrinsic
+def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """`poke(p, i, v)`: p[i] = v, for other threads to see."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        stored = context.cast(builder, args[2], value, pointer.dtype)
+        builder.store_atomic(stored, at, "monotonic", pointer.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(pointer, index, value), generate
+
+
+@intrinsic
+def fence(context: Any) -> Any:
+    """`fence()`: what was written before is seen by whoever sees what is written after it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.fence("seq_cst")
+        return context.get_dummy_value()
+
+    return types.void(), generate
+
+
+@intrinsic
+def give_way(context: Any) -> Any:
+    """`give_way()`: let another thread have the processor (sched_yield of the C library)."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        function = get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
+        builder.call(function, [])
+        return context.get_dummy_value()
+
+    return types.void(), generate

@@ -179,8 +179,9 @@ def _environment() -> tuple[str, ...]:
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
     here = Path(__file__).parent
-    compilers = ("compile_numba.py", "front_end.py", "intrinsics.py")
-    sources = [(here / name).read_text(encoding="utf-8") for name in compilers]
+    # the last two have the constants that kernels name
+    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "../kernelset.py", "../order_words.py")
+    sources = [(here / name).read_text(encoding="utf-8") for name in names]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
 
 

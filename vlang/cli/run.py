@@ -52,6 +52,8 @@ class _Run(click.Command):
               help="Update in place where the result is proved not to depend on order: fewer supersteps.")
 @click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
               help="Full sweeps by cache blocks. Never changes a result.")
+@click.option("--order", type=click.Choice(["auto", "rounds", "priority"]), default="auto", show_default=True,
+              help="Rounds over all active vertices, or the best values first. Never changes a result.")
 @click.option("--derive", type=click.Choice(["delta"]),
               help="Let loops over linear sums send changes instead of values, where that is allowed (rule D).")
 @click.option("--without", callback=run_option, metavar="NAME,...",
@@ -80,7 +82,7 @@ class _Run(click.Command):
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
-    asynchronous: bool, blocking: str, device: str | None, gpu_memory: int | None, streams: int | None,
+    asynchronous: bool, blocking: str, order: str, device: str | None, gpu_memory: int | None, streams: int | None,
     kernel: str | None, replication: str | int | None, without: frozenset[str] | None, derive: str | None,
     deterministic: bool, fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None, quiet: bool,
     wants_help: bool, **reading: Any,
@@ -106,7 +108,7 @@ def command(
     if output not in (None, "-"):
         check_writable(str(output))
     options = {"mode": mode, "threads": threads, "page_size": page_size, "max_rounds": max_rounds,
-               "asynchronous": asynchronous, "blocking": blocking, "deterministic": deterministic,
+               "asynchronous": asynchronous, "blocking": blocking, "order": order, "deterministic": deterministic,
                "chaos": chaos, "without": without or frozenset()}  # fmt: skip
     on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
               "replication": replication}  # fmt: skip

@@ -51,13 +51,14 @@ def _another_cut(
     page_size = 65536 if options["page_size"] != 65536 else 4096
     mode = "pull" if any(r.mode != "pull" for r in result.history) else "notify-pull"
     blocking = "never" if options["blocking"] == "always" else "always"
-    cut = {**options, "threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking}
+    cut = {**options, "threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking, "order": "rounds"}
     other = program(graph, **keywords, **cut)
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
             raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({cut})")
-    # In place, threads decide how fast news travels; and a loop that finds components (rule K) is one round.
-    comparable = not options["asynchronous"] and all(row.mode != "connect" for row in result.history)
+    # In place, threads decide how fast news travels; a loop that finds components (rule K) is one round, and rounds by
+    # priority (rule O) are buckets.
+    comparable = not options["asynchronous"] and all(row.mode not in ("connect", "priority") for row in result.history)
     if other.rounds != result.rounds and comparable:
         raise InternalError(f"{program.name} took {result.rounds} rounds, and {other.rounds} in another cut ({cut})")
     plural = "s" if threads > 1 else ""

@@ -15,7 +15,8 @@ _HEADS = {
     "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
     "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "send": "env, v", "apply": "env, v, masks, acc",
     "bind": "frame",
-    "join": "env, columns, v, u, k", "fresh": "bits, v", "silent": "env, v", "settled": "env, v",
+    "join": "env, columns, v, u, k", "join_alone": "env, columns, v, u, k", "offer": "env, columns, v, u, k",
+    "carry": "env, v", "rank": "env, v", "fresh": "bits, v", "silent": "env, v", "settled": "env, v",
     "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
 }  # fmt: skip
 

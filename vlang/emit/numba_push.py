@@ -18,8 +18,8 @@ __all__ = ["push_functions"]
 
 
 def push_functions(writer: StageWriter) -> tuple[list[Function], bool]:
-    """join, fresh and silent, and settled if the frontier is uniform, which is told as well; none if the stage may not
-    push, or receives more than one number, truth value or vertex."""
+    """join, join_alone, carry, fresh and silent, and settled if the frontier is uniform, which is told as well; none if
+    the stage may not push, or receives more than one number, truth value or vertex."""
     writes, _ = joined_writes(writer)
     if len(writes) != 1 or one_write(writer, writes) or writer.messages or len(writes[0].fields) != 1:
         return [], False
@@ -30,7 +30,8 @@ def push_functions(writer: StageWriter) -> tuple[list[Function], bool]:
     assert isinstance(type_, Scalar)
     early = early_of(writer)
     uniform = early.kind == "frontier"
-    functions = [_join(writer, name, type_), _fresh(uniform), silent(writer)]
+    functions = [_join(writer, name, type_), _join(writer, name, type_, alone=True),
+                 _carry(writer, name, type_, uniform), _fresh(uniform), silent(writer)]
     return [*functions, *([Function("settled", (), settled(writer, early))] if uniform else [])], uniform
 
 
@@ -39,21 +40,30 @@ def _fits(accumulation: Accumulation, type_: object) -> bool:
     return accumulation.types == (type_,) and accumulation.declared is None and type_ != F16
 
 
-def _join(writer: StageWriter, name: str, type_: Scalar) -> Function:
-    """Whether the contribution of an edge changed the receiver; another worker may come first, and then again."""
+def _join(writer: StageWriter, name: str, type_: Scalar, alone: bool = False) -> Function:
+    """Whether the contribution of an edge changed the receiver; another worker may come first, and then again, unless
+    this one is alone."""
     d = writer.dialect
     pointer = writer.env.pointer(f"next:{name}", stored_as(type_))
-    lines = (
-        "while True:",
-        f"    old = {pointer}[v]",
-        f"    was = {d.load(type_, 'old')}",
-        f"    new = gather(env, columns, {d.pack('Acc', ['was'])}, v, u, k)[0]",
-        "    if new == was:" if type_ == BOOL or not type_.floating else "    if new == was or was != was:",
-        "        return False",
-        f"    if replace({pointer}, v, old, {d.store(type_, 'new')}):",
-        "        return True",
-    )
-    return Function("join", lines, "")
+    value = [
+        f"old = {pointer}[v]",
+        f"was = {d.load(type_, 'old')}",
+        f"new = gather(env, columns, {d.pack('Acc', ['was'])}, v, u, k)[0]",
+        "if new == was:" if type_ == BOOL or not type_.floating else "if new == was or was != was:",
+        "    return False",
+    ]
+    if alone:
+        return Function("join_alone", (*value, f"{pointer}[v] = {d.store(type_, 'new')}"), d.true)
+    lines = [*value, f"if replace({pointer}, v, old, {d.store(type_, 'new')}):", "    return True"]
+    return Function("join", ("while True:", *(f"    {line}" for line in lines)), "")
+
+
+def _carry(writer: StageWriter, name: str, type_: Scalar, uniform: bool) -> Function:
+    """Bring the second buffer up to date for a vertex; nothing where there is one buffer."""
+    if uniform:
+        return Function("carry", (), "")
+    now, new = (writer.env.pointer(f"{kind}:{name}", stored_as(type_)) for kind in ("field", "next"))
+    return Function("carry", (f"{new}[v] = {now}[v]",), "")
 
 
 def _fresh(uniform: bool) -> Function:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from vlang.emit.dialect import Function
 from vlang.emit.expressions import located
 from vlang.emit.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.numba_dialect import NumbaDialect
+from vlang.emit.numba_priority import in_order
 from vlang.emit.numba_push import push_functions
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
@@ -21,12 +23,14 @@ _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
-    r"join|fresh|silent|settled|enqueue|leave|push|begin|early)\("
+    r"join|fresh|silent|settled|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
+    r"offer|rank|expand|due|enter_all|first_far|spread|priority)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _PASS = "void(u64*, i64*, i64, i64*)"
 _SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
-_SPARSE_ROLES = frozenset({"push", "begin", "early"})
+_CREW = "void(u64*, i64*, u64*)"
+_SPARSE_ROLES = frozenset({"push", "begin", "few", "early"})
 
 
 def _skeleton(name: str, suffix: str = "") -> str:
@@ -71,12 +75,18 @@ class NumbaTarget:
         pushing, uniform = push_functions(writer)
         if pushing:
             functions += [self.dialect.define(one) for one in pushing]
-            roles += ["push", "begin", *(["early"] if uniform else [])]
-            texts += [_skeleton("push", name), *([_skeleton("early", name)] if uniform else [])]
+            roles += ["push", "begin", "few", *(["early"] if uniform else [])]
+            texts += [_skeleton("push", name), _skeleton("few", name), *([_skeleton("early", name)] if uniform else [])]
+        ordered = in_order(writer)
+        if ordered.functions:
+            functions += [self.dialect.define(one) for one in ordered.functions]
+            roles.append("priority")
+            texts.append(_skeleton("priority", name))
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name))
-        return self._joined(writer, functions, texts, roles)
+        joined = self._joined(writer, functions, texts, roles, ("buckets",) if ordered.functions else ())
+        return replace(joined, priority=ordered.spec, priority_reason=ordered.reason)
 
     def _joined(
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
@@ -162,7 +172,7 @@ class NumbaTarget:
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _PASS
+        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _CREW if role == "priority" else _PASS
                    for one in stages for role, kernel in one.kernels.items()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

@@ -179,6 +179,7 @@ class _Emitter:
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
             senders=None if by_level is None else by_level.distance,
             notes=stage_notes(writer, by_level),
+            priority=text.priority, priority_reason=text.priority_reason,
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:

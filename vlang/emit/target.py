@@ -9,7 +9,7 @@ from typing import Protocol
 from vlang.emit.dialect import Dialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
-from vlang.runtime.kernelset import GpuStage
+from vlang.runtime.kernelset import GpuStage, PrioritySpec
 
 __all__ = ["Module", "StageText", "Target"]
 
@@ -17,12 +17,14 @@ __all__ = ["Module", "StageText", "Target"]
 @dataclass(frozen=True)
 class StageText:
     """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
-    beside those that every module has."""
+    beside those that every module has. priority, priority_reason: as in StageSpec."""
 
     text: str
     kernels: Mapping[str, str]
     gpu: GpuStage | None
     support: tuple[str, ...] = ()
+    priority: PrioritySpec | None = None
+    priority_reason: str = ""
 
 
 @dataclass(frozen=True)

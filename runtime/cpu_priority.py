@@ -1,0 +1,167 @@
+"""Loops in order of priority on the CPU (rule O): many buckets in one call, in place, with the state of the supersteps
+at the end. What workers share stands with vlang.runtime.order_words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.machine import Done, Stats
+from vlang.runtime.order_words import (
+    ORDER_BASE,
+    ORDER_BUCKETS,
+    ORDER_CONTROL,
+    ORDER_DESK,
+    ORDER_DONE,
+    ORDER_ENTRIES,
+    ORDER_FILLING,
+    ORDER_FRONTIER,
+    ORDER_GRANT,
+    ORDER_LINKS,
+    ORDER_NOW,
+    ORDER_RECORDED,
+    ORDER_RECORDS,
+    ORDER_ROOM,
+    ORDER_ROUNDS,
+    ORDER_RUN,
+    ORDER_RUNS,
+    ORDER_SCALE,
+    ORDER_SPILLED,
+    ORDER_TAKEN,
+    ORDER_UNSURE,
+    ORDER_VERTICES,
+    ORDER_WAITERS,
+    ORDER_WORKERS,
+)
+from vlang.runtime.passes import Passes
+from vlang.runtime.state import DTYPES
+
+__all__ = ["PriorityLoop"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+_ROUNDS = 4096  # of one call: a run can be interrupted between two
+_FILL_START, _FILL_WAITERS = 1, 2
+
+
+class PriorityLoop:
+    """A loop whose only pass may run in order of priority; a `vlang.runtime.machine.Loop`.
+
+    What it reports as supersteps are rounds, in each of which all workers empty one bucket. heard: bytes of vertices
+    whose bit 0 says that they are active at the start; None: all are. Memory: 4 bytes a vertex for the frontier, about
+    17 for buckets, one bit for vertices that wait for room.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None) -> None:
+        assert stage.domain is not None
+        assert stage.priority is not None
+        self._stage, self._passes, self._state = stage, passes, passes.state
+        (self._field,) = stage.swaps
+        graph, workers = passes.graph, passes.cpu.threads
+        n = graph.n
+        self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
+        runs = runs_of(n, workers)
+        self._frontier = np.empty(n + 1024, np.uint32)
+        self._links = np.empty(runs, np.int64)
+        self._entries = np.empty(runs * ORDER_RUN, np.uint32)
+        self._waiters = np.zeros(-(-n // 64), np.uint64)
+        self._records = np.zeros((_ROUNDS, 2), np.int64)
+        self._desks = np.zeros((workers, ORDER_DESK), np.int64)
+        self._places = np.zeros((workers, ORDER_BUCKETS + 8), np.int64)
+        self._control = np.zeros(ORDER_CONTROL, np.int64)
+        self._control[ORDER_VERTICES] = n
+        self._control[ORDER_ROOM], self._control[ORDER_RUNS] = len(self._frontier), runs
+        self._control[ORDER_TAKEN] = 1  # run 0 is no run
+        self._fill(_FILL_START)
+        if heard is not None:
+            self._wait_for(heard)
+        self._table = np.zeros(ORDER_WORKERS + 2 * workers, np.uint64)
+        self._aim(self._out)
+        self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out)
+        self._kept = self._state.arrays[f"next:{self._field}"]
+        self._state.put(f"next:{self._field}", self._state.arrays[f"field:{self._field}"])
+        self._last = Done(0, "priority", 0)
+
+    def _aim(self, out: Adjacency) -> None:
+        """The addresses of everything."""
+        table = self._table
+        table[PAGE_OFFSETS], table[PAGE_TARGETS] = out.offsets.ctypes.data, out.targets.ctypes.data
+        for number, (name, dtype) in enumerate(self._stage.columns):
+            table[PAGE_COLUMNS + number] = out.column(name, DTYPES[dtype]).ctypes.data
+        for word, array in ((ORDER_FRONTIER, self._frontier), (ORDER_LINKS, self._links),
+                            (ORDER_ENTRIES, self._entries), (ORDER_WAITERS, self._waiters),
+                            (ORDER_RECORDS, self._records)):
+            table[word] = array.ctypes.data
+        for worker, (desk, places) in enumerate(zip(self._desks, self._places)):
+            table[ORDER_WORKERS + 2 * worker] = desk.ctypes.data
+            table[ORDER_WORKERS + 2 * worker + 1] = places.ctypes.data
+
+    def _fill(self, who: int) -> None:
+        """Let the next call begin with vertices that are in no bucket."""
+        self._control[ORDER_FILLING], self._control[ORDER_SPILLED] = who, 0
+        self._control[ORDER_BASE] = self._control[ORDER_DONE] = -(1 << 62)
+        self._control[ORDER_NOW] = ORDER_BUCKETS
+
+    def _wait_for(self, heard: NDArray[np.uint8]) -> None:
+        """Let vertices with bit 0 be the first to be entered. The others have values, too, but are in no bucket."""
+        bits = np.packbits(heard & 1, bitorder="little")
+        self._waiters.view(np.uint8)[: len(bits)] = bits
+        self._fill(_FILL_WAITERS)
+        self._control[ORDER_UNSURE] = 1
+
+    @property
+    def stats(self) -> Stats:
+        """What the last round left: entries of the next bucket."""
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last round."""
+        return self._last
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run rounds until every bucket is empty, or as many as one call takes."""
+        control, passes = self._control, self._passes
+        control[ORDER_ROUNDS] = min(_ROUNDS, room or _ROUNDS)
+        kernel = passes.kernels[self._stage.kernels["priority"]]
+        passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
+        control[ORDER_FILLING] = 0
+        rows = [Done(active, "priority", edges)
+                for active, edges in self._records[: control[ORDER_RECORDED]].tolist()]
+        if rows[-1].active == 0 and control[ORDER_SPILLED]:
+            self._fill(_FILL_WAITERS)
+            control[ORDER_UNSURE] = 1
+            rows[-1] = Done(int(np.count_nonzero(self._waiters)), "priority", rows[-1].edges)
+        self._last = rows[-1]
+        return rows
+
+    def close(self) -> None:
+        """Give the field its second buffer back."""
+        self._state.put(f"next:{self._field}", self._kept)
+
+
+def runs_of(n: int, workers: int) -> int:
+    """The runs of the pool: each vertex may be in some buckets that it has left, and each worker begins many."""
+    return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
+
+
+def choose_delta(stage: StageSpec, out: Adjacency) -> float:
+    """The width of a bucket, a power of two: about the mean weight divided by the mean degree, so that from a bucket
+    about one edge a vertex leads back into it."""
+    assert stage.priority is not None
+    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in stage.priority.columns]
+    step = _mean(steps[0], stage.priority.log) if steps else 1.0
+    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
+    return 2.0 ** round(math.log2(step * 1.5 / degree)) if steps else 1.0
+
+
+def _mean(weights: NDArray[np.float64], log: bool) -> float:
+    sound = weights[np.isfinite(weights) & (weights > 0)]
+    if log:
+        sound = -np.log2(sound)
+    mean = float(np.mean(sound)) if len(sound) else 1.0
+    return mean if mean > 0 else 1.0

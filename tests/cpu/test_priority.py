@@ -1,0 +1,218 @@
+"""Loops in order of priority (rule O) on the CPU: the bits of the supersteps, in every width of buckets."""
+
+from __future__ import annotations
+
+import functools
+import threading
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tests.cpu.compare import engine_run, interpreted, same_bits
+from tests.reference.cases import Case
+from tests.reference.graphs import RefGraph, ref_graphs, to_graph
+from vlang import BindError, Graph, Program, Result, load
+from vlang import compile as compile_text
+from vlang.runtime import cpu_priority
+from vlang.runtime.devices import cpu
+from vlang.runtime.order_words import ORDER_ABORT, ORDER_CONTROL, ORDER_GRANT
+
+HOPS = """program hops(source: vertex)
+edge weight: int = 1
+vertex dist: int = 0 if self == source else inf
+require weight >= 0
+repeat:
+    gather near = min(u.dist + weight for u -> self)
+    apply dist = min(dist, near)
+"""
+BACK = """program back(source: vertex)
+edge weight: i64 = 1
+vertex left: i64 = 1000 if self == source else -inf
+require weight >= 0
+repeat:
+    gather best = max(u.left - weight for self -> u)
+    apply left = max(left, best)
+"""
+WORST = """program worst()
+edge weight: float = 1
+vertex bar: float = indegree
+repeat:
+    gather least = min(max(u.bar, weight) for u -- self if weight != 3)
+    apply bar = min(bar, least)
+"""
+PROGRAMS = {"sssp": None, "sswp": None, "viterbi": None, "hops": HOPS, "back": BACK, "worst": WORST}
+DELTAS = (0.03125, 1.0, 16.0, 2.0**40)
+GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weights=1..63", "path:300,weights=0..5")
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    text = PROGRAMS[name]
+    return load(name) if text is None else compile_text(text)
+
+
+@functools.cache
+def graph(spec: str, name: str) -> Graph:
+    """Each graph is made once, with the edge column that a program reads."""
+    read = Graph.read(spec)
+    column = program(name).edges[0].name
+    if column == "weight":
+        return read
+    out = read.adjacency("out")
+    src = np.repeat(np.arange(read.n), np.diff(out.offsets.astype(np.int64)))
+    values = out.column("weight").astype(np.float32)
+    return Graph.from_edges(src, np.asarray(out.targets), n=read.n,
+                            **{column: values / np.float32(64) if column == "chance" else values})
+
+
+def wide(monkeypatch: pytest.MonkeyPatch, delta: float, runs: int | None = None) -> None:
+    """Buckets of a width, and a pool of so many runs."""
+    monkeypatch.setattr(cpu_priority, "choose_delta", lambda stage, out: delta)
+    if runs is not None:
+        monkeypatch.setattr(cpu_priority, "runs_of", lambda n, workers: runs)
+
+
+def assert_same(want: Result, got: Result, *where: Any) -> None:
+    for field in want.fields:
+        assert same_bits(np.asarray(want[field]), np.asarray(got[field])), (field, *where)
+
+
+def by_priority(result: Result) -> bool:
+    return {row.mode for row in result.history} == {"priority"}
+
+
+@pytest.mark.parametrize("spec", GRAPHS)
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_as_in_rounds(name: str, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = {} if name == "worst" else {"source": 1}
+    want = program(name)(graph(spec, name), mode="pull", threads=1, **arguments)
+    for delta, threads in zip((*DELTAS, None), (1, 2, 3, 2, 2)):
+        if delta is not None:
+            wide(monkeypatch, delta)
+        got = program(name)(graph(spec, name), threads=threads, order="priority", **arguments)
+        monkeypatch.undo()
+        assert by_priority(got), (name, spec)
+        assert got.converged
+        assert got.reason == "no vertex is active"
+        assert_same(want, got, name, spec, delta, threads)
+
+
+@pytest.mark.parametrize("delta", [1.0, 64.0])
+def test_vertices_wait_where_there_is_no_room(delta: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("sssp", "worst"):
+        arguments = {} if name == "worst" else {"source": 1}
+        spec = GRAPHS[0]
+        want = program(name)(graph(spec, name), mode="pull", **arguments)
+        for runs, threads in ((3 * ORDER_GRANT, 1), (5 * ORDER_GRANT, 3)):
+            wide(monkeypatch, delta, runs)
+            assert_same(want, program(name)(graph(spec, name), threads=threads, **arguments), name, delta, runs)
+
+
+VALUES = (0.0, 0.5, 1.0, 3.0, 1e-30, 1e30, float("inf"), 0.1)
+
+
+@settings(max_examples=40, deadline=None)
+@given(ref_graphs(), st.data())
+def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
+    """Random graphs and weights, extreme ones among them, with workers even where there is little to do."""
+    if drawn.n == 0:
+        return
+    name = data.draw(st.sampled_from(["sssp", "sswp", "hops"]))
+    small = (0, 0, 1, 7, 1000) if name == "hops" else VALUES
+    choice = np.array(data.draw(st.lists(st.sampled_from(small), min_size=11, max_size=11)),
+                      np.int32 if name == "hops" else np.float32)
+    low, high = np.minimum(drawn.src, drawn.dst), np.maximum(drawn.src, drawn.dst)
+    column = choice[(31 * low + 17 * high) % 11]  # alike in both directions
+    names = {"sswp": "bandwidth"}
+    given_graph = RefGraph(drawn.n, drawn.src, drawn.dst, {names.get(name, "weight"): column}, drawn.directed)
+    case = Case(given_graph, {"source": data.draw(st.integers(0, drawn.n - 1))})
+    want = interpreted(program(name), case)
+    delta, threads = data.draw(st.sampled_from(DELTAS)), data.draw(st.integers(1, 3))
+    with pytest.MonkeyPatch.context() as patched:
+        wide(patched, delta)
+        patched.setattr(cpu, "_SMALL", 0)
+        got = engine_run(program(name), case, to_graph(given_graph), threads=threads, order="priority")
+    for field, values in want.fields.items():
+        assert np.array_equal(np.asarray(values), np.asarray(got[field])), (name, delta, threads)
+
+
+def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Several sources with values of their own, negative and infinite ones among them."""
+    start = np.full(2400, np.inf, np.float32)
+    start[[5, 700, 2399]] = -3.5, 2.25, -np.inf
+    spec = GRAPHS[2]
+    run = functools.partial(program("sssp"), graph(spec, "sssp"), source=1)
+    assert_same(run(dist=start, mode="pull"), run(dist=start))
+    start[2399] = 1e30
+    for delta in DELTAS:
+        wide(monkeypatch, delta)
+        assert_same(run(dist=start, mode="pull"), run(dist=start), delta)
+
+
+def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that returns between its rounds goes on where it was."""
+    monkeypatch.setattr(cpu_priority, "_ROUNDS", 3)
+    monkeypatch.setattr(cpu, "_SMALL", 0)
+    want = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, mode="pull")
+    for threads in (1, 3):
+        got = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, threads=threads)
+        assert_same(want, got, threads)
+        assert len(got.history) == got.rounds > 3
+
+
+def test_negative_weights_are_refused() -> None:
+    negative = Graph.from_edges([0, 1], [1, 2], weight=np.array([1.0, -1.0], np.float32))
+    with pytest.raises(Exception, match="weight >= 0"):
+        program("sssp")(negative, source=0)
+
+
+def test_what_rules_it_out() -> None:
+    sssp, given_graph = program("sssp"), graph(GRAPHS[2], "sssp")
+    assert by_priority(sssp(given_graph, source=1))
+    assert not by_priority(sssp(given_graph, source=1, order="rounds"))
+    assert not by_priority(sssp(given_graph, source=1, mode="push"))
+    assert not by_priority(sssp(given_graph, source=1, max_rounds=3))
+    assert not by_priority(sssp(Graph.read("grid:9x9"), source=1))
+    assert by_priority(sssp(Graph.read("grid:9x9"), source=1, order="priority"))
+    with pytest.raises(BindError, match="max_rounds counts supersteps"):
+        sssp(given_graph, source=1, order="priority", max_rounds=3)
+    with pytest.raises(BindError, match="mode='pull' says how supersteps run"):
+        sssp(given_graph, source=1, order="priority", mode="pull")
+    with pytest.raises(BindError, match="pagerank cannot run in order of priority: "):
+        load("pagerank")(given_graph, order="priority")
+
+
+def test_interrupted() -> None:
+    """Whoever waits for the others leaves when the caller is interrupted."""
+    control, left = np.zeros(ORDER_CONTROL, np.int64), []
+    caller = threading.get_ident()
+
+    def kernel(shared: NDArray[np.int64]) -> None:
+        if threading.get_ident() == caller:
+            raise KeyboardInterrupt
+        while shared[ORDER_ABORT] == 0:
+            time.sleep(0.001)
+        left.append(1)
+
+    workers = cpu.Cpu(3)
+    with pytest.raises(KeyboardInterrupt):
+        workers.crew(kernel, (), control, 1 << 20)
+    workers.close()
+    assert left == [1, 1]
+
+
+def test_plan_says_which_order() -> None:
+    assert "order: by priority where weight differs from edge to edge" in program("sssp").explain("plan")
+    assert "order: rounds (every vertex of a frontier has the same value" in load("bfs").explain("plan")
+    assert "order: rounds, or by priority on request" in program("sssp").explain("plan", Graph.read("grid:9x9"))
+
+
+def test_no_kernel_where_rounds_are_as_good() -> None:
+    for name in ("bfs", "components", "pagerank"):
+        assert all("priority" not in stage.kernels for stage in load(name).plan(frozenset()).stages), name
