@@ -14,7 +14,7 @@ from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.gpu.connect import connect_loop
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.kernels import grid
-from vlang.runtime.gpu.pushing import PushLoop, push_stage
+from vlang.runtime.gpu.pushing import Costs, PushLoop, push_stage
 from vlang.runtime.gpu.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.state import GpuState
 from vlang.runtime.gpu.superstep import GpuLoop, sparse_way
@@ -219,7 +219,7 @@ class GpuMachine:
             return connected
         stage = push_stage(spec)
         if stage is not None and sparse_way(spec, self.options) == "push":
-            return PushLoop(self, stage, full=self.options.mode == "auto")
+            return PushLoop(self, stage, Costs().on(self.sweep.rates), full=self.options.mode == "auto")
         loop = GpuLoop(self, spec)
         for name, told in ({} if start is None else start.told).items():
             self.device.upload(self.pointer(spec.slot("told", name)), np.ascontiguousarray(told))

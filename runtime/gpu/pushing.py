@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.gpu.frontier import Arena, Control, entries_of, table_words
 from vlang.runtime.gpu.paged import PagedPush, paged_kernels
+from vlang.runtime.gpu.rates import REFERENCE, Rates
 from vlang.runtime.gpu.sparse import SparseMachine
 from vlang.runtime.gpu.sparse_layout import (
     ENDED_LARGE,
@@ -34,19 +35,31 @@ _BEGINNING = 8  # blocks a multiprocessor for kernels over all vertices
 
 @dataclass(frozen=True)
 class Costs:
-    """What edges and vertices cost, in one unit, and when modes change.
+    """What edges and vertices cost, in one unit, and when modes change; as tuned on an H200.
 
     push: of an edge along which a vertex pushes. pull: of an edge looked at. scan: of a vertex asked whether it is
     settled. full: of an edge of a full pass. rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta
     24), "push" or "pull". solo: entries that one block walks alone.
     """
 
-    push: int = 12
-    pull: int = 10
-    scan: int = 3
-    full: int = 9
+    push: int = 12_000
+    pull: int = 10_000
+    scan: int = 3_000
+    full: int = 9_000
     rule: str = "cost"
-    solo: int = 512  # more take longer than barriers of the whole grid (measured on an H200)
+    solo: int = 512  # more take longer than barriers of the whole grid
+
+    def on(self, rates: Rates) -> Costs:
+        """The same on a device with these rates: each scaled by the accesses that it consists of."""
+        gather = rates.gather / REFERENCE.gather
+        pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
+        stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
+        return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
+                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier))
+
+
+def _scaled(cost: int, factor: float) -> int:
+    return max(1, round(cost * factor))
 
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:

@@ -17,6 +17,7 @@ from vlang.runtime.gpu.frontier import Arena
 from vlang.runtime.gpu.kernels import Choice, Rows, choose_kernel, grid
 from vlang.runtime.gpu.notifying import lanes_of, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.pushing import push_sizes, pushing_kernels
+from vlang.runtime.gpu.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.relay import relay_kernel, relay_sizes, relays
 from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.rooms import Rooms, whole_name
@@ -43,6 +44,7 @@ class Sweep:
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
     rooms: Rooms | None = None
+    rates: Rates = REFERENCE
     _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
     _beside: Stream | None = None
 
@@ -71,6 +73,8 @@ class Sweep:
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
+        if any(sparse_way(spec, machine.options) for spec in machine.plan.loops):
+            self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = _uses(machine)
         sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
                  for kind, needs in uses.items()}
@@ -89,7 +93,7 @@ class Sweep:
             for kind, adjacency in sides.items():
                 self.topologies[kind] = Topology(
                     device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
-                    machine.options.streams)
+                    machine.options.streams, self.rates.link)
         finally:
             for buffer in kept:
                 device.free(buffer)

@@ -26,8 +26,7 @@ class Watched(Topology):
     costs: ClassVar[Link] = Link()
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
-        self.link = self.costs
+        super().__init__(*args[:-1], self.costs)
 
     def close(self) -> None:
         """Free everything."""

@@ -17,7 +17,7 @@ from tests.reference.programs import Generated, programs
 from vlang import Program, ProgramError, compile, load
 from vlang.emit import cuda
 from vlang.runtime.devices.nvrtc import whole_source
-from vlang.runtime.gpu import calibrate
+from vlang.runtime.gpu import calibrate, rates
 from vlang.runtime.gpu.connect import connect_kernels
 from vlang.runtime.gpu.entries import PREPARATIONS, SIGNATURES, entry
 from vlang.runtime.gpu.kernels import LANES
@@ -170,7 +170,7 @@ def test_random_program(number: int) -> None:
 def test_kernels_that_are_no_templates(architecture: str) -> None:
     plan = plan_of(load("sssp"))
     assert log_of(plan.text, [(name, "", ()) for name in (*PREPARATIONS, *SPARSE_PREPARATIONS)], architecture) == ""
-    timing = "\n".join([plan.text, *calibrate.sources()])
+    timing = "\n".join([plan.text, *calibrate.sources(), *rates.rate_sources()])
     assert _log(timing, architecture) == ""
 
 

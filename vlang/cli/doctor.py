@@ -15,6 +15,7 @@ from vlang import __version__
 from vlang.cachedir import cache_dir
 from vlang.runtime.devices.gpus import count_gpus, cuda, cuda_version, gpus
 from vlang.runtime.errors import DeviceError
+from vlang.runtime.gpu.rates import kept_rates
 
 __all__ = ["command"]
 
@@ -68,8 +69,12 @@ def _gpu() -> list[tuple[str, str]]:
         rows.append(("driver", f"CUDA {cuda_version(runtime.driverGetVersion())}{_driver()}"))
         rows.append(("runtime", f"CUDA {cuda_version(runtime.runtimeGetVersion())}"))
         rows.append(("nvrtc", _nvrtc()))
-        return rows + [(f"gpu:{gpu.index}", f"{gpu.name}, {gpu.architecture}, {gpu.free / 2**30:.1f} GiB free of "
-                                            f"{gpu.total / 2**30:.1f} GiB") for gpu in gpus()]
+        for gpu in gpus():
+            rows.append((f"gpu:{gpu.index}", f"{gpu.name}, {gpu.architecture}, {gpu.free / 2**30:.1f} GiB free of "
+                                             f"{gpu.total / 2**30:.1f} GiB"))
+            measured = kept_rates(gpu.name, gpu.architecture)
+            rows += [("measured", str(measured))] if measured else []
+        return rows
     except DeviceError as error:
         return [*rows, ("gpu", f"none: {error}{_listed()}")]
 

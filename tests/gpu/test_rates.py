@@ -1,0 +1,27 @@
+"""What supersteps are made of, measured on this GPU."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import astuple
+
+from tests.gpu.compare import needs_gpu
+from vlang.emit.cuda.target import CudaTarget
+from vlang.runtime.devices.cuda import CudaDevice
+from vlang.runtime.gpu.pushing import Costs
+from vlang.runtime.gpu.rates import REFERENCE, measure_rates
+
+pytestmark = needs_gpu
+
+
+def test_rates_are_measured_soon_and_alike(device: CudaDevice) -> None:
+    text = CudaTarget().module((), (), ()).text
+    first = measure_rates(device, text)  # compiles, too
+    begin = time.perf_counter()
+    again = measure_rates(device, text)
+    print(f"{first}\n{again}\nin {time.perf_counter() - begin:.2f} s; {Costs().on(again)}; reference: {REFERENCE}")
+    assert time.perf_counter() - begin < 2
+    assert device.allocated() == 0
+    assert all(0.5 < a / b < 2 for a, b in zip(astuple(first), astuple(again)))
+    assert first.stream < first.gather <= first.atomic * 1.5
+    assert first.barrier < first.launch
