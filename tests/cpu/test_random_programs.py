@@ -1,10 +1,10 @@
-"""Random typed programs on random graphs: the engine against the interpreter, for every cut."""
+"""Random typed programs on random graphs: the engine against the interpreter, for every cut and with every freedom."""
 
 from __future__ import annotations
 
 from hypothesis import HealthCheck, Phase, given, settings
 
-from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interpreted
+from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
@@ -18,6 +18,8 @@ def test_engine_is_interpreter(drawn: Generated) -> None:
     program = compile(drawn.text)
     given_case = Case(drawn.graph, drawn.params, drawn.fields)
     result = assert_cut_free(program, given_case)
+    for seed in range(3):
+        engine_run(program, given_case, chaos=seed)
     outcome = interpreted(program, given_case)
     assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)
 
@@ -29,5 +31,7 @@ def test_blocks_in_blocks(drawn: Generated) -> None:
     program = compile(drawn.text)
     given_case = Case(drawn.graph, drawn.params, drawn.fields)
     result = assert_cut_free(program, given_case)
+    for seed in range(3):
+        engine_run(program, given_case, chaos=seed)
     outcome = interpreted(program, given_case)
     assert_as_interpreted(program, given_case, result, outcome, drawn.inexact, same_rounds=not drawn.inexact)
