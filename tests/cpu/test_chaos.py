@@ -68,6 +68,16 @@ def test_freedoms_are_taken(name: str, rules: str) -> None:
     assert set(total) == set(rules.split())
 
 
+def test_derived_changes_are_told_in_any_order() -> None:
+    """Rule D on request makes a delta loop, to which rule A' is granted."""
+    total: Counter[str] = Counter()
+    for seed in range(6):
+        given = case("katz", GRAPHS[seed % 4])
+        assert given is not None
+        total += taken(chaos(program("katz"), given, chaos=seed, derive="delta"))
+    assert total["A'"] > 0
+
+
 @pytest.mark.parametrize("name", ["sssp", "components", "cdlp", "bfs", "coloring"])
 def test_vertices_of_many_segments(name: str) -> None:
     given = case(name, long_graph())
