@@ -16,7 +16,7 @@ from vlang.check.checked import Checked
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.lower import lower
-from vlang.ir.stages import schedule
+from vlang.ir.schedule import schedule
 from vlang.runtime.errors import BindError, DiskError, ProgramError
 from vlang.syntax import parse
 from vlang.syntax.tree import Param

@@ -1,13 +1,35 @@
 """The syntax tree: what a `.vp` text says, as frozen dataclasses with spans.
 
-Nodes compare by identity, so that they can key the tables that later stages
-keep beside the tree (types, levels, declarations). `dump` gives the structure
-as text, without spans, for comparing trees and for `vlang explain --stage tree`.
+Nodes compare by identity, so that they can key the tables that later stages keep beside the tree (types, levels,
+declarations). Expressions stand in `vlang.syntax.expressions`. `dump` gives the structure as text, without spans, for
+comparing trees and for `vlang explain --stage tree`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+
+from vlang.syntax.expressions import (
+    Binary,
+    Call,
+    Compare,
+    Conditional,
+    Domain,
+    Expr,
+    Index,
+    Literal,
+    Logical,
+    Member,
+    Name,
+    Node,
+    Reduce,
+    Self,
+    Span,
+    Statement,
+    TupleExpr,
+    Unary,
+    VectorExpr,
+)
 
 __all__ = [
     "Activate", "Apply", "Binary", "Block", "Call", "Compare", "Conditional", "Contract", "Domain",
@@ -16,168 +38,6 @@ __all__ = [
     "Reduce", "Reduction", "Repeat", "Self", "Span", "Statement", "Sweep", "Target", "TupleExpr",
     "TypeExpr", "Unary", "VectorExpr", "VertexField", "Where", "dump",
 ]
-
-
-@dataclass(frozen=True)
-class Span:
-    """A piece of the text: character offsets [start, end) and the line and column (from 1) of the start."""
-
-    start: int
-    end: int
-    line: int
-    column: int
-
-
-@dataclass(frozen=True, eq=False)
-class Node:
-    """Anything that the text says, and where it says it."""
-
-    span: Span
-
-
-class Expr(Node):
-    """An expression."""
-
-
-class Statement(Node):
-    """What a block may hold: statements proper and declarations."""
-
-
-# ------------------------------------------------------------------ expressions
-
-
-@dataclass(frozen=True, eq=False)
-class Literal(Expr):
-    """`1`, `0.5`, `true`, `inf` (value float inf), `none` (value None)."""
-
-    value: bool | int | float | None
-    text: str
-
-
-@dataclass(frozen=True, eq=False)
-class Self(Expr):
-    """`self`."""
-
-
-@dataclass(frozen=True, eq=False)
-class Name(Expr):
-    """A name standing alone."""
-
-    name: str
-
-
-@dataclass(frozen=True, eq=False)
-class Member(Expr):
-    """`value.name`."""
-
-    value: Expr
-    name: str
-    name_span: Span
-
-
-@dataclass(frozen=True, eq=False)
-class Index(Expr):
-    """`value[index]`."""
-
-    value: Expr
-    index: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Unary(Expr):
-    """`-x` (op "-") and `not x` (op "not")."""
-
-    op: str
-    value: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Binary(Expr):
-    """`left op right` with op one of + - * / // % ** << >> | & ^."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Compare(Expr):
-    """`left op right` with op one of == != < <= > >=."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Logical(Expr):
-    """`left and right`, `left or right`."""
-
-    op: str
-    left: Expr
-    right: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Conditional(Expr):
-    """`yes if test else no`."""
-
-    yes: Expr
-    test: Expr
-    no: Expr
-
-
-@dataclass(frozen=True, eq=False)
-class Call(Expr):
-    """`name(args)`."""
-
-    name: str
-    name_span: Span
-    args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class TupleExpr(Expr):
-    """`(a, b, ...)`."""
-
-    items: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class VectorExpr(Expr):
-    """`[a, b, ...]`."""
-
-    items: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, eq=False)
-class Domain(Node):
-    """What a reduction ranges over.
-
-    kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`),
-    "vertices" (`v in vertices`), "set" (`v in S`; set_name is S).
-    """
-
-    kind: str
-    name: str
-    name_span: Span
-    set_name: str | None = None
-    set_span: Span | None = None
-
-
-@dataclass(frozen=True, eq=False)
-class Reduce(Expr):
-    """`name(body for domain if cond, default = default)`."""
-
-    name: str
-    name_span: Span
-    body: Expr
-    domain: Domain
-    cond: Expr | None
-    default: Expr | None
-
-
-# ----------------------------------------------------------------- declarations
 
 
 @dataclass(frozen=True, eq=False)
