@@ -46,6 +46,7 @@ __all__ = ["PriorityLoop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
+_WIDTH = 6.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
 
 
@@ -150,13 +151,14 @@ def runs_of(n: int, workers: int) -> int:
 
 
 def choose_delta(stage: StageSpec, out: Adjacency) -> float:
-    """The width of a bucket, a power of two: about the mean weight divided by the mean degree, so that from a bucket
-    about one edge a vertex leads back into it."""
+    """The width of a bucket, a power of two, from the mean weight and the mean degree: wide where few edges lead on, as
+    every bucket costs a meeting of the workers; narrow where many do, so that few of them lead back into the bucket
+    (measured, docs/internals/performance.md)."""
     assert stage.priority is not None
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in stage.priority.columns]
     step = _mean(steps[0], stage.priority.log) if steps else 1.0
     degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
-    return 2.0 ** round(math.log2(step * 1.5 / degree)) if steps else 1.0
+    return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 
 
 def _mean(weights: NDArray[np.float64], log: bool) -> float:
