@@ -4,8 +4,8 @@ Threads take tasks, and lists of vertices, in random order; a pass runs over row
 full, over the vertices that must run again and any others (rule N), or along the edges of the active vertices (rule P)
 and of others, some twice. Where vertices may run in any order (rules A and S), some supersteps run over a random part
 of the vertices, in place or not, and read messages of which only some are new; frontiers are put off in part. Where
-changes may be told in any order (rule A'), a random part of the active vertices tells. Rules X2, Z and K are a choice
-among ways to run. A loop ends only after a superstep that left nobody out.
+changes may be told in any order (rule A'), a random part of the active vertices tells. Rules X2, Z, O and K are a
+choice among ways to run. A loop ends only after a superstep that left nobody out.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.connect import connect_loop
 from vlang.runtime.cpu_machine import CpuMachine
+from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import Kernel
@@ -121,7 +122,11 @@ class ChaosMachine(CpuMachine):
         if connected is not None and draws.coin(0.3):
             draws.use(spec.line, "K")
             return connected
-        if push_stage(spec) is not None and draws.coin():
+        stage = push_stage(spec)
+        if free and stage is not None and stage.priority is not None and draws.coin(0.3):
+            draws.use(spec.line, "O")
+            return PriorityLoop(stage, self.passes)
+        if stage is not None and draws.coin():
             return _ChaosPush(spec, self.passes, draws, free)
         assert isinstance(self.passes, _ShuffledPasses)
         return _ChaosSupersteps(spec, self.passes, self, draws, free)
@@ -226,6 +231,12 @@ class _ChaosPush(PushLoop):
         self._draws, self._line = draws, spec.line
         self._free = free and spec.order == "A" and not self._uniform
         self._later = np.zeros(0, np.uint64)  # entries of the frontier that are put off
+        self._small = self._few
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep, or many in one call if they are small, as they are."""
+        self._few = self._small if self._draws.coin(0.25) else 0
+        return super().advance(room)
 
     def _should_look(self) -> bool:
         return self._draws.coin()

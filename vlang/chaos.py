@@ -46,7 +46,8 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     draws = Draws(options.chaos)
     threads = options.threads or int(draws.rng.integers(1, _MOST_THREADS + 1))
     page_size = max(_LEAST_PAGE, 4 * graph.m // int(draws.rng.integers(1, _MOST_PAGES + 1)))
-    free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", asynchronous=False,
+    free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", order="auto",
+                   asynchronous=False,
                    progress=None, chaos=None)
     other = run(ShuffledGraph(graph, draws.rng), free, draws)
     freedoms = tuple(one for loop in facts.loops.values() for one in _freedoms(loop, draws))
