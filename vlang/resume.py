@@ -140,7 +140,9 @@ class _Work:
     # --------------------------------------------------------------------------------------- I2
     def _told(self, loop: Going) -> Start:
         """x = b + A t holds of the old edges. Vertices whose contributions change take back what they told, over the
-        old edges: with t = 0 there, it holds of the new edges as well, and they have everything yet to tell."""
+        old edges: with t = 0 there, it holds of the new edges as well, and they have everything yet to tell. They alone
+        are active at first, so that nobody tells the others what has been taken back before it is told anew; those who
+        lost something by it run in the first superstep, and see then whether they are active."""
         (name,) = loop.fields
         told, value = self.origin.told[loop.number][name], self.result.stored(name)
         width = max(1, len(value) // max(1, self.changed.old.n))
@@ -151,10 +153,10 @@ class _Work:
         scalars, _ = bind_parameters(self._stages.program, self.changed.old, dict(self.origin.parameters), "")
         after = self._superstep(loop, self.changed.old, scalars, Start({name: back}, heard=sources.view(np.uint8)))
         moved = after[name] - back
-        active = sources | (moved != 0).reshape(len(sources), width).any(axis=1)
+        fewer = (moved != 0).reshape(len(sources), width).any(axis=1)
         fields = self._moved(loop, {name: value + moved})
         rest = self._spread(np.where(each, np.zeros_like(told), told), np.zeros(1, told.dtype))
-        heard = self._spread(active.astype(np.uint8), np.ones(1, np.uint8))
+        heard = self._spread(sources | (2 * fewer).astype(np.uint8), np.ones(1, np.uint8))
         return Start(fields, {name: rest}, None if self.options.device != "cpu" else heard)
 
     def _sources(self, loop: Going) -> Array:

@@ -305,7 +305,8 @@ def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch)
 
 def test_delta_form(vlang: Call) -> None:
     plain = vlang("run", "katz", "karate", "--top", 3)
-    sent = vlang("run", "katz", "karate", "--top", 3, "--derive", "delta")
+    sent = vlang("run", "katz", "karate", "--top", 3, "--derive", "delta", "--verify")
+    assert "verified: the same bits" in sent.err
     assert [row.split()[0] for row in plain.out.splitlines()] == [row.split()[0] for row in sent.out.splitlines()]
     assert "activate when abs(change(x)) > tol" in vlang("explain", "katz", "--derive", "delta", "--stage", "ir").out
     refused = vlang("run", "pagerank", "karate", "--derive", "delta")
