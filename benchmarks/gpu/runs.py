@@ -81,14 +81,16 @@ def bytes_of_edges(work: Work, given: Input) -> int:
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine takes for a run, up to a hundredth of the edges' bytes."""
+    """The least device memory, in bytes, that the engine takes for a run, a traversal with its frontiers; up to a
+    hundredth of the edges' bytes."""
     graph = call.given.graph
+    frontiers = {"mode": "push"} if "source" in call.arguments else {}  # or it would make do with full passes
     grain = max(1 << 16, graph.m * 4 // 100)
     refused, taken = 0, graph.n * 64 + (512 << 20)
     while taken - refused > grain:
         budget = (taken + refused) // 2
         try:
-            call(gpu_memory=budget, max_rounds=1)
+            call(gpu_memory=budget, max_rounds=1, **frontiers)
         except OutOfMemory:
             refused = budget
         else:
