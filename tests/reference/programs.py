@@ -78,6 +78,9 @@ class Writer:
                  "vertex": ["min", "max"], "u8": ["sum", "min", "max", "bitor", "bitand", "bitxor", "prod"],
                  "i64": ["sum", "min", "max", "bitxor"], "float": ["sum", "min", "max"], "dist": ["min"],
                  "real": ["sum", "mean"]}[kind]
+        if "self" in domain:  # all contributions of a vertex at once
+            whole = {"int": ["mode", "median", "mex", "hindex"], "float": ["median"], "u8": ["mode"]}
+            names = [*names, *whole.get(kind, [])]
         name = e.pick(names)
         body_kind = "bool" if name == "count" else kind
         body = e.expr(body_kind, scope)
@@ -86,7 +89,7 @@ class Writer:
         if name == "sum" and kind in ("real", "float"):
             body = f"tanh({body})" if kind == "real" else f"max(-8.0, min(8.0, {body}))"
         cond = f" if {e.expr('bool', scope)}" if e.chance(35) else ""
-        needs = name == "mean" or (kind == "float" and name in ("min", "max"))
+        needs = name in ("mean", "mode", "median") or (kind == "float" and name in ("min", "max"))
         default = f", default = {e.literal(kind)}" if needs or (e.chance(15) and kind != "vertex") else ""
         return f"{name}({body} for {domain}{cond}{default})"
 

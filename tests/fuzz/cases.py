@@ -1,0 +1,140 @@
+"""Random programs, each with several graphs, and the judgement of one: the engine against the interpreter.
+
+A case is a file: `tests/found/NAME.vp` beside NAME.json with the graph and all else that a run takes.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import seed as seeded
+from hypothesis import strategies as st
+
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
+from tests.reference.cases import Case
+from tests.reference.graph import RefGraph, ref_graph
+from tests.reference.graphs import listed_once
+from tests.reference.nested import nested_programs
+from tests.reference.programs import Generated, programs
+from tests.reference.programs_values import value_programs
+from vlang import Program, compile
+
+__all__ = ["GRAPHS", "Fuzzed", "drawn", "judge", "load_case", "save_case", "variants"]
+
+GRAPHS = 5  # for each program
+CUTS: tuple[dict[str, Any], ...] = (
+    {"mode": "auto", "threads": 2, "page_size": 64}, {"mode": "pull", "threads": 1},
+    {"mode": "notify-pull", "threads": 3, "page_size": 256}, {"mode": "push", "threads": 2},
+    {"mode": "pull", "threads": 2, "blocking": "always"},
+)
+_KINDS = (programs, programs, nested_programs, nested_programs, value_programs)
+
+
+@dataclass(frozen=True, eq=False)
+class Fuzzed:
+    """One run. params: vertices as dense numbers; inexact: the fields that may be rounded."""
+
+    text: str
+    graph: RefGraph
+    params: dict[str, Any]
+    fields: dict[str, Any]
+    inexact: frozenset[str] = frozenset()
+
+
+def drawn(seed: int, count: int) -> list[Generated]:
+    """`count` programs, of every kind by turns; the same ones for the same seed."""
+    found: list[list[Generated]] = []
+    for number, kind in enumerate(_KINDS):
+        found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
+    return list(itertools.chain.from_iterable(zip(*found, strict=True)))[:count]
+
+
+def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
+    """What Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
+    found: list[Generated] = []
+
+    @seeded(seed)
+    @settings(max_examples=count + 5, database=None, phases=(Phase.generate,), deadline=None,
+              suppress_health_check=list(HealthCheck))
+    @given(strategy)
+    def collect(made: Generated) -> None:
+        found.append(made)
+
+    collect()
+    return found[-count:]  # the first ones are the simplest there are
+
+
+def variants(made: Generated, count: int = GRAPHS) -> Iterator[Fuzzed]:
+    """The program on its own graph and on others with columns of the same kinds: turned around, denser, larger, and in
+    both directions."""
+    own = made.graph
+    rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))
+    yield Fuzzed(made.text, own, made.params, made.fields, made.inexact)
+    turned = replace(own, src=own.dst, dst=own.src)
+    for number in range(1, count):
+        n = (own.n, own.n, own.n + 13, own.n + 5)[number % 4]
+        graph = turned if number == 1 else _like(own, n, 3 * n if number % 2 else 2 * n, number % 4 != 3, rng)
+        fields = {name: np.resize(values, (graph.n, *values.shape[1:])) for name, values in made.fields.items()}
+        yield Fuzzed(made.text, graph, made.params, fields, made.inexact)
+
+
+def _like(graph: RefGraph, n: int, m: int, directed: bool, rng: np.random.Generator) -> RefGraph:
+    """A random graph with columns such as those of another."""
+    ends = rng.integers(0, n, (m, 2))
+    columns = {name: _column(column, m, rng) for name, column in graph.columns.items()}
+    return ref_graph(n, [(int(u), int(v)) for u, v in ends], directed, **columns)
+
+
+def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
+    values = rng.integers(0, 33, m) / 4 if column.dtype.kind == "f" else rng.integers(0, 10, m)
+    return values.astype(column.dtype)
+
+
+def judge(case: Fuzzed, program: Program | None = None, cut: int = 0) -> None:
+    """The engine gives what the interpreter gives, in two ways of running. Raises AssertionError, or what the engine or
+    the compiler raises. program: the compiled text, if it is at hand."""
+    program = program or compile(case.text)
+    given_case = Case(case.graph, case.params, case.fields)
+    outcome = interpreted(program, given_case)
+    for number in (cut, cut + 1):
+        result = engine_run(program, given_case, **CUTS[number % len(CUTS)])
+        assert_as_interpreted(program, given_case, result, outcome, case.inexact, same_rounds=False)
+
+
+# ------------------------------------------------------------------ as files
+
+
+def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
+    """Keep a case; the path of its program. why: a line for who reads it."""
+    src, dst, columns = listed_once(case.graph)
+    text = {
+        "why": why, "n": case.graph.n, "directed": case.graph.directed, "src": src.tolist(), "dst": dst.tolist(),
+        "columns": {name: _listed(values) for name, values in columns.items()}, "params": case.params,
+        "fields": {name: _listed(np.asarray(values)) for name, values in case.fields.items()},
+        "inexact": sorted(case.inexact),
+    }
+    path = folder / f"{name}.vp"
+    path.with_suffix(".json").write_text(json.dumps(text, indent=1) + "\n")
+    path.write_text(case.text)
+    return path
+
+
+def _listed(values: Any) -> dict[str, Any]:
+    return {"dtype": values.dtype.name, "values": values.tolist()}
+
+
+def load_case(path: Path) -> Fuzzed:
+    """A case that was kept; path: of its program."""
+    kept = json.loads(path.with_suffix(".json").read_text())
+    columns = {name: np.array(c["values"], c["dtype"]) for name, c in kept["columns"].items()}
+    edges = list(zip(kept["src"], kept["dst"], strict=True))
+    fields = {name: np.array(c["values"], c["dtype"]) for name, c in kept["fields"].items()}
+    graph = ref_graph(kept["n"], edges, kept["directed"], **columns)
+    return Fuzzed(path.read_text(), graph, kept["params"], fields, frozenset(kept["inexact"]))

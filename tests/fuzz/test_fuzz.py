@@ -1,0 +1,121 @@
+"""Differential fuzzing: random typed programs, each on five graphs, in the engine and in the interpreter.
+
+VLANG_FUZZ=2000 draws so many programs, and others every time (VLANG_FUZZ_SEED=K: those of seed K). What fails is made
+smaller and kept in tests/found, where it is a test from then on.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.fuzz.cases import GRAPHS, Fuzzed, drawn, judge, load_case, save_case, variants
+from tests.fuzz.shrink import shrunk
+from tests.reference import operators
+from tests.reference.cases import Case
+from tests.reference.interpreter import run as interpret
+from tests.reference.programs import Generated
+from vlang import compile
+from vlang.runtime.errors import VlangError
+from vlang.syntax import parse
+
+FOUND = Path(__file__).parents[1] / "found"
+NIGHTLY = "VLANG_FUZZ" in os.environ
+COUNT = int(os.environ.get("VLANG_FUZZ", "60"))
+SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 20261121))
+SHARES = 12
+
+
+@cache
+def _programs(seed: int, count: int) -> list[Generated]:
+    return drawn(seed, count)
+
+
+def _fails(cut: int) -> Callable[[Fuzzed], bool]:
+    """Whether a case fails; a program that ends with an error of the language's own does not."""
+    def fails(case: Fuzzed) -> bool:
+        try:
+            judge(case, cut=cut)
+        except VlangError:
+            return False
+        except Exception:
+            return True
+        return False
+
+    return fails
+
+
+@pytest.mark.parametrize("share", range(SHARES))
+def test_programs(share: int) -> None:
+    print(f"VLANG_FUZZ_SEED={SEED}")
+    for number in range(share, COUNT, SHARES):
+        made = _programs(SEED, COUNT)[number]
+        program = compile(made.text)
+        for cut, case in enumerate(variants(made)):
+            try:
+                judge(case, program, cut)
+            except Exception as error:
+                least = shrunk(case, _fails(cut))
+                path = save_case(least, FOUND, f"seed_{SEED}_{number}", f"{type(error).__name__}, cut {cut}")
+                pytest.fail(f"program {number} of seed {SEED}: {error}\nkept as {path}:\n{least.text}{least}")
+
+
+@pytest.mark.parametrize("path", sorted(FOUND.glob("*.vp")), ids=lambda p: p.stem)
+def test_what_was_found_is_mended(path: Path) -> None:
+    case = load_case(path)
+    for cut in range(0, GRAPHS, 2):
+        judge(case, cut=cut)
+
+
+# ------------------------------------------------------------------ the shrinker
+
+
+def _outcome(case: Fuzzed) -> dict[str, bytes]:
+    outcome = interpret(parse(case.text, "planted.vp"), case.graph, case.params, case.fields, max_rounds=200)
+    return {name: np.asarray(values).tobytes() for name, values in outcome.fields.items()}
+
+
+def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Two interpreters, in one of which `-` of integers is wrong where the result is -2."""
+    right = operators.binary
+
+    def wrong(op: str, a: operators.Value, b: operators.Value, precision: int) -> operators.Value:
+        result = right(op, a, b, precision)
+        if op == "-" and isinstance(result.data, np.ndarray) and result.raw.dtype.kind == "i":
+            return operators.Value(result.type, np.where(result.raw == -2, result.raw + 1, result.raw))
+        return result
+
+    def fails(case: Fuzzed) -> bool:
+        good = _outcome(case)
+        with monkeypatch.context() as patch:
+            patch.setattr(operators, "binary", wrong)
+            return _outcome(case) != good
+
+    failing = next(case for made in _programs(7, 100) for case in variants(made, 2) if fails(case))
+    least = shrunk(failing, fails)
+    kept = load_case(save_case(least, tmp_path, "planted", "an example"))
+    assert fails(kept)
+    assert len(least.text.splitlines()) <= 4, least.text
+    assert len(least.text) < len(failing.text) / 3
+    assert least.graph.n <= 3
+    assert " - " in least.text
+
+
+def test_drawing_repeats() -> None:
+    assert [made.text for made in drawn(3, 10)] == [made.text for made in drawn(3, 10)]
+    assert len({made.text for made in drawn(3, 10)} | {made.text for made in drawn(4, 10)}) > 15
+
+
+def test_graphs_fit_the_program() -> None:
+    for made in drawn(5, 10):
+        found = list(variants(made))
+        assert len(found) == GRAPHS
+        for case in found:
+            assert case.graph.columns.keys() == made.graph.columns.keys()
+            interpret(parse(case.text, "made.vp"), case.graph, Case(case.graph, case.params).params, case.fields)
