@@ -46,16 +46,16 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (": u8 = a + b if true else b, identity 0", "exhaustion", False, False),
         (f" = {LOGSUM} if abs(max(a, b)) < inf else max(a, b), identity -inf", "sampling", False, False),
         (" = 1 - (1 - a) * (1 - b), identity 0", "sampling", False, True),
-        (": int = a + b if k > 1 else b + a, identity 0", "sampling", False, False),
+        (": int = a + b if k > 1 else b + a, identity 0", "sampling", False, None),  # z3 takes about its second
         (": u32 = a + b + 3 * a * b, identity 0", "sampling", False, True),
         (": int = a if a > b else b, identity -inf", "sampling", True, True),
         (": (float, int) = a if a <= b else b, identity (inf, inf)", "sampling", True, True),
         (": float = a + b - 1 / 7, identity 1 / 7", "sampling", False, True),
     ],
 )
-def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool) -> None:
+def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool | None) -> None:
     found = laws_of(declaration)
-    assert found.method == (method if not solved or not laws.installed() else "solver")
+    assert found.method in {None: (method, "solver"), True: ("solver",), False: (method,)}[solved and laws.installed()]
     assert found.idempotent == idempotent
     assert found.proved == (found.method != "sampling")
 
