@@ -22,7 +22,7 @@ from vlang.types import BOOL, F64, Scalar, Tuple, Type
 
 __all__ = ["Found", "solve"]
 
-_MILLISECONDS = 1000  # for a proof, and for looking for a smaller witness
+_MILLISECONDS = 2000  # for a proof, and for looking for a smaller witness
 _SIZES = (1, 2, 3, 5, 10, *(10**k for k in range(2, 19)))
 _PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
                                                            "/": operator.truediv}
