@@ -15,6 +15,7 @@ from tests.gpu.compare import (
     bits,
     budget,
     given,
+    least_memory,
     needs_gpu,
     on_cpu,
 )
@@ -46,10 +47,12 @@ def test_other_programs(name: str, kind: str) -> None:
 @pytest.mark.parametrize("mode", ["push", "notify-pull"])
 @pytest.mark.parametrize("name", ["bfs", "bfs_tree", "sssp", "sssp_tree", "components", "kcore_members", "mis"])
 def test_ways_to_reach_a_page(name: str, mode: str, transfer: str) -> None:
-    for kind in ("quarter", "two pages"):
-        options = {**budget(name, "hubs", kind), "transfer": transfer, "mode": mode}
-        options["gpu_memory"] += 24 * given(name, "hubs").graph.n  # queues and lists, which mode "auto" does without
-        assert_equal(given(name, "hubs")(device="gpu", **options), on_cpu(name, "hubs"), (name, options))
+    run = given(name, "hubs")
+    options = {"transfer": transfer, "mode": mode, "page_size": PAGE}
+    least = least_memory(run, options)
+    for memory in (least, least + run.graph.m):
+        got = run(device="gpu", gpu_memory=memory, **options)
+        assert_equal(got, on_cpu(name, "hubs"), (name, memory, options))
 
 
 @pytest.mark.parametrize("name", ["kcore_members", "kcore", "mis", "coloring", "heat", "circuit", "sssp", "components"])
