@@ -40,7 +40,7 @@ def folder() -> Path:
     return place
 
 
-def warm_graphs(place: Path) -> Warmed:
+def warm_graphs() -> Warmed:
     """What reads text, builds adjacency lists and generates graphs."""
     from vlang.runtime.graph.kernels import kernel_files, kernels
 
@@ -48,10 +48,10 @@ def warm_graphs(place: Path) -> Warmed:
         for found in (*map(kernels, kernel_files()), kernels("sort", "u32")):
             list(found.values())  # a kernel is compiled when it is looked up
 
-    return _counted(place, work)
+    return _counted(work)
 
 
-def warm_program(name: str | Path, precision: int, place: Path) -> tuple[Program, Warmed]:
+def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
     """A program (see `load`), for graphs with each of its edge columns and without those that have a default.
 
     Fields are passed where they must be. Raises what `load` raises.
@@ -65,7 +65,7 @@ def warm_program(name: str | Path, precision: int, place: Path) -> tuple[Program
         for columns in _columns(program):
             prepare_all(program.plan(columns, given))
 
-    return program, _counted(place, work)
+    return program, _counted(work)
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
@@ -77,13 +77,12 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
         yield least
 
 
-def _counted(place: Path, work: Callable[[], None]) -> Warmed:
-    """What some work added to the cache directory."""
-    before, begin = _entries(place), time.perf_counter()
+def _counted(work: Callable[[], None]) -> Warmed:
+    """What some work compiled. The cache directory cannot tell: other processes may write to it meanwhile."""
+    from vlang.runtime.devices.objects import compiled
+
+    before, begin = compiled(), time.perf_counter()
     work()
-    added = [size for name, size in _entries(place).items() if name not in before]
-    return Warmed(len(added), time.perf_counter() - begin if added else 0.0, sum(added))
-
-
-def _entries(place: Path) -> dict[str, int]:
-    return {path.name: path.stat().st_size for path in place.glob("*.kernels")}
+    after = compiled()
+    added = len(after) - len(before)
+    return Warmed(added, time.perf_counter() - begin if added else 0.0, sum(after) - sum(before))

@@ -27,7 +27,7 @@ from vlang.runtime.errors import InternalError
 if TYPE_CHECKING:
     from vlang.runtime.devices.compile_numba import Compiler
 
-__all__ = ["Kernel", "Kernels", "load_kernels"]
+__all__ = ["Kernel", "Kernels", "compiled", "load_kernels"]
 
 _MAGIC = b"vlang kernels 2\n"
 
@@ -107,6 +107,12 @@ class Kernels(Mapping[str, Kernel]):
         self._compiler: Compiler | None = None
         self._engine: Any = None
         self._kernels: dict[str, Kernel] = {}
+        self._sizes: list[int] = []
+
+    @property
+    def compiled(self) -> tuple[int, ...]:
+        """Bytes of object code, of each kernel that was compiled here and not found in the cache."""
+        return tuple(self._sizes)
 
     def __getitem__(self, name: str) -> Kernel:
         known = self._kernels.get(name)
@@ -134,6 +140,7 @@ class Kernels(Mapping[str, Kernel]):
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
             data = self._compile(name, signature, symbol)
+            self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
         if self._engine is None:
             self._engine = _execution_engine()
@@ -169,6 +176,12 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
         if kernels is None:
             kernels = _loaded[key] = Kernels(text, exports)
     return kernels
+
+
+def compiled() -> tuple[int, ...]:
+    """Bytes of object code, of each kernel that this process has compiled so far."""
+    with _lock:
+        return tuple(size for kernels in _loaded.values() for size in kernels.compiled)
 
 
 @cache

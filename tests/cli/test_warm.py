@@ -10,8 +10,10 @@ import pytest
 import vlang as library
 from tests.cli.conftest import Call
 from vlang import warm
+from vlang.runtime import cpu_machine
 from vlang.runtime.devices import kept
 from vlang.runtime.graph.kernels import kernel_files
+from vlang.runtime.kernelset import Plan
 
 
 @pytest.fixture
@@ -29,7 +31,7 @@ def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     folder.mkdir()
     for module in (kept, warm):
         monkeypatch.setattr(module, "cache_dir", lambda: folder)
-    monkeypatch.setattr(warm, "warm_graphs", lambda place: warm.Warmed())
+    monkeypatch.setattr(warm, "warm_graphs", warm.Warmed)
     return folder
 
 
@@ -54,6 +56,23 @@ def test_what_is_warm_is_not_compiled_again(
     assert len(entries) == 1
     library.load(path)(graph)
     assert sorted(place.iterdir()) == entries
+    assert "in all: nothing to compile" in vlang("warm", path).out
+
+
+def test_what_others_compile_meanwhile_is_not_counted(
+    vlang: Call, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "p.vp"
+    path.write_text(text())
+    prepare = cpu_machine.prepare_all
+
+    def beside_another_process(plan: Plan) -> None:
+        prepare(plan)
+        (place / "another.kernels").write_bytes(b"code")
+
+    monkeypatch.setattr(cpu_machine, "prepare_all", beside_another_process)
+    assert "in all: 1 compiled, " in vlang("warm", path).out
+    (place / "another.kernels").unlink()
     assert "in all: nothing to compile" in vlang("warm", path).out
 
 

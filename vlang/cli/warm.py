@@ -33,12 +33,12 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
         total += warmed
         click.echo(f"{what}: {warmed}")
 
-    tell("graphs", warm_graphs(place))
+    tell("graphs", warm_graphs())
     names = programs or stdlib.names()
     for number, name in enumerate(names, 1):
         for bits in precision:
             try:
-                program, warmed = warm_program(name, int(bits), place)
+                program, warmed = warm_program(name, int(bits))
             except VlangError as error:
                 wrong += 1
                 note(str(error) if str(error).startswith("error") else f"error: {error}")
