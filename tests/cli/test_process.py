@@ -103,6 +103,30 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter() -> None:
     assert done.stdout.splitlines()[-1] == "0"
 
 
+def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
+    """What an expression is, written as a last line, in a process that has run a command."""
+    code = f"import os, sys\nfrom vlang.cli import main\nstatus = main()\nprint({say})\n"
+    known = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
+    known |= {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"} | (env or {})
+    done = subprocess.run([sys.executable, "-c", code, *args], env=known, capture_output=True, text=True, check=True)
+    return done.stdout.splitlines()[-1]
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/task"), reason="threads are counted by Linux only")
+def test_a_command_starts_no_threads_for_matrices() -> None:
+    """A pool of OpenBLAS, which spins when NumPy is imported, took a quarter of the time of a short run."""
+    threads = "len(os.listdir('/proc/self/task')), os.environ['OPENBLAS_NUM_THREADS']"
+    assert after_main("info", "karate", say=threads) == "1 1"
+    assert after_main("list", say=threads.split(", ")[1], env={"OPENBLAS_NUM_THREADS": "2"}) == "2"
+    assert after_main("list", say="'OPENBLAS_NUM_THREADS' in os.environ", env={"OMP_NUM_THREADS": "2"}) == "False"
+
+
+@pytest.mark.parametrize("args", [("--help",), ("list",), ("run", "--help"), ("--version",)], ids=" ".join)
+def test_what_runs_nothing_loads_nothing_heavy(args: tuple[str, ...]) -> None:
+    heavy = "{'numpy', 'numba', 'llvmlite', 'lark', 'rich'}"
+    assert after_main(*args, say=f"status, *sorted({heavy} & set(sys.modules))") == "0"
+
+
 def test_on_a_terminal_the_status_line_is_drawn_and_stdout_stays_clean(tmp_path: Path) -> None:
     program = tmp_path / "slow.vp"
     program.write_text(SLOW)

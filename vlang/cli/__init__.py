@@ -17,9 +17,13 @@ from vlang.runtime.errors import InternalError, VlangError
 
 __all__ = ["main"]
 
+_BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
+
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's) and return the exit status."""
+    if argv is None:
+        _one_blas_thread()
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
         if not sys.stdout.closed:  # the language server closes it
@@ -33,6 +37,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _failed(f"error: standard output: {(error.strerror or str(error)).lower()}", 1)
     return status
+
+
+def _one_blas_thread() -> None:
+    """OpenBLAS, once NumPy is imported, starts a thread for each processor, and each spins for a while: time for
+    nothing, as vlang has no matrix product. A process of ours only, and not where the user says how many."""
+    if not any(name in os.environ for name in _BLAS_THREADS):
+        os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
 
 def _run(argv: list[str]) -> int:
