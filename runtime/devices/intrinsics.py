@@ -159,6 +159,21 @@ def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def prefetch(context: Any, pointer: Any, index: Any) -> Any:
+    """`prefetch(p, i)`: let the processor bring p[i] near, which is read soon; harmless whatever lies there."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+        function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        builder.call(function, [builder.bitcast(at, byte), word(0), word(3), word(1)])  # to read, into all levels, data
+        return context.get_dummy_value()
+
+    return types.void(pointer, index), generate
+
+
+@intrinsic
 def fence(context: Any) -> Any:
     """`fence()`: what was written before is seen by whoever sees what is written after it."""
 

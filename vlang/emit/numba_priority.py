@@ -30,7 +30,7 @@ class Ordered:
 
 
 def in_order(writer: StageWriter) -> Ordered:
-    """offer and rank; `silent` is that of passes that push."""
+    """offer, rank and what is brought near; `silent` is that of passes that push."""
     reason = _refused(writer)
     if reason:
         return Ordered(reason=reason)
@@ -40,8 +40,8 @@ def in_order(writer: StageWriter) -> Ordered:
     assert isinstance(type_, Scalar)
     log = any(isinstance(e, f.Op) and e.op == "mul" for e in f.walk(gather.reduce.body))
     low = gather.reduce.name == "min"
-    return Ordered((_offer(writer, name, type_, low, log), _rank(writer, name, type_, low, log)),
-                   PrioritySpec(log, writer.columns))
+    offer, rank = _offer(writer, name, type_, low, log), _rank(writer, name, type_, low, log)
+    return Ordered((offer, rank, *_near(writer, name, type_)), PrioritySpec(log, writer.columns))
 
 
 def _refused(writer: StageWriter) -> str:
@@ -88,6 +88,13 @@ def _rank(writer: StageWriter, name: str, type_: Scalar, low: bool, log: bool) -
     """The priority of a vertex."""
     (value,) = writer.scope().read(f.Field(type_, name, "self"), "field", "v")
     return Function("rank", (f"value = {value}",), _key("value", low, log))
+
+
+def _near(writer: StageWriter, name: str, type_: Scalar) -> tuple[Function, ...]:
+    """What an edge and a vertex that come soon will read."""
+    pointer = writer.env.pointer(f"next:{name}", stored_as(type_))
+    edge = tuple(f"prefetch(columns[{number}], k)" for number in range(len(writer.columns)))
+    return Function("near_vertex", (f"prefetch({pointer}, v)",), ""), Function("near_edge", edge, "")
 
 
 def _key(value: str, low: bool, log: bool) -> str:

@@ -24,7 +24,7 @@ _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
     r"join|fresh|silent|settled|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
-    r"offer|rank|expand|due|enter_all|first_far|spread|priority)\("
+    r"offer|rank|near_vertex|near_edge|approach|expand|due|enter_all|first_far|spread|priority)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _PASS = "void(u64*, i64*, i64, i64*)"

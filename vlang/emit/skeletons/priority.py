@@ -4,7 +4,7 @@ Delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path a
 buckets of each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015), where a worker goes on with its own
 bucket while that is small (Zhang et al.: Optimizing ordered graph algorithms with GraphIt, CGO'20, section 4.3).
 `offer`, `rank` and `silent` are written from the program: what an edge offers the receiver, and the priority of a
-value, the least first.
+value, the least first; `near_vertex` and `near_edge` ask for what is read of a vertex and of an edge.
 
 A bucket still to come holds every vertex whose value lies in it, unless some had to wait for room (`unsure`), so a
 vertex that moves inside one need not be entered again. All workers run `priority` at once; `meet` keeps them together.
@@ -24,6 +24,23 @@ def expand(env, columns, offsets, targets, control, desk, places, links, entries
             if slot == now or unsure or bucket == i64(ORDER_FAR) or bucket != bucket_of(before, scale):
                 deposit(control, desk, places, links, entries, spilled, slot, v)
     return i64(high - low)
+
+
+@inner
+def approach(env, columns, offsets, targets, listed, i, end):
+    """Bring near what the next vertices of a list will read: where their edges begin, then those edges."""
+    if i + 2 * ORDER_AHEAD < end:
+        u = i64(listed[i + 2 * ORDER_AHEAD])
+        prefetch(offsets, u)
+        near_vertex(env, u)
+    if i + ORDER_AHEAD < end:
+        u = i64(listed[i + ORDER_AHEAD])
+        k = i64(offsets[u])
+        high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the processor sees by itself how a longer row goes on
+        while k < high:
+            prefetch(targets, k)
+            near_edge(columns, k)
+            k += ORDER_LINE
 
 
 @inner
@@ -145,6 +162,7 @@ def priority(frame, control, table):
                     break
                 for i in range(at, min(at + run, tail)):
                     u = i64(frontier[i])
+                    approach(env, columns, offsets, targets, frontier, i, tail)
                     if due(env, u, base, now, scale):
                         edges += expand(env, columns, offsets, targets, control, desk, places, links, entries, spilled,
                                         u, base, now, scale, unsure)
@@ -155,6 +173,7 @@ def priority(frame, control, table):
                     run = (at - 1) // ORDER_RUN
                     for i in range(run * ORDER_RUN, at):
                         u = i64(entries[i])
+                        approach(env, columns, offsets, targets, entries, i, at)
                         if due(env, u, base, now, scale):
                             edges += expand(env, columns, offsets, targets, control, desk, places, links, entries,
                                             spilled, u, base, now, scale, unsure)
