@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.adjacency import COMMON, Adjacency, frozen
 from vlang.runtime.graph.build import EdgeScan, Rows, RowScan, build_rows
-from vlang.runtime.graph.change import entries_of, inserted, withdrawn
 from vlang.runtime.graph.columns import Column, describe
 from vlang.runtime.graph.common import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.edges import EdgeList
@@ -122,6 +121,8 @@ class Orientations:
         gone: tails and heads, by old numbers. new: by new ones; values: of each column that is no rule's. n, places:
         vertices then, and where each old one is (None: where it was). And the first of `gone` that is no edge.
         """
+        from vlang.runtime.graph.change import entries_of, inserted, withdrawn  # loads what reads files
+
         self.any()
         with self._lock:
             kinds = [kind for kind in self._built if kind != "both"]
