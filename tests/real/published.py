@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 import vlang
 from vlang import Graph, Program, load
 
-__all__ = ["GRAPHS", "Published", "program", "published"]
+__all__ = ["GRAPHS", "Published", "files", "program", "published"]
 
 DATA = Path(os.environ.get("VLANG_DATA") or Path(vlang.__file__).resolve().parents[2] / "shared" / "data")
 
@@ -51,13 +51,19 @@ class Published:
         return ids
 
 
-@functools.cache
-def published(name: str) -> Published:
-    """The graph of that name, read once; the test is skipped where its files are not at hand."""
+def files(name: str) -> tuple[Path, Path]:
+    """The file of the graph and that of its reference; the test is skipped where they are not at hand."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():
             pytest.skip(f"{name}/{file.name} is not in {DATA} (VLANG_DATA names another folder)")
+    return path, results
+
+
+@functools.cache
+def published(name: str) -> Published:
+    """The graph of that name, read once; the test is skipped where its files are not at hand."""
+    path, results = files(name)
     with np.load(results) as archive:
         reference = dict(archive)
     directed = bool(reference["directed"])

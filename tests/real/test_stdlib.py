@@ -1,0 +1,237 @@
+"""Every program of the standard library on real graphs: the result is that of another algorithm.
+
+Each runs on a directed road network, rome99, and on an undirected social one, ca-GrQc; some also on larger graphs.
+Parameters and inputs are those of `tests.reference.cases`, but where a real graph asks for others: `cf` has users and
+things, which are the two sides of the graph's bipartite double cover; `neural` gets weights of a network that does not
+fall silent; `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
+temperatures and voltages are drawn from fixed seeds.
+"""
+
+from __future__ import annotations
+
+import functools
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+from scipy.sparse.linalg import svds
+
+from tests.real.published import files
+from tests.reference.cases import MORE, STDLIB, Case, case
+from tests.reference.graph import Array, RefGraph
+from tests.reference.graphs import to_graph
+from tests.reference.verify import VERIFIERS
+from tests.reference.verify_more import MORE_VERIFIERS
+from tests.reference.verify_sparse import SPARSE_VERIFIERS
+from tests.stdlib.test_more import outputs, program, spoiled
+from vlang import Graph, Result, stdlib
+
+THREADS = 2
+SEED = 4  # of sources and inputs
+UNDIRECTED = ("triangles", "lcc")  # defined on undirected graphs only
+DIRECTED = ("rome99", "wiki-Vote", "soc-Slashdot0902", "USA-road-d.NY")
+
+# Larger graphs, for programs whose verifier takes them in about a second.
+LARGER = {
+    "wiki-Vote": (
+        "betweenness", "bipartite", "cdlp", "coloring", "components_jump", "cross_edges", "degree", "egonet",
+        "eigenvector", "hits", "hyperanf", "katz", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed", "linbp", "mis",
+        "neural", "pagerank_delta", "pagerank_rounds", "php", "ppr", "radius", "rwr", "scc", "smooth", "soft_reach",
+        "spmv", "sssp_tree", "sswp", "triangles",
+    ),
+    "email-Enron": (
+        "cdlp", "coloring", "degree", "egonet", "hyperanf", "katz", "lcc", "mis", "pagerank_delta", "pagerank_rounds",
+        "ppr", "radius", "smooth", "spmv",
+    ),
+    "soc-Slashdot0902": ("bfs_tree", "hits", "khop", "lcc_directed", "mis", "pagerank_rounds", "radius", "spmv"),
+    "USA-road-d.NY": (
+        "bfs_tree", "bipartite", "cdlp", "coloring", "components_jump", "degree", "khop", "mis", "smooth", "spmv",
+    ),
+}
+RUNS = [(name, what) for name in ("rome99", "ca-GrQc") for what in stdlib.names()]
+RUNS += [(name, what) for name, programs in LARGER.items() for what in programs]
+
+KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # tests/reference and tests/stdlib spoil values for these
+NEW = sorted(what for what, verifier in SPARSE_VERIFIERS.items() if verifier not in KNOWN)
+ASIDE = {  # what a program computes on the way, and is not its result
+    "bipartite": ("label", "depth"), "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",),
+    "php": ("total",), "ppr": ("seed", "jump"), "rwr": ("total",),
+}
+
+
+def listed(path: Path) -> tuple[Array, Array]:
+    """The ends of the edges of a file, as it numbers vertices, and their weights, 1 if it has none."""
+    lines = gzip.decompress(path.read_bytes()).splitlines()
+    if ".gr." in path.name:
+        table = np.array(b"".join(line[1:] for line in lines if line.startswith(b"a")).split(), np.int64).reshape(-1, 3)
+        return table[:, :2], table[:, 2]
+    ends = np.array(b" ".join(line for line in lines if not line.startswith(b"#")).split(), np.int64).reshape(-1, 2)
+    return ends, np.ones(len(ends), np.int64)
+
+
+@functools.cache
+def real(name: str, directed: bool) -> RefGraph:
+    """The graph without self-loops and, of parallel edges, with the shortest; vertices are numbered from 0.
+
+    Read here once more, so that the reader of the engine has no part in it. Edges of files without weights weigh 1 to 9
+    by their ends.
+    """
+    path, results = files(name)
+    ids = np.load(results)["vertex_ids"]
+    ends, weight = listed(path)
+    ends = np.searchsorted(ids, ends)
+    if not directed:
+        ends = np.sort(ends, axis=1)
+    kept = ends[:, 0] != ends[:, 1]
+    ends, weight = ends[kept], weight[kept]
+    if (weight == 1).all():
+        weight = 1 + (31 * ends.min(axis=1) + 17 * ends.max(axis=1)) % 9
+    order = np.lexsort([weight, ends[:, 1], ends[:, 0]])
+    ends, first = np.unique(ends[order], axis=0, return_index=True)
+    src, dst, columns = ends[:, 0], ends[:, 1], {"weight": weight[order][first].astype(np.float32)}
+    made = RefGraph(len(ids), src, dst, columns)
+    return made if directed else both_ways(made)
+
+
+def both_ways(graph: RefGraph) -> RefGraph:
+    """Edges that are listed once, undirected."""
+    columns = {name: np.concatenate([column, column]) for name, column in graph.columns.items()}
+    src, dst = np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src])
+    return RefGraph(graph.n, src, dst, columns, directed=False)
+
+
+def double_cover(graph: RefGraph) -> RefGraph:
+    """Every vertex as a user, v, and as a thing, n + v; edge u -> v joins the user u and the thing v."""
+    return both_ways(RefGraph(2 * graph.n, graph.src, graph.n + graph.dst))
+
+
+def firing(graph: RefGraph) -> Case:
+    """A network that stays excited where it is dense: the largest singular value of its weights is 1.5."""
+    weight = (1.5 / np.sqrt(graph.outdegree[graph.src] * graph.indegree[graph.dst])).astype(np.float32)
+    return Case(graph.with_columns(weight=weight), {}, {"x": np.ones(graph.n, np.float32)})
+
+
+@functools.cache
+def made(name: str, what: str) -> tuple[Case, Graph]:
+    """The case of a program on a graph, and the graph of the engine."""
+    graph = real(name, name in DIRECTED and what not in UNDIRECTED)
+    if what == "neural":
+        given: Case | None = firing(graph)
+    else:
+        given = case(what, double_cover(graph) if what == "cf" else graph, SEED)
+    assert given is not None
+    return given, engine_graph(name, graph.directed) if given.graph is graph else to_graph(given.graph)
+
+
+@functools.cache
+def engine_graph(name: str, directed: bool) -> Graph:
+    """What most programs run on, built once."""
+    return to_graph(real(name, directed))
+
+
+@functools.cache
+def run(name: str, what: str) -> Result:
+    """A program on a graph, with what its case gives it."""
+    given, graph = made(name, what)
+    return program(what)(graph, **given.params, **given.fields, threads=THREADS)
+
+
+def check(name: str, what: str, found: dict[str, Any]) -> None:
+    """Raises AssertionError if that is not the result of the run."""
+    given, _ = made(name, what)
+    SPARSE_VERIFIERS[what](given.graph, given.params, found)
+
+
+def test_every_program_is_tested() -> None:
+    assert set(SPARSE_VERIFIERS) == {*STDLIB, *MORE} == set(stdlib.names())
+
+
+@pytest.mark.parametrize("name", ["rome99", "ca-GrQc", *LARGER])
+def test_the_graph_is_the_canonical_one(name: str) -> None:
+    graph = real(name, name in DIRECTED)
+    with np.load(files(name)[1]) as want:
+        assert (graph.m, graph.directed) == (int(want["arcs"]), bool(want["directed"]))
+        np.testing.assert_array_equal(graph.outdegree, want["out_degree"])
+
+
+@pytest.mark.parametrize(("name", "what"), RUNS)
+def test_program_on_a_real_graph(name: str, what: str) -> None:
+    check(name, what, outputs(run(name, what)))
+
+
+@pytest.mark.parametrize("what", NEW)
+def test_one_wrong_value_is_noticed(what: str) -> None:
+    """By the verifiers that are only for large graphs, of every field and global that is the program's result."""
+    found = outputs(run("ca-GrQc", what))
+    given, _ = made("ca-GrQc", what)
+    for watched in found.keys() - {*given.fields, *ASIDE.get(what, ())}:
+        with pytest.raises(AssertionError):
+            check("ca-GrQc", what, {**found, watched: spoiled(found[watched])})
+
+
+@pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
+def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
+    """How many they are is the program's own affair: in 32 bits rounding decides when the last vertex comes to rest."""
+    (given, _), result = made(name, "heat"), run(name, "heat")
+    src, dst, n = given.graph.src, given.graph.dst, given.graph.n
+    q, coeff = given.fields["q"].astype(np.float64), given.graph.columns["coeff"].astype(np.float64)
+    for _ in range(result.rounds):
+        q += np.bincount(dst, (q[src] - q[dst]) * coeff, n)
+    np.testing.assert_allclose(result["q"], q, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
+def test_a_firing_network_does_not_fall_silent(name: str) -> None:
+    """Its state is that of 64-bit arithmetic, and not the zeros that are also a fixed point."""
+    (given, _), found = made(name, "neural"), run(name, "neural")["x"]
+    src, dst, weight = given.graph.src, given.graph.dst, given.graph.columns["weight"].astype(np.float64)
+    x = np.ones(given.graph.n)
+    for _ in range(1000):
+        x = np.tanh(np.bincount(dst, x[src] * weight, given.graph.n))
+    np.testing.assert_allclose(found, x, atol=1e-3)
+    assert (x > 0.5).mean() > 0.5
+
+
+def test_hubs_and_authorities_are_singular_vectors() -> None:
+    """Of wiki-Vote, whose two largest singular values are far apart."""
+    graph = real("wiki-Vote", True)
+    left, _, right = svds(csr_matrix((np.ones(graph.m), (graph.src, graph.dst)), shape=(graph.n, graph.n)), k=1,
+                          v0=np.ones(graph.n))
+    found = run("wiki-Vote", "hits")
+    np.testing.assert_allclose(found["hub"], abs(left[:, 0]), atol=1e-5)
+    np.testing.assert_allclose(found["auth"], abs(right[0]), atol=1e-5)
+
+
+def test_estimates_of_reach_are_as_good_as_they_are_said_to_be() -> None:
+    """13 percent: over 20 seeds, the mean square error of the size of the largest component of ca-GrQc."""
+    given, graph = made("ca-GrQc", "hyperanf")
+    part = connected_components(csr_matrix((np.ones(given.graph.m), (given.graph.src, given.graph.dst)),
+                                           shape=(given.graph.n, given.graph.n)))[1]
+    sizes = np.bincount(part)
+    member = int(np.flatnonzero(part == sizes.argmax())[0])
+    reach = [program("hyperanf")(graph, seed=seed, threads=THREADS)["reach"][member] for seed in range(1, 21)]
+    error = np.sqrt(np.mean((np.array(reach) / sizes.max() - 1) ** 2))
+    assert 0.07 < error < 0.2
+
+
+@pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
+def test_a_double_cover_is_bipartite(name: str) -> None:
+    cover = double_cover(real(name, name in DIRECTED))
+    result = program("bipartite")(to_graph(cover), threads=THREADS)
+    assert result["conflicts"] == 0
+    SPARSE_VERIFIERS["bipartite"](cover, {}, outputs(result))
+
+
+@pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
+def test_factors_come_nearer_to_the_ratings(name: str) -> None:
+    given, graph = made(name, "cf")
+    rating, ends = given.graph.columns["rating"], (given.graph.src, given.graph.dst)
+    errors = []
+    for iterations in (0, 10, 40):
+        x = program("cf")(graph, **given.params, iterations=iterations, threads=THREADS)["x"]
+        errors.append(float(((rating - (x[ends[0]] * x[ends[1]]).sum(axis=1)) ** 2).mean()))
+    assert errors[0] > errors[1] > errors[2], errors
