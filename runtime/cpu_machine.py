@@ -19,7 +19,7 @@ from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.levels import ListedSweep
 from vlang.runtime.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
-from vlang.runtime.plan.order import check_order, choose_order
+from vlang.runtime.plan.order import check_order, check_target, choose_order
 from vlang.runtime.state import State
 from vlang.runtime.superstep import Superstep
 
@@ -47,6 +47,7 @@ class CpuMachine:
     def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
         self._plan, self._graph, self._options = plan, graph, options
         check_order(plan, graph, options)
+        check_target(plan, graph, options)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
@@ -154,7 +155,7 @@ class CpuMachine:
         sent = heard is None or not (heard & 2).any()  # what active vertices send is all that is new
         ordered = choose_order(spec, self._graph, options).stage
         if ordered is not None and sent and bound is None:
-            return PriorityLoop(ordered, self.passes, heard)
+            return PriorityLoop(ordered, self.passes, heard, options.target)
         if self._may_push(spec) and sent:
             return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto", heard)
         in_place = options.asynchronous and spec.asynchronous

@@ -25,6 +25,7 @@ from vlang.runtime.order_words import (
     ORDER_GRANT,
     ORDER_LINKS,
     ORDER_NOW,
+    ORDER_REACHED,
     ORDER_RECORDED,
     ORDER_RECORDS,
     ORDER_ROOM,
@@ -34,6 +35,7 @@ from vlang.runtime.order_words import (
     ORDER_SCALE,
     ORDER_SPILLED,
     ORDER_TAKEN,
+    ORDER_TARGET,
     ORDER_UNSURE,
     ORDER_VERTICES,
     ORDER_WAITERS,
@@ -54,11 +56,14 @@ class PriorityLoop:
     """A loop whose only pass may run in order of priority; a `vlang.runtime.machine.Loop`.
 
     What it reports as supersteps are rounds, in each of which all workers empty one bucket. heard: bytes of vertices
-    whose bit 0 says that they are active at the start; None: all are. Memory: 4 bytes a vertex for the frontier, about
+    whose bit 0 says that they are active at the start; None: all are. target: the dense number of the vertex at whose
+    final value the loop stops; None: it runs to its end. Memory: 4 bytes a vertex for the frontier, about
     17 for buckets, one bit for vertices that wait for room.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None) -> None:
+    def __init__(
+        self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None, target: int | None = None,
+    ) -> None:
         assert stage.domain is not None
         assert stage.priority is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
@@ -76,6 +81,7 @@ class PriorityLoop:
         self._places = np.zeros((workers, ORDER_BUCKETS + 8), np.int64)
         self._control = np.zeros(ORDER_CONTROL, np.int64)
         self._control[ORDER_VERTICES] = n
+        self._control[ORDER_TARGET] = -1 if target is None else target
         self._control[ORDER_ROOM], self._control[ORDER_RUNS] = len(self._frontier), runs
         self._control[ORDER_TAKEN] = 1  # run 0 is no run
         self._fill(_FILL_START)
@@ -117,7 +123,9 @@ class PriorityLoop:
 
     @property
     def stats(self) -> Stats:
-        """What the last round left: entries of the next bucket."""
+        """What the last round left: entries of the next bucket; nothing at the target."""
+        if self._control[ORDER_REACHED]:
+            return Stats()
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:

@@ -31,6 +31,7 @@ from vlang.runtime.kernelset import (
 )
 from vlang.runtime.machine import Loop, Machine, Options, Start, Stats, Values
 from vlang.runtime.nesting import NestedLoop
+from vlang.runtime.plan.order import settled_vertices
 from vlang.runtime.trace import Round
 
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
@@ -51,7 +52,8 @@ class _Reached(Exception):
 @dataclass
 class Outcome:
     """What a run left: values, and how its loops went. seconds: wall-clock, without building, compiling and
-    the checks of `require`. kept: copies of vertex arrays that were asked for, by slot."""
+    the checks of `require`. kept: copies of vertex arrays that were asked for, by slot. settled: bool[n], of a run that
+    may stop at its target, whether the values of a vertex are final."""
 
     values: Values = field(default_factory=Values)
     rounds: int = 0
@@ -60,6 +62,7 @@ class Outcome:
     history: list[Round] = field(default_factory=list)
     seconds: float = 0.0
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
+    settled: NDArray[np.bool_] | None = None
 
 
 def run_plan(
@@ -199,6 +202,8 @@ class _Run:
                     reason, converged = _repeats(period), False
         loop.close()
         watch.close()
+        if self.options.target is not None:
+            reason, converged = self._at_target(spec, self.options.target, reason)
         if goal is not None:
             raise _Reached
         self._iteration = around
@@ -244,6 +249,17 @@ class _Run:
         elif stats.changed == 0 and not spec.reads_iteration:
             return "nothing changes any more", True
         return "", True
+
+    def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
+        """Which vertices are settled, and why the loop ended: with all of them as without a target."""
+        (name,) = spec.stages[0].swaps
+        values = self.machine.array(f"field:{name}")
+        if any(field.name == name and field.type == "f16" for field in self.plan.fields):
+            values = values.view(np.float16)
+        settled = self.outcome.settled = settled_vertices(spec, values, target)
+        if settled.all():
+            return reason, True
+        return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False
 
     def _untold(self, spec: LoopSpec) -> bool:
         """Whether some vertex has a change that it has not told its neighbours."""

@@ -143,11 +143,13 @@ class GpuStage:
 
 @dataclass(frozen=True)
 class PrioritySpec:
-    """How the order of a field decides who goes first (rule O). log: priorities are logarithms. columns: the edge
-    columns that contributions are made with; without any, all edges count the same."""
+    """How the order of a field decides who goes first (rule O): the least values, or (`low` is False) the largest. log:
+    priorities are logarithms. columns: the edge columns that contributions are made with; without any, all edges count
+    the same."""
 
     log: bool
     columns: tuple[str, ...]
+    low: bool
 
 
 @dataclass(frozen=True)

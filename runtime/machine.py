@@ -23,7 +23,8 @@ class Options:
     mode: "auto", "pull", "notify-pull" or "push". threads: None for all processors. page_size: bytes of
     neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
     cache blocks. order: "auto", "rounds" or "priority" (vlang.runtime.plan.order). max_rounds: supersteps at most in
-    each loop. asynchronous: loops proved independent of order update in place. progress: called after every round.
+    each loop. target: the dense number of the vertex at whose final value the only loop stops. asynchronous: loops
+    proved independent of order update in place. progress: called after every round.
     without: optimisations that are left out, to measure them.
     device: "cpu", "gpu", "gpu:K" or "auto". On a GPU: gpu_memory, bytes at most (None: what is free); streams, 0 for
     as many as pay; kernel, a pull kernel by name or "auto"; replication, "auto", "none", "garaph" or 1 to 32;
@@ -41,6 +42,7 @@ class Options:
     blocking: str = "auto"
     without: frozenset[str] = frozenset()
     order: str = "auto"
+    target: int | None = None
     progress: Callable[[Round], None] | None = None
     device: str = "cpu"
     gpu_memory: int | None = None

@@ -56,7 +56,9 @@ class Result:
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
     supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
     "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
-    took (`vlang.runtime.trace.ChaosReport`), else None.
+    took (`vlang.runtime.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]: whose
+    values are final, those as good as the target's. What others have is on its way: `top`, summaries and files leave
+    them out. None of a run without a target.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
     nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
@@ -82,6 +84,7 @@ class Result:
         device: str = "cpu",
         device_reason: str = "as asked",
         origin: Origin | None = None,
+        settled: NDArray[np.bool_] | None = None,
     ) -> None:
         """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
         are those that have `get()`, which fetches them.
@@ -102,6 +105,8 @@ class Result:
         self.device_reason = device_reason
         self.chaos: ChaosReport | None = None
         self.origin = origin
+        self.settled = settled
+        self._listed = None if settled is None else np.flatnonzero(settled)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}
@@ -142,6 +147,11 @@ class Result:
         """Edges traversed per second; 0 where nothing was timed."""
         return self.edges / self.seconds if self.seconds > 0 else 0.0
 
+    @property
+    def _rows(self) -> int:
+        """How many vertices `top` and the files have: all, or those that are settled."""
+        return len(self) if self._listed is None else len(self._listed)
+
     def __len__(self) -> int:
         return len(self._ids)
 
@@ -181,17 +191,22 @@ class Result:
         loops) and for fields of type `vertex`. Ties stand in the order of the vertices; NaN comes last. Values:
         integer `inf` is the float inf, `none` is None. Raises KeyError for an unknown field.
         """
-        if k <= 0 or not len(self):
+        if k <= 0 or not self._rows:
             return []
         name = by if by is not None else next((f for f in self._raw if self.types.get(f) != "vertex"), None)
         if name is not None:
             self[name]
         elif self._raw:
             name = next(iter(self._raw))
-        rows = np.arange(min(k, len(self))) if name is None else self._order(name, largest, min(k, len(self)))
+        rows = np.arange(min(k, len(self))) if name is None else self._order(name, largest, min(k, self._rows))
         vertices = [self._ids.label(i) for i in rows.tolist()]
         columns = {f: self._plain(f, rows) for f in self._raw}
         return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
+
+    def row(self, vertex: int | str) -> dict[str, Any]:
+        """One vertex as a row of `top`: `vertex`, then every field. Raises GraphError for an id that is none."""
+        at = self._ids.find(vertex)
+        return {"vertex": self._ids.label(at), **{f: self._plain(f, np.array([at]))[0] for f in self._raw}}
 
     # ---- writing
     def to_csv(self, file: str | os.PathLike[str] | IO[Any]) -> None:
@@ -217,7 +232,10 @@ class Result:
         Columns of strings are stored with a fixed width, `none` as "". A path appears whole or not at all. Raises
         DiskError.
         """
-        arrays = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}, **self.globals}
+        columns = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}}
+        if self._listed is not None:
+            columns = {name: column[self._listed] for name, column in columns.items()}
+        arrays = {**columns, **self.globals}
         plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
         if isinstance(file, (str, os.PathLike)):
             with whole_file(file) as out:
@@ -238,6 +256,7 @@ class Result:
             "device": self.device,
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
+            **({} if self._listed is None else {"settled": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
             "history": [asdict(r) for r in self.history],
         }
@@ -333,7 +352,7 @@ class Result:
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
         """The first k rows, best first; ties in the order of rows."""
-        raw = self._host(name)
+        raw = self._host(name) if self._listed is None else self._host(name)[self._listed]
         raw = raw[:, 0] if raw.ndim > 1 else raw
         if largest is None:
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
@@ -350,16 +369,19 @@ class Result:
             if bound == bound:  # no NaN among the first k
                 better, ties = np.flatnonzero(key < bound), np.flatnonzero(key == bound)
                 kept = np.concatenate([better, ties[: k - len(better)]])
-        return kept[np.argsort(key[kept], kind="stable")][:k]
+        first = kept[np.argsort(key[kept], kind="stable")][:k]
+        return first if self._listed is None else self._listed[first]
 
     def _describe(self, name: str) -> str:
         """A field in one line."""
-        raw = self._host(name)
+        raw, reached = self._host(name), self.reached(name)
+        if self._listed is not None:
+            raw, reached = raw[self._listed], reached[self._listed]
         count = len(raw)
         if raw.dtype == np.bool_:
             what = "vertices" if raw.ndim == 1 else "components"
             return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
-        proper = raw[self.reached(name)]
+        proper = raw[reached]
         if raw.dtype.kind == "f":
             unknown = np.isnan(proper)
             proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
@@ -375,13 +397,14 @@ class Result:
 
     # ---- blocks of text
     def _columns(self, start: int, stop: int) -> Iterator[_Column]:
-        if self._ids.consecutive:  # a block of them, not all
+        rows = slice(start, stop) if self._listed is None else self._listed[start:stop]
+        if self._ids.consecutive and self._listed is None:  # a block of them, not all
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
-            ids = self._ids.values[start:stop]
+            ids = self._ids.values[rows]
         yield _Column("vertex", ids, None)
         for name in self._raw:
-            raw = self._host(name)[start:stop]
+            raw = self._host(name)[rows]
             values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
             yield _Column(name, values, self._missing(raw, name))
 
@@ -390,8 +413,8 @@ class Result:
         names = [part for name, width in widths.items()
                  for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
         yield ",".join(["vertex", *names]) + "\n"
-        for start in range(0, len(self), BLOCK):
-            columns = [csv_texts(c.values, c.missing) for whole in self._columns(start, min(start + BLOCK, len(self)))
+        for start in range(0, self._rows, BLOCK):
+            columns = [csv_texts(c.values, c.missing) for whole in self._columns(start, min(start + BLOCK, self._rows))
                        for c in whole.components()]
             yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
 
@@ -407,8 +430,8 @@ class Result:
     def _json_list(self, number: int) -> Iterator[str]:
         """Column `number` (0 is the ids) as a JSON list."""
         yield "["
-        for start in range(0, len(self), BLOCK):
-            columns = self._columns(start, min(start + BLOCK, len(self)))
+        for start in range(0, self._rows, BLOCK):
+            columns = self._columns(start, min(start + BLOCK, self._rows))
             column = next(c for i, c in enumerate(columns) if i == number)
             yield (", " if start else "") + ", ".join(column.json())
         yield "]"

@@ -24,8 +24,9 @@ _MOST_STREAMS = 32
 
 def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, int | None, dict[str, Any]]:
     """The run options among the arguments, the precision asked for, and the other arguments. Raises BindError."""
-    given = {name: arguments[name] for name in _READERS if name in arguments}
-    rest = {name: value for name, value in arguments.items() if name not in _READERS}
+    readers = set(_READERS) - ({"target"} & {field.name for field in program.fields})  # such a field came first
+    given = {name: arguments[name] for name in _READERS if name in arguments and name in readers}
+    rest = {name: value for name, value in arguments.items() if name not in readers}
     _known(program, rest)
     precision = read_option("precision", given.pop("precision", None))
     return check_options(given), precision, rest
@@ -56,6 +57,8 @@ def _known(program: Program, arguments: dict[str, Any]) -> None:
 
 def _fitting(options: Options) -> None:
     """What one processor has, the other has not, and what excludes each other."""
+    if options.target is not None:
+        _at_target(options)
     if options.order == "priority":
         _by_priority(options)
     if options.device != "cpu":
@@ -67,6 +70,21 @@ def _fitting(options: Options) -> None:
         if getattr(options, name) != defaults[name]:
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
+
+
+def _at_target(options: Options) -> None:
+    """What cannot be asked for together with a target, at which only a loop in order of priority can stop."""
+    asked = {"order=\"rounds\"": options.order == "rounds", "max_rounds": options.max_rounds is not None,
+             f"mode={options.mode!r}": options.mode != "auto", "asynchronous=True": options.asynchronous,
+             "blocking=\"always\"": options.blocking == "always"}
+    if options.device != "cpu":
+        raise BindError("target is for runs on the CPU; leave out the device, or the target")
+    if options.chaos is not None:
+        raise BindError("chaos compares whole results, and one that stops at a target is none; leave one of them out")
+    for name, given in asked.items():
+        if given:
+            raise BindError(f"{name} says how supersteps run, and a loop that stops at a target runs in order of "
+                            "priority; leave one of them out")
 
 
 def _by_priority(options: Options) -> None:
@@ -194,7 +212,7 @@ def _without(name: str, value: Any) -> frozenset[str]:
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
-    "order": _one_of("auto", "rounds", "priority"),
+    "order": _one_of("auto", "rounds", "priority"), "target": _from(0),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
     "kernel": _kernel, "replication": _replication, "transfer": _one_of("auto", "pages", "direct"),
     "deterministic": _flag, "device_arrays": _flag,

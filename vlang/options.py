@@ -13,7 +13,7 @@ GPU_OPTIONS = ("gpu_memory", "streams", "kernel", "replication", "transfer", "de
 # are still to come are reserved as well: a program that is correct today stays correct.
 RUN_OPTIONS = frozenset({
     "max_rounds", "threads", "mode", "page_size", "progress", "precision", "asynchronous", "blocking", "verify",
-    "chaos", "derive", "order", "fields", "device", "memory", "deterministic", "without", *GPU_OPTIONS,
+    "chaos", "derive", "order", "target", "fields", "device", "memory", "deterministic", "without", *GPU_OPTIONS,
 })  # fmt: skip
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

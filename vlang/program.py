@@ -123,8 +123,9 @@ class Program:
 
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
-        "push"), page_size (bytes), asynchronous, blocking, order ("auto", "rounds", "priority"), precision (32 or 64
-        bits for int and float), progress (True, or a function that takes a Round), without (names of optimisations to
+        "push"), page_size (bytes), asynchronous, blocking, order ("auto", "rounds", "priority"), target (a vertex: stop
+        once its value is final, rule O; `result.settled` says whose values are), precision (32 or 64 bits for int and
+        float), progress (True, or a function that takes a Round), without (names of optimisations to
         leave out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K"
         or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel,
         replication ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how
@@ -134,6 +135,8 @@ class Program:
         """
         if "derive" in arguments:
             return self.derived(arguments.pop("derive"))(graph, **arguments)
+        if arguments.get("target") is not None and all(own.name != "target" for own in self.fields):
+            arguments["target"] = graph.find(arguments["target"])
         options, precision, rest = bind_options(self, arguments)
         program = self.stages(precision).program
         scalars, left = bind_parameters(program, graph, rest, self.name)
@@ -323,5 +326,5 @@ def _result(
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
         seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history),
-        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin,
+        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, settled=outcome.settled,
     )

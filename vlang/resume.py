@@ -63,6 +63,8 @@ def _origin(program: Program, result: Result) -> Origin:
 
 
 def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Options:
+    if arguments.get("target") is not None:
+        raise BindError("target is for runs of a whole program; leave it out")
     options, precision, rest = bind_options(program, arguments)
     if rest:
         raise BindError(f"`{next(iter(rest))}` is that of the result from which {program.name} goes on; for another "

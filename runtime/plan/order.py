@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from vlang.runtime.cpu_push import push_stage
 from vlang.runtime.errors import BindError
@@ -10,7 +14,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import LoopSpec, Plan, StageSpec
 from vlang.runtime.machine import Options
 
-__all__ = ["Order", "check_order", "choose_order", "order_reason"]
+__all__ = ["Order", "check_order", "check_target", "choose_order", "order_reason", "settled_vertices"]
 
 
 @dataclass(frozen=True)
@@ -31,6 +35,8 @@ def choose_order(spec: LoopSpec, graph: Graph, options: Options) -> Order:
         return Order(None, order_reason(spec))
     if options.order == "priority":
         return Order(stage, "as asked")
+    if options.target is not None:
+        return Order(stage, "what stops at a target")
     if options.max_rounds is not None:
         return Order(None, "max_rounds counts supersteps")
     if options.mode != "auto" or options.asynchronous or options.blocking == "always":
@@ -46,6 +52,45 @@ def check_order(plan: Plan, graph: Graph, options: Options) -> None:
         return
     why = f": {order_reason(plan.loops[0])}" if plan.loops else ", as it has no loop"
     raise BindError(f"{plan.name} cannot run in order of priority{why}")
+
+
+def check_target(plan: Plan, graph: Graph, options: Options) -> None:
+    """Raises BindError, with the reason and the line, where a target is asked for and a program cannot stop there."""
+    if options.target is None:
+        return
+    why = _no_target(plan, graph, options)
+    if why:
+        raise BindError(f"{plan.name} cannot stop at a target: {why}; leave out the target")
+
+
+def _no_target(plan: Plan, graph: Graph, options: Options) -> str:
+    if len(plan.loops) != 1:
+        return f"that is for programs with one loop, and it has {len(plan.loops) or 'none'}"
+    (loop,) = plan.loops
+    if all(step is not loop for step in plan.steps):
+        return f"line {loop.line}: the loop stands in another block"
+    if loop is not plan.steps[-1]:
+        return f"line {loop.line}: what is computed after the loop needs the final values of all vertices"
+    if loop.limit is not None:
+        return f"line {loop.line}: the loop counts supersteps, and an order of priority has none"
+    if loop.until is not None:
+        return f"line {loop.line}: `until` decides when the loop ends"
+    if choose_order(loop, graph, options).stage is None:
+        return f"line {loop.line}: the loop cannot run in order of priority (rule O): {order_reason(loop)}"
+    return ""
+
+
+def settled_vertices(spec: LoopSpec, values: NDArray[Any], target: int) -> NDArray[np.bool_]:
+    """bool[n]: whether a value is final once that of the target is: it is none that the target's is better than.
+
+    spec: a loop that ran in order of priority. values: [n], of the field that it writes.
+    """
+    stage = push_stage(spec)
+    assert stage is not None
+    assert stage.priority is not None
+    bound = values[target]
+    worse: NDArray[np.bool_] = values > bound if stage.priority.low else values < bound
+    return ~worse
 
 
 def order_reason(spec: LoopSpec) -> str:

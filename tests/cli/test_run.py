@@ -42,6 +42,20 @@ def test_vertices_as_the_file_names_them(vlang: Call, roads: Path) -> None:
     assert done.out == "vertex,dist\nAugsburg,83.0\nBremen,\nHamburg,\nMunich,163.0\nUlm,0.0\n"
 
 
+def test_a_target(vlang: Call, roads: Path) -> None:
+    done = vlang("run", "sssp", roads, "source=Ulm", "--target", "Augsburg", "--threads", 1)
+    assert done.out == "dist of Augsburg = 83.0\nvertex    dist\nUlm          0\nAugsburg    83\n"
+    assert "not converged: stopped at its target: 2 of 5 vertices are settled" in done.err
+    done = vlang("run", "sssp", roads, "source=Ulm", "--target", "Augsburg", "-q", "-o", "-")
+    assert (done.out, done.err) == ("vertex,dist\nAugsburg,83.0\nUlm,0.0\n", "dist of Augsburg = 83.0\n")
+    for words, why in ((("--target", "Rome"), "`--target`: vertex 'Rome' is not in the graph"),
+                       (("--target", "Ulm", "--verify"), "--verify compares whole results"),
+                       (("--target", "Ulm", "--max-rounds", 2), "max_rounds says how supersteps run")):
+        done = vlang("run", "sssp", roads, "source=Ulm", *words, "-q")
+        assert done.status != 0
+        assert why in done.err
+
+
 def test_every_format(vlang: Call, roads: Path, tmp_path: Path) -> None:
     for suffix in ("csv", "json", "npz"):
         done = vlang("run", "sssp_tree", roads, "source=Ulm", "-o", tmp_path / f"r.{suffix}")

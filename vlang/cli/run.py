@@ -10,7 +10,7 @@ import click
 
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import Progress, note, table
-from vlang.cli.values import bindings, field_values, parameter_values, run_option, size
+from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
 from vlang.runtime.errors import BindError
 
 if TYPE_CHECKING:
@@ -54,6 +54,8 @@ class _Run(click.Command):
               help="Full sweeps by cache blocks. Never changes a result.")
 @click.option("--order", type=click.Choice(["auto", "rounds", "priority"]), default="auto", show_default=True,
               help="Rounds over all active vertices, or the best values first. Never changes a result.")
+@click.option("--target", metavar="VERTEX",
+              help="Stop once the value of this vertex is final, where the program allows it (rule O).")
 @click.option("--derive", type=click.Choice(["delta"]),
               help="Let loops over linear sums send changes instead of values, where that is allowed (rule D).")
 @click.option("--without", callback=run_option, metavar="NAME,...",
@@ -82,10 +84,10 @@ class _Run(click.Command):
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
     top: int, mode: str, threads: int | None, page_size: int | None, max_rounds: int | None, precision: str,
-    asynchronous: bool, blocking: str, order: str, device: str | None, gpu_memory: int | None, streams: int | None,
-    kernel: str | None, replication: str | int | None, without: frozenset[str] | None, derive: str | None,
-    deterministic: bool, fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None, quiet: bool,
-    wants_help: bool, **reading: Any,
+    asynchronous: bool, blocking: str, order: str, target: str | None, device: str | None, gpu_memory: int | None,
+    streams: int | None, kernel: str | None, replication: str | int | None, without: frozenset[str] | None,
+    derive: str | None, deterministic: bool, fields: tuple[str, ...], as_json: bool, verify: bool, chaos: int | None,
+    quiet: bool, wants_help: bool, **reading: Any,
 ) -> None:  # fmt: skip
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
@@ -113,15 +115,23 @@ def command(
     on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
               "replication": replication}  # fmt: skip
     options |= {name: value for name, value in on_gpu.items() if value is not None}
-    _check_device(options)
+    if verify and target is not None:
+        raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
+                               "them out")
+    _check_device(options | ({} if target is None else {"target": 0}))
     loaded = load(program, precision=int(precision)).derived(derive)
     if not quiet:
         warn(loaded)
     given = bindings(loaded, parameters, f"vlang run {program} {graph}")
     read = read_graph(graph, quiet, threads, **reading)
     keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
+    if target is not None:
+        options["target"] = vertex_of("--target", target, read)
     with Progress() as progress:
         result = loaded(read, **keywords, **options, progress=False if quiet else progress)
+    if target is not None and not as_json:
+        for name, value in list(result.row(target).items())[1:]:
+            click.echo(f"{name} of {target} = {value}", err=output == "-")
     _write(result, output, top, as_json, quiet)
     if device is not None and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
@@ -147,13 +157,14 @@ def _check_device(options: dict[str, Any]) -> None:
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
+    count = len(result) if result.settled is None else int(result.settled.sum())
     if output == "-":
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # the summary comes after it
     elif output is not None:
         {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
         if not quiet:
-            note(f"wrote {output}: {len(result):,} rows")
+            note(f"wrote {output}: {count:,} rows")
     if as_json and output is None:
         result.to_json(sys.stdout)
     elif as_json:
@@ -161,8 +172,9 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
     elif output is None and top and result.fields:
         rows = result.top(top)
         click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
-        if len(result) > len(rows) and not quiet:
-            note(f"the first {len(rows)} of {len(result):,} vertices; -o FILE.csv writes all")
+        if count > len(rows) and not quiet:
+            settled = "" if result.settled is None else "settled "
+            note(f"the first {len(rows)} of {count:,} {settled}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
             click.echo(f"{name} = {value}", err=output == "-")

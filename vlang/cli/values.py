@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vlang.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown"]
+__all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
 
 
 def size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
@@ -89,9 +89,9 @@ def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> d
 
 def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
     if type_ == "vertex":
-        return _vertex(name, text, graph)
+        return vertex_of(name, text, graph)
     if type_ == "vertices":
-        return [_vertex(name, part.strip(), graph) for part in text.split(",") if part.strip()]
+        return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
     try:
         return _scalar(type_, text.strip())
     except ValueError:
@@ -117,7 +117,7 @@ def _family(type_: str) -> str:
     return "bool" if type_ == "bool" else "float" if type_[0] == "f" else "int"
 
 
-def _vertex(name: str, text: str, graph: Graph) -> int | str:
+def vertex_of(name: str, text: str, graph: Graph) -> int | str:
     """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
     vertex: int | str = text
     if not graph.ids.text:

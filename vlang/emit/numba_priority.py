@@ -41,7 +41,7 @@ def in_order(writer: StageWriter) -> Ordered:
     log = any(isinstance(e, f.Op) and e.op == "mul" for e in f.walk(gather.reduce.body))
     low = gather.reduce.name == "min"
     offer, rank = _offer(writer, name, type_, low, log), _rank(writer, name, type_, low, log)
-    return Ordered((offer, rank, *_near(writer, name, type_)), PrioritySpec(log, writer.columns))
+    return Ordered((offer, rank, *_near(writer, name, type_)), PrioritySpec(log, writer.columns, low))
 
 
 def _refused(writer: StageWriter) -> str:

@@ -145,7 +145,7 @@ def priority(frame, control, table):
     spilled = pointer_u64(table, ORDER_WAITERS)
     records = pointer_i64(table, ORDER_RECORDS)
     scale = value_f64(table, ORDER_SCALE)
-    n = control[ORDER_VERTICES]
+    n, target = control[ORDER_VERTICES], control[ORDER_TARGET]
     filling, unsure = control[ORDER_FILLING], control[ORDER_UNSURE] != 0
     base, done, now = control[ORDER_BASE], control[ORDER_DONE], control[ORDER_NOW]
     turn, rounds = control[ORDER_PARITY], i64(0)
@@ -198,6 +198,9 @@ def priority(frame, control, table):
             base = least if least != ORDER_NONE else base
             spread(env, control, desk, places, links, entries, spilled, scale, done, base)
             now = i64(0)
+        # Nobody pushes between two meetings, so all see the same value. Whoever waits for room may yet better it.
+        reached = target >= 0 and peek(control, ORDER_SPILLED) == 0 and \
+            slot_of(bucket_of(rank(env, target), scale), base) < now
         following = 1 - turn
         if now < ORDER_BUCKETS:
             publish(control, desk, places, links, entries, frontier, now, ORDER_TAILS + following)
@@ -208,15 +211,15 @@ def priority(frame, control, table):
         if not meet(control, crew):
             return
         active = control[ORDER_TAILS + following]
-        if filling == 0 or active == 0:  # to enter vertices is no round
+        if filling == 0 or active == 0 or reached:  # to enter vertices is no round
             if me == 0:
                 records[2 * rounds] = active
                 records[2 * rounds + 1] = control[ORDER_EDGES + turn]
             rounds += 1
         filling = i64(0)
         turn = following
-        if active == 0 or rounds == control[ORDER_ROUNDS]:
+        if active == 0 or reached or rounds == control[ORDER_ROUNDS]:
             break
     if me == 0:
         control[ORDER_BASE], control[ORDER_DONE], control[ORDER_NOW] = base, done, now
-        control[ORDER_PARITY], control[ORDER_RECORDED] = turn, rounds
+        control[ORDER_PARITY], control[ORDER_RECORDED], control[ORDER_REACHED] = turn, rounds, i64(reached)
