@@ -218,6 +218,16 @@ def test_estimates_of_reach_are_as_good_as_they_are_said_to_be() -> None:
     assert 0.07 < error < 0.2
 
 
+def test_opposite_edges_count_as_two_unless_the_graph_is_undirected() -> None:
+    """As `triangles`, `lcc` and `kcore` say: a triangle with all its edges in both directions."""
+    src, dst = np.array([0, 1, 1, 2, 2, 0]), np.array([1, 0, 2, 1, 0, 2])
+    for directed, triangles, core, clustering in ((True, 2, 4, 1 / 3), (False, 1, 2, 1.0)):
+        graph = Graph.from_edges(src, dst, directed=directed, parallel="drop")
+        assert program("triangles")(graph, threads=THREADS)["total"] == triangles
+        assert program("kcore")(graph, threads=THREADS)["core"].tolist() == [core] * 3
+        np.testing.assert_allclose(program("lcc")(graph, threads=THREADS)["lcc"], clustering)
+
+
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_a_double_cover_is_bipartite(name: str) -> None:
     cover = double_cover(real(name, name in DIRECTED))
