@@ -253,10 +253,7 @@ class _Run:
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Which vertices are settled, and why the loop ended: with all of them as without a target."""
         (name,) = spec.stages[0].swaps
-        values = self.machine.array(f"field:{name}")
-        if any(field.name == name and field.type == "f16" for field in self.plan.fields):
-            values = values.view(np.float16)
-        settled = self.outcome.settled = settled_vertices(spec, values, target)
+        settled = self.outcome.settled = settled_vertices(spec, self.machine.array(f"field:{name}"), target)
         if settled.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False

@@ -83,7 +83,8 @@ def _no_target(plan: Plan, graph: Graph, options: Options) -> str:
 def settled_vertices(spec: LoopSpec, values: NDArray[Any], target: int) -> NDArray[np.bool_]:
     """bool[n]: whether a value is final once that of the target is: it is none that the target's is better than.
 
-    spec: a loop that ran in order of priority. values: [n], of the field that it writes.
+    spec: a loop that ran in order of priority. values: [n], of the field that it writes, which is no f16: arithmetic
+    widens those, so no gather is joined with one.
     """
     stage = push_stage(spec)
     assert stage is not None
