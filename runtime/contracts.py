@@ -2,16 +2,41 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
+
 import numpy as np
 
 from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernelset import Contract
+from vlang.runtime.kernelset import Bound, Contract, Step
 from vlang.runtime.machine import Machine
+from vlang.runtime.state import DTYPES
 
-__all__ = ["check_contract"]
+__all__ = ["check_contract", "open_checks"]
 
 _NONE = 0xFFFFFFFF
+_COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+
+
+def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
+    """The steps that check contracts, without those of contracts that follow from the ranges of the graph's columns."""
+    left: list[Step] = []
+    for step in steps:
+        if isinstance(step, Contract) and step.bounds and all(_in_range(bound, graph) for bound in step.bounds):
+            left.pop()  # the pass over all edges, which stands before its contract
+        else:
+            left.append(step)
+    return left
+
+
+def _in_range(bound: Bound, graph: Graph) -> bool:
+    """Whether the range of a column shows it. Both ends are rounded as values are, which keeps their order; NaN shows
+    nothing."""
+    dtype = DTYPES[bound.dtype]
+    with np.errstate(over="ignore"):
+        ends = np.array(graph.column_range(bound.column), np.float64).astype(dtype)
+    return bool(_COMPARE[bound.op](ends, dtype.type(bound.value)).all())
 
 
 def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.contracts import check_contract
+from vlang.runtime.contracts import check_contract, open_checks
 from vlang.runtime.cycle import CycleWatch
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import (
@@ -93,7 +93,7 @@ class _Run:
         """Run every step."""
         self._bind(scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
-        self._steps(self.plan.steps[:checks])
+        self._steps(open_checks(self.plan.steps[:checks], self.graph))
         self.machine.settle()
         begin = time.perf_counter()
         with suppress(_Reached):

@@ -38,7 +38,8 @@ __all__ = [
     "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
     "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
     "CopySpec", "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
-    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Contract", "FieldSpec", "Fold", "ForRangeSpec", "ForVerticesSpec",
+    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Bound", "Contract", "FieldSpec", "Fold", "ForRangeSpec",
+    "ForVerticesSpec",
     "GpuStage", "LoopSpec", "Plan", "PrioritySpec", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS",
     "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step",
     "SweepSpec", "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FIELD", "WALK_FOUND",
@@ -304,14 +305,28 @@ class ForRangeSpec:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: that of the column in the program."""
+
+    column: str
+    dtype: str
+    op: str
+    value: int | float
+
+
+@dataclass(frozen=True)
 class Contract:
-    """A `require`: the hidden field (or scalar, if `graph_level`) that tells where it fails, and its text."""
+    """A `require`: the hidden field (or scalar, if `graph_level`) that tells where it fails, and its text.
+
+    bounds: if not empty, what the `require` says; where the ranges of columns show that, no edge is looked at.
+    """
 
     name: str
     kind: str  # "graph", "vertex" (a bool per vertex that must be true), "edge" (the first bad neighbour, or none)
     domain: str | None
     text: str
     line: int
+    bounds: tuple[Bound, ...] = ()
 
 
 Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
+from vlang.emit.dialect import stored_as
 from vlang.emit.program import ContractStage
 from vlang.ir import forms as f
 from vlang.ir.stages import Schedule, Stage, Write
-from vlang.runtime.kernelset import Contract
-from vlang.types import BOOL, VERTEX
+from vlang.runtime.kernelset import Bound, Contract
+from vlang.types import BOOL, F16, VERTEX, Scalar
 
 __all__ = ["contract_stages"]
+
+_MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
 def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[str]) -> tuple[ContractStage, ...]:
@@ -18,7 +23,8 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
     for number, require in enumerate(program.requires):
         level = _level(require.cond, present)
         name = f"require.{number}"
-        contract = Contract(name, level, domain if level == "edge" else None, require.text, require.span.line)
+        bounds = _bounds(require.cond) if level == "edge" else ()
+        contract = Contract(name, level, domain if level == "edge" else None, require.text, require.span.line, bounds)
         if level == "graph":
             found.append(ContractStage(contract, None, require.cond, require.span))
             continue
@@ -33,6 +39,23 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
         stage = Stage(f"r{number}", domain if level == "edge" else None, None, (), gathers, (write,))
         found.append(ContractStage(contract, stage, None, require.span))
     return tuple(found)
+
+
+def _bounds(cond: f.Expr) -> tuple[Bound, ...]:
+    """The condition as bounds of one edge field, `field op number`; nothing if it says something else."""
+    if not isinstance(cond, f.Op) or cond.op not in _MIRRORED:
+        return ()
+    op, (left, right) = cond.op, cond.args
+    if isinstance(left, f.Const):
+        op, left, right = _MIRRORED[op], right, left
+    if not isinstance(left, f.EdgeValue) or not isinstance(right, f.Const):
+        return ()
+    type_, value = left.type, right.value
+    if not isinstance(type_, Scalar) or not type_.floating or type_ == F16 or right.type != type_:
+        return ()
+    if value is None or isinstance(value, bool) or not math.isfinite(value):
+        return ()
+    return (Bound(left.name, stored_as(type_), op, value),)
 
 
 def _level(cond: f.Expr, present: frozenset[str]) -> str:
