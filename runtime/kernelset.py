@@ -41,7 +41,7 @@ __all__ = [
     "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Bound", "Contract", "FieldSpec", "Fold", "ForRangeSpec",
     "ForVerticesSpec",
     "GpuStage", "LoopSpec", "Plan", "PrioritySpec", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS",
-    "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "ScalarSpec", "StageSpec", "Step",
+    "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "ScalarSpec", "StageSpec", "Step",
     "SweepSpec", "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FIELD", "WALK_FOUND",
     "WALK_NEXT", "WALK_NOBODY", "WALK_ORIGIN", "WALK_PULL", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED",
     "WALK_VERTICES", "WALK_WORDS", "every_step", "field_of", "level_slot",
@@ -49,6 +49,7 @@ __all__ = [
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
 BLOCK = 4096  # vertices: the grain of reductions over vertices
+RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
 
 PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
 PAGE_WORDS = 16

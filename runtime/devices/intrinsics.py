@@ -6,10 +6,11 @@ from typing import Any
 
 from llvmlite import ir
 from numba import njit, types
-from numba.core.cgutils import get_or_insert_function
+from numba.core.cgutils import alloca_once, get_or_insert_function
 from numba.extending import intrinsic
 
 from vlang.runtime.devices.front_end import OPTIONS
+from vlang.runtime.kernelset import RUN
 
 inner = njit(**OPTIONS)
 """For functions that only kernels call."""
@@ -73,6 +74,19 @@ value_f32, value_f64 = _slot_value(types.float32), _slot_value(types.float64)
 store_i8, store_i16, store_i32, store_i64 = (_slot_store(_NAMES[n]) for n in ("i8", "i16", "i32", "i64"))
 store_u8, store_u16, store_u32, store_u64 = (_slot_store(_NAMES[n]) for n in ("u8", "u16", "u32", "u64"))
 store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
+
+
+@intrinsic
+def local(context: Any, values: Any) -> Any:
+    """`local(values)`: for each item of a tuple a pointer to memory of this call for RUN such items, bools as u8."""
+    items = [types.uint8 if item == types.boolean else item for item in values]
+    result = types.Tuple([types.CPointer(item) for item in items])
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        memory = [alloca_once(builder, context.get_data_type(item), size=RUN) for item in items]
+        return context.make_tuple(builder, signature.return_type, memory)
+
+    return result(values), generate
 
 
 @intrinsic

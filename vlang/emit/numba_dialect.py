@@ -13,8 +13,8 @@ __all__ = ["NumbaDialect"]
 _HEADS = {
     "ready": "env, v", "wanted": "masks", "identity": "env", "bind_columns": "pages, row",
     "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
-    "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "send": "env, v", "apply": "env, v, masks, acc",
-    "bind": "frame",
+    "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "lay": "room, s, acc", "laid": "room, s",
+    "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
     "join": "env, columns, v, u, k", "join_alone": "env, columns, v, u, k", "offer": "env, columns, v, u, k",
     "carry": "env, v", "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
     "fresh": "bits, v", "silent": "env, v", "settled": "env, v",

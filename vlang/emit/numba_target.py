@@ -16,17 +16,19 @@ from vlang.emit.numba_push import push_functions
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
 from vlang.emit.target import Module, StageText
+from vlang.types import BOOL, Scalar
 
 __all__ = ["NumbaTarget"]
 
 _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
-    r"keep|kept|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
+    r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
     r"join|fresh|silent|settled|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
     r"offer|rank|near_vertex|near_edge|approach|expand|due|enter_all|first_far|spread|priority)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
+_MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
 _PASS = "void(u64*, i64*, i64, i64*)"
 _SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 _CREW = "void(u64*, i64*, u64*)"
@@ -53,6 +55,25 @@ def _blocks(writer: StageWriter) -> bool:
     return not writer.columns and sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
 
+def _runs(writer: StageWriter) -> bool:
+    """Whether vertices gather and apply by runs: those that all do both, and whose new values no other vertex of the
+    run may wait for, as it might in a pass that writes where it reads."""
+    plan, stage = writer.plan, writer.stage
+    if plan is None or plan.asynchronous or stage.before or stage.guard is not None:
+        return False
+    return sum(len(a.types) for a in writer.accumulations) <= _MOST_LAID
+
+
+def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
+    """lay and laid: the accumulators of one vertex of a run, into and out of the memory of the worker."""
+    lines, items = [], []
+    for i, type_ in enumerate(types):
+        place, part = f"room[{i}][s]", d.part("acc", i)
+        lines.append(d.assign(place, d.store(BOOL, part) if type_ == BOOL else part))
+        items.append(d.load(BOOL, place) if type_ == BOOL else place)
+    return [Function("lay", tuple(lines), ""), Function("laid", (), d.pack("Acc", items))]
+
+
 class NumbaTarget:
     """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
 
@@ -68,6 +89,8 @@ class NumbaTarget:
             return self._whole(writer)
         roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
         texts = [_skeleton("edges" if stage.domain else "vertices", name)]
+        if stage.domain:
+            texts.insert(0, _skeleton("runs" if _runs(writer) else "rows", name))
         functions = [self.dialect.define(one) for one in writer.ready()]
         if stage.domain:
             functions += self._edges(writer)
@@ -144,6 +167,8 @@ class NumbaTarget:
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
         ]
+        if _runs(writer):
+            functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
         if _blocks(writer):
             functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")
         return [d.define(one) for one in functions]

@@ -1,40 +1,11 @@
-"""A pass over edges: pull. The functions bind, ready, wanted, identity, gather, merge, put, get and apply are
+"""A pass over edges: long vertices. The functions bind, ready, wanted, identity, gather, merge, put, get and apply are
 written from the program and stand above this text; the slots and table layouts are those of runtime/kernelset.py.
 
-Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`). The edges of longer ones are cut into
-segments of SEGMENT edges from the vertex's first edge on: `segments` reduces each, `finish` merges them in order and
-applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the mode.
+Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`, in rows.py or runs.py). The edges of longer
+ones are cut into segments of SEGMENT edges from the vertex's first edge on: `segments` reduces each, `finish` merges
+them in order and applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the
+mode.
 """
-
-
-def pull(frame, tasks, count, counter):
-    env = bind(frame)
-    pages = pointer_u64(frame, SLOT_PAGES)
-    vertices = pointer_u32(frame, SLOT_LIST)
-    listed = value_i64(frame, SLOT_LISTED) != 0
-    stats = pointer_i64(frame, SLOT_STATS)
-    while True:
-        task = fetch_add(counter, 0, 1)
-        if task >= count:
-            break
-        row = i64(tasks[3 * task]) * PAGE_WORDS
-        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
-        offsets = pointer_u32(pages, row + PAGE_OFFSETS)
-        targets = pointer_u32(pages, row + PAGE_TARGETS)
-        first = value_i64(pages, row + PAGE_FIRST)
-        columns = bind_columns(pages, row)
-        changed, active = i64(0), i64(0)
-        for i in range(low, high):
-            v = i64(vertices[i]) if listed else i
-            masks = ready(env, v)
-            acc = identity(env)
-            if wanted(masks):
-                for k in range(u64(offsets[v - first]), u64(offsets[v - first + 1])):
-                    acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
-            flags = apply(env, v, masks, acc)
-            changed += flags & 1
-            active += flags >> 1
-        note(stats, changed, active)
 
 
 def segments(frame, tasks, count, counter):
