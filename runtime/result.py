@@ -2,44 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
-from typing import IO, Any, NamedTuple
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges import VertexIds
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.origin import Origin
-from vlang.runtime.output import BLOCK, csv_texts, fixed_width, json_texts, json_value, whole_file, write_text
+from vlang.runtime.output import fixed_width, json_value, whole_file, write_text
 from vlang.runtime.trace import ChaosReport, Round
 
 __all__ = ["Result"]
-
-class _Column(NamedTuple):
-    """A block of rows of an output; values and missing are [rows], or [rows, k] for vectors."""
-
-    name: str
-    values: NDArray[Any]
-    missing: NDArray[np.bool_] | None
-
-    def components(self) -> list[_Column]:
-        """The columns of the components; itself if it is no vector."""
-        if self.values.ndim == 1:
-            return [self]
-        lost = self.missing
-        return [_Column(self.name, self.values[:, k], None if lost is None else lost[:, k])
-                for k in range(self.values.shape[1])]
-
-    def json(self) -> Sequence[str]:
-        """One JSON value a row."""
-        texts = [json_texts(part.values, part.missing) for part in self.components()]
-        return texts[0] if self.values.ndim == 1 else [f"[{', '.join(row)}]" for row in zip(*texts)]
 
 
 class Result:
@@ -216,7 +196,8 @@ class Result:
         reads back as the same value; a vector x as columns x.0, x.1, ... A path appears whole or not at all.
         Raises DiskError.
         """
-        write_text(file, self._csv_blocks())
+        widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
+        write_text(file, csv_blocks(widths, self._rows, self._columns))
 
     def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
         """Write one object: the entries of `summary_dict()`, then `vertex` and `fields`, a list each.
@@ -224,7 +205,7 @@ class Result:
         null where a value is `inf`, `-inf`, `none` or NaN; a vector is a list of its components. A path appears whole
         or not at all. Raises DiskError.
         """
-        write_text(file, self._json_blocks())
+        write_text(file, json_blocks(self.summary_dict(), list(self._raw), self._rows, self._columns))
 
     def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write a NumPy archive: `vertex` (ids), every field and every global, as in memory.
@@ -395,46 +376,18 @@ class Result:
         what = "none" if self.types.get(name) == "vertex" else "not finite"
         return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"
 
-    # ---- blocks of text
-    def _columns(self, start: int, stop: int) -> Iterator[_Column]:
+    def _columns(self, start: int, stop: int) -> Iterator[Column]:
+        """The columns of a file, from one of its rows to another: ids first."""
         rows = slice(start, stop) if self._listed is None else self._listed[start:stop]
         if self._ids.consecutive and self._listed is None:  # a block of them, not all
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
             ids = self._ids.values[rows]
-        yield _Column("vertex", ids, None)
+        yield Column("vertex", ids, None)
         for name in self._raw:
             raw = self._host(name)[rows]
             values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
-            yield _Column(name, values, self._missing(raw, name))
-
-    def _csv_blocks(self) -> Iterator[str]:
-        widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
-        names = [part for name, width in widths.items()
-                 for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
-        yield ",".join(["vertex", *names]) + "\n"
-        for start in range(0, self._rows, BLOCK):
-            columns = [csv_texts(c.values, c.missing) for whole in self._columns(start, min(start + BLOCK, self._rows))
-                       for c in whole.components()]
-            yield "\n".join(map(",".join, zip(*columns, strict=True))) + "\n"
-
-    def _json_blocks(self) -> Iterator[str]:
-        yield json.dumps(self.summary_dict())[:-1] + ', "vertex": '
-        yield from self._json_list(0)
-        yield ', "fields": {'
-        for number, name in enumerate(self._raw, 1):
-            yield f"{', ' if number > 1 else ''}{json.dumps(name)}: "
-            yield from self._json_list(number)
-        yield "}}\n"
-
-    def _json_list(self, number: int) -> Iterator[str]:
-        """Column `number` (0 is the ids) as a JSON list."""
-        yield "["
-        for start in range(0, self._rows, BLOCK):
-            columns = self._columns(start, min(start + BLOCK, self._rows))
-            column = next(c for i, c in enumerate(columns) if i == number)
-            yield (", " if start else "") + ", ".join(column.json())
-        yield "]"
+            yield Column(name, values, self._missing(raw, name))
 
 
 def _counted(count: int, one: str, many: str) -> str:
