@@ -26,6 +26,7 @@ def early(frame, tasks, count, counter, table):
             for v in range(64 * w, min(64 * w + 64, n)):
                 if settled(env, v):
                     continue
+                prefetch(targets, i64(offsets[min(v + 16, n)]))  # the rows are in order, but few edges of each are read
                 k = offsets[v]
                 high = offsets[v + 1]
                 while k < high:
