@@ -144,6 +144,8 @@ def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Ite
         if not isinstance(part, f.Op) or part.op not in ("lt", "le", "gt", "ge"):
             continue
         for side in part.args:
+            while isinstance(side, f.Op) and side.op == "cast":  # a tolerance in 32 bits beside a field of 64
+                (side,) = side.args
             expr: f.Expr | None = side
             if isinstance(side, f.GraphValue) and side.kind == "parameter":
                 if side.name in scalars and isinstance(side.type, Scalar) and side.type.floating:
