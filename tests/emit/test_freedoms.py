@@ -94,5 +94,5 @@ def test_a_gather_ends_at_the_absorbing_element() -> None:
     (stage,) = of_loops(text)
     assert (stage.push, stage.early) == ("cells", "absorbing")
     plan = compile(text).plan(frozenset(), target="cuda")
-    assert "return acc.a0 && acc.a1 == u8(255);" in plan.text
+    assert "return (acc.a0) && (acc.a1 == u8(255));" in plan.text
     assert "settled(const Env& env, u32 v) {\n    return false;" in plan.text  # y may still move when x is true

@@ -31,7 +31,7 @@ def _exits(writer: StageWriter) -> list[str]:
     if early.kind == "frontier":
         notes.append("early exit: the first active neighbour decides (rule X2)")
     elif early.kind:
-        notes.append("early exit: at the absorbing value (rule X1), on a GPU")
+        notes.append("early exit: at the absorbing value (rule X1)")
     if joined_writes(writer)[0] and "identity" not in writer.without and writer.plan is not None:
         facts = writer.plan.facts.loop(writer.plan.loop.repeat)
         fields = sorted({name for one in facts.gathers for name in one.silencing})

@@ -17,7 +17,7 @@ _HEADS = {
     "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
     "join": "env, columns, v, u, k", "join_alone": "env, columns, v, u, k", "offer": "env, columns, v, u, k",
     "carry": "env, v", "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
-    "fresh": "bits, v", "silent": "env, v", "settled": "env, v",
+    "fresh": "bits, v", "silent": "env, v", "settled": "env, v", "decided": "acc",
     "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
 }  # fmt: skip
 

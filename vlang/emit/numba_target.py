@@ -14,6 +14,7 @@ from vlang.emit.numba_dialect import NumbaDialect
 from vlang.emit.numba_priority import in_order
 from vlang.emit.numba_push import push_functions
 from vlang.emit.scalars import ScalarText
+from vlang.emit.sending import decided, early_of, settled
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
 from vlang.emit.target import Module, StageText
 from vlang.types import BOOL, Scalar
@@ -24,7 +25,7 @@ _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
-    r"join|fresh|silent|settled|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
+    r"join|fresh|silent|settled|decided|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
     r"offer|rank|near_vertex|near_edge|approach|expand|due|enter_all|first_far|spread|priority)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
@@ -64,6 +65,13 @@ def _runs(writer: StageWriter) -> bool:
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_LAID
 
 
+def _rows(writer: StageWriter) -> tuple[str, ...]:
+    """The skeletons of the kernels that gather."""
+    if early_of(writer).kind == "absorbing":
+        return ("leaving",)
+    return "runs" if _runs(writer) else "rows", "segments"
+
+
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
     """lay and laid: the accumulators of one vertex of a run, into and out of the memory of the worker."""
     lines, items = [], []
@@ -89,10 +97,9 @@ class NumbaTarget:
             return self._whole(writer)
         roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
         texts = [_skeleton("edges" if stage.domain else "vertices", name)]
-        if stage.domain:
-            texts.insert(0, _skeleton("runs" if _runs(writer) else "rows", name))
         functions = [self.dialect.define(one) for one in writer.ready()]
         if stage.domain:
+            texts += [_skeleton(one, name) for one in _rows(writer)]
             functions += self._edges(writer)
         functions.append(self.dialect.define(writer.apply()))
         pushing, uniform = push_functions(writer)
@@ -167,7 +174,11 @@ class NumbaTarget:
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
         ]
-        if _runs(writer):
+        early = early_of(writer)
+        if early.kind == "absorbing":
+            functions += [Function("decided", (), decided(writer, early)),
+                          Function("settled", (), settled(writer, early))]
+        elif _runs(writer):
             functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
         if _blocks(writer):
             functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")

@@ -11,7 +11,7 @@ from vlang.ir.stages import Write
 from vlang.reductions import identity
 from vlang.types import BOOL, Scalar
 
-__all__ = ["Early", "early_of", "joined_writes", "one_write", "settled", "silent"]
+__all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "settled", "silent"]
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,25 @@ def settled(writer: StageWriter, early: Early) -> str:
     holds = [f"({test})" if value else d.negation(f"({test})")
              for test, (_, value) in zip(tests, early.done)]
     return d.both(*holds) if holds else d.false
+
+
+def decided(writer: StageWriter, early: Early) -> str:
+    """Whether nothing can change the accumulators any more (rule X1)."""
+    d = writer.dialect
+    if not early.decided:
+        return d.false
+    tests, at = [], 0
+    for accumulation in writer.accumulations:
+        name = accumulation.reduce.name
+        for number, type_ in enumerate(accumulation.types[: accumulation.width], at):
+            part = d.part("acc", number)
+            if name in ("any", "all"):
+                tests.append(part if name == "any" else d.negation(part))
+            else:
+                ones = -1 if type_.kind == "int" else type_.highest
+                tests.append(f"{part} == {d.constant(ones if name == 'bitor' else 0, type_)}")
+        at += len(accumulation.types)
+    return d.both(*(tests if len(tests) == 1 else [f"({test})" for test in tests]))
 
 
 def silent(writer: StageWriter) -> Function:

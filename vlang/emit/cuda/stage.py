@@ -12,7 +12,7 @@ from vlang.emit.dialect import Function, scalars_of
 from vlang.emit.expressions import located
 from vlang.emit.holistic import Holistic
 from vlang.emit.reductions import Accumulation
-from vlang.emit.sending import early_of, settled
+from vlang.emit.sending import decided, early_of, settled
 from vlang.emit.stage import StageWriter, put_and_get
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS
@@ -126,27 +126,10 @@ class StageStruct:
             from_lane(d, len(self.types)),
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
-            Function("decided", (), self._decided()),
+            Function("decided", (), decided(writer, self.early)),
             Function("settled", (), settled(writer, self.early)),
             Function("heard", (), self._heard()),
         ]
-
-    def _decided(self) -> str:
-        """Whether nothing can change the accumulators any more (rule X1)."""
-        if not self.early.decided:
-            return self.d.false
-        tests, at = [], 0
-        for accumulation in self.writer.accumulations:
-            name = accumulation.reduce.name
-            for number, type_ in enumerate(accumulation.types[: accumulation.width], at):
-                part = self.d.part("acc", number)
-                if name in ("any", "all"):
-                    tests.append(part if name == "any" else self.d.negation(part))
-                else:
-                    ones = -1 if type_.kind == "int" else type_.highest
-                    tests.append(f"{part} == {self.d.constant(ones if name == 'bitor' else 0, type_)}")
-            at += len(accumulation.types)
-        return self.d.both(*tests)
 
     def _heard(self) -> str:
         name = self.writer.stage.name

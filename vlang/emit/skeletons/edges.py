@@ -1,32 +1,12 @@
-"""A pass over edges: long vertices. The functions bind, ready, wanted, identity, gather, merge, put, get and apply are
-written from the program and stand above this text; the slots and table layouts are those of runtime/kernelset.py.
+"""A pass over edges: what becomes of long vertices in the end. The functions bind, ready, wanted, identity, gather,
+merge, put, get and apply are written from the program and stand above this text; the slots and table layouts are those
+of runtime/kernelset.py.
 
-Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`, in rows.py or runs.py). The edges of longer
-ones are cut into segments of SEGMENT edges from the vertex's first edge on: `segments` reduces each, `finish` merges
-them in order and applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the
-mode.
+Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`, in rows.py, runs.py or leaving.py). The
+edges of longer ones are cut into segments of SEGMENT edges from the vertex's first edge on: `segments` (segments.py or
+leaving.py) reduces each, `finish` merges them in order and applies. The cut is a property of the graph, so results do
+not depend on pages, chunks, threads or the mode.
 """
-
-
-def segments(frame, tasks, count, counter):
-    env = bind(frame)
-    pages = pointer_u64(frame, SLOT_PAGES)
-    table = pointer_i64(frame, SLOT_SEGMENTS)
-    while True:
-        task = fetch_add(counter, 0, 1)
-        if task >= count:
-            break
-        row = i64(tasks[3 * task]) * PAGE_WORDS
-        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
-        targets = pointer_u32(pages, row + PAGE_TARGETS)
-        columns = bind_columns(pages, row)
-        for s in range(low, high):
-            v = table[3 * s]
-            acc = identity(env)
-            if wanted(ready(env, v)):
-                for k in range(u64(table[3 * s + 1]), u64(table[3 * s + 2])):
-                    acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
-            put(env, s, acc)
 
 
 def finish(frame, tasks, count, counter):

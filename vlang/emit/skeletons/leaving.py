@@ -1,0 +1,59 @@
+"""Passes over edges that end early (rule X1): a vertex leaves its edges once nothing can change what it has gathered,
+and does not look at them where its own value cannot change. `decided` and `settled` are written from the program; see
+edges.py for the rest. Accumulators are those of all edges, so kernels that go on, by cache blocks, give the same.
+"""
+
+
+def pull(frame, tasks, count, counter):
+    env = bind(frame)
+    pages = pointer_u64(frame, SLOT_PAGES)
+    vertices = pointer_u32(frame, SLOT_LIST)
+    listed = value_i64(frame, SLOT_LISTED) != 0
+    stats = pointer_i64(frame, SLOT_STATS)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        row = i64(tasks[3 * task]) * PAGE_WORDS
+        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
+        offsets = pointer_u32(pages, row + PAGE_OFFSETS)
+        targets = pointer_u32(pages, row + PAGE_TARGETS)
+        first = value_i64(pages, row + PAGE_FIRST)
+        columns = bind_columns(pages, row)
+        changed, active = i64(0), i64(0)
+        for i in range(low, high):
+            v = i64(vertices[i]) if listed else i
+            masks = ready(env, v)
+            acc = identity(env)
+            if wanted(masks) and not settled(env, v):
+                for k in range(u64(offsets[v - first]), u64(offsets[v - first + 1])):
+                    acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
+                    if decided(acc):
+                        break
+            flags = apply(env, v, masks, acc)
+            changed += flags & 1
+            active += flags >> 1
+        note(stats, changed, active)
+
+
+def segments(frame, tasks, count, counter):
+    env = bind(frame)
+    pages = pointer_u64(frame, SLOT_PAGES)
+    table = pointer_i64(frame, SLOT_SEGMENTS)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        row = i64(tasks[3 * task]) * PAGE_WORDS
+        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
+        targets = pointer_u32(pages, row + PAGE_TARGETS)
+        columns = bind_columns(pages, row)
+        for s in range(low, high):
+            v = table[3 * s]
+            acc = identity(env)
+            if wanted(ready(env, v)) and not settled(env, v):
+                for k in range(u64(table[3 * s + 1]), u64(table[3 * s + 2])):
+                    acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
+                    if decided(acc):
+                        break
+            put(env, s, acc)
