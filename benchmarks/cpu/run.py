@@ -18,21 +18,22 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))  # the checkout that this script lies in is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
 
-from benchmarks.cpu import peers, report  # noqa: E402
-from benchmarks.cpu.conditions import conditions  # noqa: E402
-from benchmarks.cpu.contests import Contest, contest, sweep_ms  # noqa: E402
-from benchmarks.cpu.inputs import INPUTS, Input, build  # noqa: E402
-from benchmarks.cpu.limits import measure_limits  # noqa: E402
-from benchmarks.cpu.measure import Figure, alternate, paired  # noqa: E402
-from benchmarks.cpu.memory import measure_memory, with_memory  # noqa: E402
-from benchmarks.cpu.reading import measure_reading  # noqa: E402
-from benchmarks.cpu.references import References  # noqa: E402
-from benchmarks.cpu.start import measure_start  # noqa: E402
-from benchmarks.cpu.text import Text, write_text  # noqa: E402
-from benchmarks.cpu.works import PARTS, WORKS, Work, chosen  # noqa: E402
+from benchmarks.cpu import peers, report
+from benchmarks.cpu.conditions import conditions
+from benchmarks.cpu.contests import Contest, contest, sweep_ms
+from benchmarks.cpu.inputs import INPUTS, Input, build
+from benchmarks.cpu.limits import measure_limits
+from benchmarks.cpu.measure import Figure, alternate, paired
+from benchmarks.cpu.memory import measure_memory, with_memory
+from benchmarks.cpu.reading import measure_reading
+from benchmarks.cpu.references import References
+from benchmarks.cpu.start import measure_start
+from benchmarks.cpu.text import Text, write_text
+from benchmarks.cpu.works import PARTS, WORKS, Work, chosen
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 class Session:
