@@ -21,6 +21,7 @@ from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import CopySpec, LoopSpec, Plan
 from vlang.runtime.machine import Done, Options, Stats
+from vlang.runtime.memory import empty
 from vlang.runtime.state import State
 
 __all__ = ["ConnectLoop", "connect_loop", "prepare_connect"]
@@ -29,6 +30,8 @@ _TASK = "i64*, i64, i64*"
 _FOREST = {
     "start": f"void(u64*, u32*, u32*, u32*, {_TASK})",
     "sample": f"void(u32*, u32*, {_TASK})",
+    "misplaced": f"void(u32*, {_TASK}, i64*)",
+    "flatten": f"void(u32*, {_TASK})",
     "roots": f"void(u32*, u32*, {_TASK})",
     "outside": f"void(u64*, u32*, i64, {_TASK}, u32*, i64*)",
     "finish": f"void(u64*, u32*, u32*, {_TASK}, u32*, i64*)",
@@ -81,7 +84,12 @@ class ConnectLoop:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Give every vertex the join over its component."""
-        parents, tasks = self._components()
+        tasks = self._adjacency.derived("connect", lambda: _tasks(self._adjacency.offsets))
+        if self._numbered(tasks):  # the least number of a component is its root
+            self._components(self._values, tasks, flat=True)
+            return (self.last(),)
+        parents = empty(len(self._values), np.uint32)
+        self._components(parents, tasks)
         kind = self._values.dtype
         kernels = _join_kernels(self._copied.join, f"{kind.kind}{8 * kind.itemsize}")
         for name in ("join", "spread"):
@@ -95,28 +103,39 @@ class ConnectLoop:
     def close(self) -> None:
         """There is nothing to give back."""
 
-    def _components(self) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
-        """A forest in which each component is one tree whose root is its smallest vertex; and tasks over vertices."""
+    def _numbered(self, tasks: NDArray[np.int64]) -> bool:
+        """Whether the least of values is wanted, each of which is the number of its vertex."""
+        values = self._values
+        if self._copied.join != "min" or values.dtype != np.uint32:
+            return False
+        found = np.zeros(1, np.int64)
+        self._cpu.launch(_forest_kernels()["misplaced"], (values,), tasks, len(tasks), len(values), (found,))
+        return not found[0]
+
+    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
+        """Make `parents` a forest in which each component is one tree whose root is its smallest vertex. flat: every
+        vertex points to the root itself. tasks: over all vertices."""
         adjacency, kernels = self._adjacency, _forest_kernels()
         offsets, targets = adjacency.offsets, adjacency.targets
-        n = len(offsets) - 1
-        tasks: NDArray[np.int64] = adjacency.derived("connect", lambda: _tasks(offsets))
-        parents, second = np.empty(n, dtype=np.uint32), np.empty(n, dtype=np.uint32)
+        n = len(parents)
+        second = empty(n, np.uint32)
 
         def launch(name: str, before: tuple[Any, ...], after: tuple[Any, ...] = (), cost: int = 2 * n) -> None:
             self._cpu.launch(kernels[name], before, tasks, len(tasks), cost, after)
 
         launch("start", (offsets, targets, second, parents))
         launch("sample", (second, parents))
-        if n:
-            probes = _probes(n)
-            self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
-            others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # nobody reads the neighbours any more
-            launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
-            rest = int(counts[:, 1].sum())
-            launch("finish", (offsets, targets, parents), (others, counts), rest)
-            self._edges = 2 * n + rest
-        return parents, tasks
+        if n == 0:
+            return
+        probes = adjacency.derived("probes", lambda: _probes(n)).copy()
+        self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
+        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # nobody reads the neighbours any more
+        launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
+        rest = int(counts[:, 1].sum())
+        launch("finish", (offsets, targets, parents), (others, counts), rest)
+        if flat and rest:  # else nothing has moved since every vertex was looked at
+            launch("flatten", (parents,))
+        self._edges = 2 * n + rest
 
 
 def _fits(copied: CopySpec, graph: Graph) -> bool:
@@ -137,9 +156,12 @@ def _probes(n: int) -> NDArray[np.uint32]:
 
 
 def _most_frequent(roots: NDArray[np.uint32]) -> int:
-    """The root that most of some vertices have; of several, the smallest."""
-    found, counts = np.unique(roots, return_counts=True)
-    return int(found[np.argmax(counts)])
+    """The root that most of some vertices have; of several, the smallest. Sorts them."""
+    roots.sort()
+    if roots[0] == roots[-1]:
+        return int(roots[0])
+    starts = np.flatnonzero(np.concatenate([[True], roots[1:] != roots[:-1]]))
+    return int(roots[starts[np.argmax(np.diff(starts, append=len(roots)))]])
 
 
 def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:

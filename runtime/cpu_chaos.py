@@ -21,6 +21,7 @@ from vlang.runtime.connect import connect_loop
 from vlang.runtime.cpu_machine import CpuMachine
 from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
+from vlang.runtime.cpu_reach import ReachLoop
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import Kernel
 from vlang.runtime.draws import Draws
@@ -60,10 +61,10 @@ class _ShuffledPasses(Passes):
         else:
             self.blocks.pop(stage.name, None)
 
-    def full(self, stage: StageSpec) -> tuple[Stats, int]:
-        """A stage over all vertices, which may be a list of all in random order."""
+    def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
+        """A stage over all vertices, which may be a list of all in random order, and then nothing follows."""
         if stage.domain is None or stage.name in self.blocks or self.draws.coin():
-            return super().full(stage)
+            return super().full(stage, followed)
         self.refresh(stage, np.arange(self.graph.n))
         return self.listed(stage, self.lists(stage, np.arange(self.graph.n)))
 
@@ -96,10 +97,11 @@ class _ShuffledPasses(Passes):
             marks[self.draws.some(self.graph.n)] = 1
         return edges
 
-    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int) -> None:
+    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
+                frame: NDArray[np.uint64] | None = None) -> None:
         mixed = tasks[:count].copy()
         self.draws.order(mixed)
-        super()._launch(kernel, mixed, count, cost)
+        super()._launch(kernel, mixed, count, cost, frame)
 
 
 class ChaosMachine(CpuMachine):
@@ -127,6 +129,8 @@ class ChaosMachine(CpuMachine):
             draws.use(spec.line, "O")
             return PriorityLoop(stage, self.passes)
         if stage is not None and draws.coin():
+            if "early" in stage.kernels:
+                return _ChaosReach(stage, self.passes, draws, spec.line)
             return _ChaosPush(spec, self.passes, draws, free)
         assert isinstance(self.passes, _ShuffledPasses)
         return _ChaosSupersteps(spec, self.passes, self, draws, free)
@@ -229,7 +233,7 @@ class _ChaosPush(PushLoop):
     def __init__(self, spec: LoopSpec, passes: Passes, draws: Draws, free: bool) -> None:
         super().__init__(spec, passes, "auto", None, True)
         self._draws, self._line = draws, spec.line
-        self._free = free and spec.order == "A" and not self._uniform
+        self._free = free and spec.order == "A"
         self._later = np.zeros(0, np.uint64)  # entries of the frontier that are put off
         self._small = self._few
 
@@ -238,36 +242,21 @@ class _ChaosPush(PushLoop):
         self._few = self._small if self._draws.coin(0.25) else 0
         return super().advance(room)
 
-    def _should_look(self) -> bool:
-        return self._draws.coin()
-
     def _should_pull(self) -> bool:
         return self._stage.notify is not None and self._draws.coin(0.3)
 
     def _begin(self, origin: int) -> None:
         """At the start, the vertices that have something to say (rule Z), or all."""
-        if origin == 0 and not self._uniform and self._draws.coin():
-            bits = np.packbits(np.ones(self._passes.graph.n, np.bool_), bitorder="little")
-            self._bits[0].view(np.uint8)[: len(bits)] = bits
-            super()._begin(1)
+        if origin == 0 and self._draws.coin():
+            everybody = np.ones(self._passes.graph.n, np.uint8)
+            super()._begin(everybody.ctypes.data)
             return
         if origin == 0:
             self._draws.use(self._line, "Z")
         super()._begin(origin)
 
-    def _look(self) -> Done:
-        self._draws.use(self._line, "X2")
-        return super()._look()
-
     def _push(self) -> Done:
         """The frontier in random order, some of it twice, some of it later, with vertices that are not in it."""
-        if not self._frontier.queued:
-            self._begin(1)
-        if self._uniform:
-            self._put(self._mixed())
-            self._draws.use(self._line, "P")
-            return super()._push()
-        self._catch_up()  # for those as well that are put off: whoever is in no frontier has equal buffers
         entries = self._mixed()
         self._later = np.zeros(0, np.uint64)
         if self._free and self._rounds < _ORDERED and self._draws.coin():
@@ -306,4 +295,27 @@ class _ChaosPush(PushLoop):
         vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
         offsets = self._out.offsets.view(np.int64)
         edges = int((offsets[vertices + 1] - offsets[vertices]).sum())
-        self._frontier = replace(self._frontier, entries=len(entries), active=len(vertices), edges=edges, queued=True)
+        self._frontier = replace(self._frontier, entries=len(entries), active=len(vertices), edges=edges)
+
+
+class _ChaosReach(ReachLoop):
+    """Supersteps in any of the three ways in which a uniform frontier reaches others."""
+
+    def __init__(self, stage: StageSpec, passes: Passes, draws: Draws, line: int) -> None:
+        super().__init__(stage, passes, True)
+        self._draws, self._line, self._most = draws, line, self._narrow
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep, or many in one call if they are narrow, as they are."""
+        self._narrow = self._most if self._draws.coin(0.25) else 0
+        rows = super().advance(room)
+        for row in rows:
+            self._draws.use(self._line, "P" if row.mode == "push" else "X2")
+        return rows
+
+    def _start(self) -> None:
+        self._draws.use(self._line, "Z")
+        super()._start()
+
+    def _should_look(self) -> bool:
+        return self._draws.coin()

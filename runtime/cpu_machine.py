@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from vlang.runtime.connect import connect_loop, prepare_connect
 from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
+from vlang.runtime.cpu_reach import ReachLoop
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, queue_kernels
 from vlang.runtime.kernelset import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
-from vlang.runtime.levels import ListedSweep
+from vlang.runtime.levels import LastLevels, ListedSweep
 from vlang.runtime.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.passes import Passes, pages_of
 from vlang.runtime.plan.order import check_order, check_target, choose_order
@@ -35,7 +36,7 @@ def prepare_all(plan: Plan) -> None:
     if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
            for step in every_step(plan.steps)):
         frontier_kernels().prepare(frontier_kernels())
-    if any(push_stage(loop) for loop in plan.loops):
+    if any("push" in stage.kernels for loop in plan.loops if (stage := push_stage(loop)) is not None):
         queue_kernels().prepare(queue_kernels())
     prepare_connect(plan, None, Options())
 
@@ -68,28 +69,34 @@ class CpuMachine:
                 self.state.frame[plan.slots["ids:listed"]] = 1
         self._prepare({kind for kind, p in pages.items() if len(p.longs)})
         self._cpu = Cpu(options.threads)
+        self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()
-        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages)
+        self._levels: dict[str, LastLevels] = {}
+        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching)
 
     def _prepare(self, segmented: set[str]) -> None:
         """Load kernels before the clock of the run starts. segmented: orientations in which vertices are cut."""
         plan, mode = self._plan, self._options.mode
         connected = prepare_connect(plan, self._graph, self._options)
-        roles = {stage.name: {"messages", "compute", "pull"} for stage in plan.stages}
+        roles = {stage.name: {"messages", "compute", "pull", "followed"} for stage in plan.stages}
         for stage in plan.stages:
             if stage.domain in segmented:
                 roles[stage.name] |= {"segments", "finish"}
+        instead: set[str] = set()  # what follows passes stands for these
         for loop in plan.loops:
             if choose_order(loop, self._graph, self._options).stage is not None:
                 roles[loop.stages[0].name] = {"priority"}
             elif self._may_push(loop):
-                roles[loop.stages[0].name] = {"push", "begin", "few"}
+                roles[loop.stages[0].name] = {"push", "begin", "few", "start", "follow"}
             elif loop.skip and mode != "pull":
                 frontier_kernels().prepare(FIRST_NEEDED)
+            elif not self._options.asynchronous:
+                instead |= {kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels}
         names = [kernel for stage in plan.stages if stage.name not in connected
                  for role, kernel in stage.kernels.items() if role in roles[stage.name]]
         names += [spec.fold.kernel for spec in plan.values if spec.fold is not None]
-        self._kernels.prepare([*names, "scalars"] if plan.values else names)
+        needed = [name for name in names if name not in instead]
+        self._kernels.prepare([*needed, "scalars"] if plan.values else needed)
 
     def _may_push(self, spec: LoopSpec) -> bool:
         """Whether a loop, unless it runs in place or by components, goes along the edges of active vertices only."""
@@ -157,6 +164,8 @@ class CpuMachine:
         if ordered is not None and sent and bound is None:
             return PriorityLoop(ordered, self.passes, heard, options.target)
         if self._may_push(spec) and sent:
+            if "early" in spec.stages[0].kernels:  # not where fields are given, so this loop begins here
+                return ReachLoop(spec.stages[0], self.passes, options.mode == "auto")
             return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto", heard)
         in_place = options.asynchronous and spec.asynchronous
         loop = Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
@@ -166,7 +175,7 @@ class CpuMachine:
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
         """Begin a sweep."""
-        return ListedSweep(spec, self.passes)
+        return ListedSweep(spec, self.passes, self._levels)
 
     def keep(self, slots: Sequence[str]) -> object:
         """A copy of vertex arrays."""

@@ -10,29 +10,34 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.cpu_push import close_words, open_words
+from vlang.runtime.devices.objects import address_of
 from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.packed import PackedEdges, packed_edges
 from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, StageSpec
 from vlang.runtime.machine import Done, Stats
+from vlang.runtime.memory import empty, zeros
 from vlang.runtime.order_words import (
-    ORDER_BASE,
     ORDER_BUCKETS,
     ORDER_CONTROL,
+    ORDER_CURSOR,
     ORDER_DESK,
-    ORDER_DONE,
-    ORDER_ENTRIES,
     ORDER_FILLING,
-    ORDER_FRONTIER,
+    ORDER_FIXED,
     ORDER_GRANT,
+    ORDER_IDLE,
     ORDER_LINKS,
     ORDER_NOW,
+    ORDER_POOL,
     ORDER_REACHED,
     ORDER_RECORDED,
     ORDER_RECORDS,
-    ORDER_ROOM,
     ORDER_ROUNDS,
     ORDER_RUN,
     ORDER_RUNS,
     ORDER_SCALE,
+    ORDER_SHIFT,
     ORDER_SPILLED,
     ORDER_TAKEN,
     ORDER_TARGET,
@@ -57,8 +62,8 @@ class PriorityLoop:
 
     What it reports as supersteps are rounds, in each of which all workers empty one bucket. heard: bytes of vertices
     whose bit 0 says that they are active at the start; None: all are. target: the dense number of the vertex at whose
-    final value the loop stops; None: it runs to its end. Memory: 4 bytes a vertex for the frontier, about
-    17 for buckets, one bit for vertices that wait for room.
+    final value the loop stops; None: it runs to its end. Memory: about 17 bytes a vertex for buckets, one
+    bit for vertices that wait for room; and 4 bytes an edge that stay with the graph, where an edge is one word.
     """
 
     def __init__(
@@ -67,22 +72,24 @@ class PriorityLoop:
         assert stage.domain is not None
         assert stage.priority is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
-        (self._field,) = stage.swaps
+        assert stage.push is not None
+        self._words = stage.push
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
         self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
+        self._packed = _packed(stage, graph, self._out)
         runs = runs_of(n, workers)
-        self._frontier = np.empty(n + 1024, np.uint32)
-        self._links = np.empty(runs, np.int64)
-        self._entries = np.empty(runs * ORDER_RUN, np.uint32)
-        self._waiters = np.zeros(-(-n // 64), np.uint64)
+        self._links = empty(runs, np.int64)
+        self._entries = empty(runs * ORDER_RUN, np.uint32)
+        self._entries[:ORDER_RUN] = 0  # those of no run may be brought near
+        self._waiters = zeros(-(-n // 64), np.uint64)
         self._records = np.zeros((_ROUNDS, 2), np.int64)
         self._desks = np.zeros((workers, ORDER_DESK), np.int64)
         self._places = np.zeros((workers, ORDER_BUCKETS + 8), np.int64)
         self._control = np.zeros(ORDER_CONTROL, np.int64)
         self._control[ORDER_VERTICES] = n
         self._control[ORDER_TARGET] = -1 if target is None else target
-        self._control[ORDER_ROOM], self._control[ORDER_RUNS] = len(self._frontier), runs
+        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not stage.priority.refined
         self._control[ORDER_TAKEN] = 1  # run 0 is no run
         self._fill(_FILL_START)
         if heard is not None:
@@ -90,28 +97,33 @@ class PriorityLoop:
         self._table = np.zeros(ORDER_WORKERS + 2 * workers, np.uint64)
         self._aim(self._out)
         self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out)
-        self._kept = self._state.arrays[f"next:{self._field}"]
-        self._state.put(f"next:{self._field}", self._state.arrays[f"field:{self._field}"])
+        self._kept = self._state.arrays[self._words.slot]
+        self._apart = len(self._words.parts) > 1 or not self._words.slot.startswith("next:")
+        if self._apart:
+            open_words(self._state, self._words)
+        else:  # values are joined into the field itself
+            self._state.put(self._words.slot, self._state.arrays[f"field:{stage.priority.field}"])
         self._last = Done(0, "priority", 0)
 
     def _aim(self, out: Adjacency) -> None:
         """The addresses of everything."""
         table = self._table
-        table[PAGE_OFFSETS], table[PAGE_TARGETS] = out.offsets.ctypes.data, out.targets.ctypes.data
-        for number, (name, dtype) in enumerate(self._stage.columns):
-            table[PAGE_COLUMNS + number] = out.column(name, DTYPES[dtype]).ctypes.data
-        for word, array in ((ORDER_FRONTIER, self._frontier), (ORDER_LINKS, self._links),
-                            (ORDER_ENTRIES, self._entries), (ORDER_WAITERS, self._waiters),
+        table[PAGE_OFFSETS], table[PAGE_TARGETS] = address_of(out.offsets), address_of(out.targets)
+        if self._packed is not None:
+            table[PAGE_TARGETS], table[ORDER_SHIFT] = address_of(self._packed.words), self._packed.shift
+        else:
+            for number, (name, dtype) in enumerate(self._stage.columns):
+                table[PAGE_COLUMNS + number] = address_of(out.column(name, DTYPES[dtype]))
+        for word, array in ((ORDER_LINKS, self._links), (ORDER_POOL, self._entries), (ORDER_WAITERS, self._waiters),
                             (ORDER_RECORDS, self._records)):
-            table[word] = array.ctypes.data
+            table[word] = address_of(array)
         for worker, (desk, places) in enumerate(zip(self._desks, self._places)):
-            table[ORDER_WORKERS + 2 * worker] = desk.ctypes.data
-            table[ORDER_WORKERS + 2 * worker + 1] = places.ctypes.data
+            table[ORDER_WORKERS + 2 * worker] = address_of(desk)
+            table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
         """Let the next call begin with vertices that are in no bucket."""
-        self._control[ORDER_FILLING], self._control[ORDER_SPILLED] = who, 0
-        self._control[ORDER_BASE] = self._control[ORDER_DONE] = -(1 << 62)
+        self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, heard: NDArray[np.uint8]) -> None:
@@ -136,6 +148,7 @@ class PriorityLoop:
         """Run rounds until every bucket is empty, or as many as one call takes."""
         control, passes = self._control, self._passes
         control[ORDER_ROUNDS] = min(_ROUNDS, room or _ROUNDS)
+        control[ORDER_IDLE : ORDER_IDLE + 3] = 0
         kernel = passes.kernels[self._stage.kernels["priority"]]
         passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
         control[ORDER_FILLING] = 0
@@ -149,8 +162,20 @@ class PriorityLoop:
         return rows
 
     def close(self) -> None:
-        """Give the field its second buffer back."""
-        self._state.put(f"next:{self._field}", self._kept)
+        """What was joined beside the fields goes into them; or give the field its second buffer back."""
+        if self._apart:
+            close_words(self._state, self._words)
+        else:
+            self._state.put(self._words.slot, self._kept)
+
+
+def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
+    """The edges as words, if the program reads one column of them and its values are small enough."""
+    assert stage.priority is not None
+    if not stage.priority.packed:
+        return None
+    (name,) = stage.priority.columns
+    return packed_edges(out, name, *graph.column_range(name))
 
 
 def runs_of(n: int, workers: int) -> int:

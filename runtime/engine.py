@@ -252,8 +252,7 @@ class _Run:
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Which vertices are settled, and why the loop ended: with all of them as without a target."""
-        (name,) = spec.stages[0].swaps
-        settled = self.outcome.settled = settled_vertices(spec, self.machine.array(f"field:{name}"), target)
+        settled = self.outcome.settled = settled_vertices(spec, self.machine.array, target)
         if settled.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False

@@ -15,6 +15,7 @@ are named in `Plan.slots`:
                   field with one buffer); start:F the copy made at the start of the superstep; told:F what the
                   neighbours were told; startL and toldL belong to loops with L others around them
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
+    later:NAME    messages for the pass after the one that reads work:NAME
     kept:NAME     accumulators of a pass that runs by cache blocks
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
     degree:KIND   "in", "out" or "all", u32
@@ -34,28 +35,31 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 __all__ = [
-    "SCRATCH_MEMORY", "SCRATCH_OWNERS", "SCRATCH_WORDS", "SLOT_SCRATCH", "STATS_WORKERS",
-    "BLOCK", "BLOCK_ENTRIES", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_PLACES",
-    "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
-    "CopySpec", "PAGE_WORDS", "PLACE_BITS", "SEGMENT", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES",
-    "SLOT_SEGMENTS", "SLOT_STATS", "ArraySpec", "Bound", "Contract", "FieldSpec", "Fold", "ForRangeSpec",
-    "ForVerticesSpec",
-    "GpuStage", "LoopSpec", "Plan", "PrioritySpec", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS",
-    "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "ScalarSpec", "StageSpec", "Step",
-    "SweepSpec", "THREADS", "WALK_BITS", "WALK_COMING", "WALK_COUNTS", "WALK_EDGES", "WALK_FIELD", "WALK_FOUND",
-    "WALK_NEXT", "WALK_NOBODY", "WALK_ORIGIN", "WALK_PULL", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED",
-    "WALK_VERTICES", "WALK_WORDS", "every_step", "field_of", "level_slot",
+    "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
+    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "FOLLOW_FRAME",
+    "FOLLOW_LEFT", "FOLLOW_VERTICES", "LANES", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
+    "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS",
+    "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SCRATCH_MEMORY", "SCRATCH_OWNERS", "SCRATCH_WORDS", "SEGMENT",
+    "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
+    "SLOT_STATS", "STATS_WORKERS", "THREADS", "WALK_BITS", "WALK_COUNTS", "WALK_EDGES", "WALK_FOUND", "WALK_NOBODY",
+    "WALK_ORIGIN", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED", "WALK_WORDS", "ArraySpec", "Bound", "Contract",
+    "CopySpec", "FieldSpec", "Fold", "Follow", "ForRangeSpec", "ForVerticesSpec", "GpuStage", "LoopSpec", "Part",
+    "Plan", "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SweepSpec", "every_step", "field_of",
+    "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
 BLOCK = 4096  # vertices: the grain of reductions over vertices
+LANES = 64  # vertices of a block that are reduced side by side
 RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
 
 PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
 PAGE_WORDS = 16
-BLOCK_PLACES, BLOCK_SENDERS, BLOCK_ENTRIES, BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(7)
-BLOCK_WORDS = 8
-PLACE_BITS = 15  # of a destination inside its block; the bit above says that the next sender begins
+BLOCK_WORDS = 2 * PAGE_WORDS  # a block has its columns where a page has them
+BLOCK_SENDERS, BLOCK_RUNS, BLOCK_MADE, BLOCK_ORDER, BLOCK_PLACES = range(PAGE_WORDS, PAGE_WORDS + 5)
+BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(PAGE_WORDS + 5, PAGE_WORDS + 9)
+BLOCK_MOST = 1 << 16  # vertices of a cache block at most: their numbers inside it have 16 bits
+BLOCK_GROUP = 4  # edges of a row that stand together
 
 # On a GPU a page is described by a row of ROW_WORDS words. Offsets are those of the whole adjacency, u64[n + 1];
 # targets, places and columns are addressed by the number of the edge in the whole adjacency, so their addresses lie
@@ -65,7 +69,7 @@ ROW_COLUMNS = 12
 ROW_WORDS = 32
 THREADS = 256  # in a block
 
-SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH = range(7)
+SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH, SLOT_FOLLOW = range(8)
 FIRST_SLOT = 8
 
 # Passes that see all contributions of a vertex at once have scratch memory on a CPU (vlang.runtime.scratch).
@@ -74,18 +78,20 @@ FIRST_SLOT = 8
 SCRATCH_WORDS, SCRATCH_OWNERS, SCRATCH_MEMORY = range(3)
 STATS_WORKERS = 2
 
-# What passes that push work on (vlang.runtime.cpu_push): a table of WALK_WORDS words. It begins with two page rows
-# that stand for whole adjacencies, the first of the edges along which vertices push and, from WALK_PULL on, that of
-# the edges along which they gather; offsets are u64 there. A frontier is a queue of entries, u64: a vertex in the low
-# half, and in the high half which WALK_EDGES of its edges, so that a hub is many entries. A worker reserves
-# WALK_RESERVED entries of the queue that it fills, and puts WALK_NOBODY into those left over. WALK_COUNTS points to:
-# entries reserved, vertices found, edges along which they push. WALK_FIELD and WALK_NEXT: the numbers of the slots of
-# the two buffers, equal if there is one; WALK_RECORDS points to i64 pairs, for each superstep of a call that runs many:
-# vertices active after it and edges along which was pushed.
-WALK_PULL = PAGE_WORDS
-(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_COMING, WALK_VERTICES, WALK_ORIGIN, WALK_FIELD, WALK_NEXT,
- WALK_RECORDS) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 10)
-WALK_WORDS = 2 * PAGE_WORDS + 16
+# What follows a pass block by block on a CPU (vlang.runtime.following). SLOT_FOLLOW, if it is not 0, points to: the
+# address of the frame as it will be after the pass, that of i64 counters of the vertices of each block that have not
+# been applied, and the number of vertices.
+FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES = range(3)
+
+# What passes that push work on (vlang.runtime.cpu_push; with a uniform frontier: vlang.runtime.reach_words): a table of
+# WALK_WORDS words. It begins with a page row that stands for the whole adjacency of the edges along which vertices
+# push; offsets are u64 there. A frontier is a queue of entries, u64: a vertex in the low half, and in the high half
+# which WALK_EDGES of its edges, so that a hub is many entries. A worker reserves WALK_RESERVED entries of the queue
+# that it fills, and puts WALK_NOBODY into those left over. WALK_COUNTS points to: entries reserved, vertices found,
+# edges along which they push. WALK_RECORDS points to i64 pairs, for each superstep of a call that runs many: vertices
+# active after it and edges along which was pushed.
+(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_ORIGIN, WALK_RECORDS) = range(PAGE_WORDS, PAGE_WORDS + 6)
+WALK_WORDS = PAGE_WORDS + 8
 WALK_EDGES = 2048
 WALK_RESERVED = 256
 WALK_NOBODY = (1 << 64) - 1
@@ -107,8 +113,8 @@ class FieldSpec:
 @dataclass(frozen=True)
 class ArraySpec:
     """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
-    vertex, allocated when a pass first runs by cache blocks) or "set:S" (one a member of S). width: entries for each
-    of these, one behind the other."""
+    place of a cache block for each worker, allocated when a pass first runs by them) or "set:S" (one a member of S).
+    width: entries for each of these, one behind the other."""
 
     slot: str
     dtype: str
@@ -144,14 +150,37 @@ class GpuStage:
 
 
 @dataclass(frozen=True)
+class Part:
+    """Where a field lies in the array of what is joined: of vertex v, in entry `stride` v + `first` of that array seen
+    as entries of the field's dtype."""
+
+    field: str
+    stride: int
+    first: int
+
+
+@dataclass(frozen=True)
+class PushSpec:
+    """What a pass that pushes on a CPU joins contributions into: the array in `slot`, the second buffer of a field
+    ("next:F") or words of 64 bits beside the fields, which hold the fields `parts`."""
+
+    slot: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
 class PrioritySpec:
     """How the order of a field decides who goes first (rule O): the least values, or (`low` is False) the largest. log:
     priorities are logarithms. columns: the edge columns that contributions are made with; without any, all edges count
-    the same."""
+    the same. field: its name; what else is written with it goes along. packed: an edge may be one word, its receiver
+    and its only column (vlang.runtime.graph.packed). refined: the width of buckets may change while the loop runs."""
 
     log: bool
     columns: tuple[str, ...]
     low: bool
+    field: str
+    packed: bool = False
+    refined: bool = True
 
 
 @dataclass(frozen=True)
@@ -159,8 +188,9 @@ class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages", "blocked", and "push", "begin", "few", "early" and "priority" of passes that may push on a CPU) -> name
-    in the code.
+    "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU "push", "begin", "few" and
+    "priority" of passes that may push, "start", "mark", "unite", "early" and "follow" of those with a uniform frontier)
+    -> name in the code.
     columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
@@ -169,8 +199,9 @@ class StageSpec:
     one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
     of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
     differs from the level of the moment; None for passes whose messages all vertices send. notes: the
-    optimisations that the pass was written with, for people to read. priority: how its
-    loop may run in order of priority on a CPU; None where it may not, and priority_reason says why.
+    optimisations that the pass was written with, for people to read. push: how it may push on a CPU, and priority: how
+    its loop may run in order of priority there; None where it may not, and push_reason and priority_reason say why.
+    follow: what follows a full pass block by block on a CPU.
     """
 
     name: str
@@ -186,8 +217,26 @@ class StageSpec:
     structures: tuple[str, ...] = ()
     senders: int | None = None
     notes: tuple[str, ...] = ()
+    push: PushSpec | None = None
+    push_reason: str = ""
     priority: PrioritySpec | None = None
     priority_reason: str = ""
+    follow: Follow | None = None
+
+
+@dataclass(frozen=True)
+class Follow:
+    """What follows a full pass on a CPU, block by block (vlang/emit/following.py): one kernel instead of those named.
+
+    kernel: does it for whole blocks. kernels: of the folds and messages that it stands for. inside: the kernels of the
+    pass do it as soon as a block is due; own: slots of messages that the pass reads itself meanwhile, so that those to
+    come go to the slots later:NAME of them.
+    """
+
+    kernel: str
+    kernels: tuple[str, ...]
+    inside: bool
+    own: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ from vlang.runtime.kernelset import StageSpec, SweepSpec
 from vlang.runtime.nesting import finite
 from vlang.runtime.passes import Lists, Passes
 
-__all__ = ["Levels", "ListedSweep"]
+__all__ = ["LastLevels", "Levels", "ListedSweep"]
 
 _NARROW = 1 << 16  # numpy sorts 16-bit integers by radix: one pass instead of comparisons
 
@@ -36,8 +36,9 @@ class Levels:
         """The chosen vertices by their values."""
         vertices = np.flatnonzero(chosen).astype(np.uint32)
         found = values[vertices]
-        if len(found) and int(found.max()) - int(found.min()) < _NARROW:
-            order = np.argsort((found - found.min()).astype(np.uint16), kind="stable")
+        least = int(found.min()) if len(found) else 0
+        if len(found) and int(found.max()) - least < _NARROW:
+            order = np.argsort((found - found.dtype.type(least)).astype(np.uint16), kind="stable")
         else:
             order = np.argsort(found, kind="stable")
         ordered = found[order]
@@ -45,10 +46,17 @@ class Levels:
         begins = np.flatnonzero(first)
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
+    def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Which entries of `order` stand in a table of vertices."""
+        marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
+        marks[table] = True
+        found: NDArray[np.bool_] = marks[self.order]
+        return found
+
     def lists(self, pages: Pages | None) -> list[Lists]:
         """The lists, long vertices of an orientation apart; without one all vertices count as short."""
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
-        where = np.flatnonzero(np.isin(self.order, table)) if len(table) else np.zeros(0, np.int64)
+        where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)
         before = np.searchsorted(where, self.starts)
         short, vertices = (np.delete(self.order, where) if len(where) else self.order), self.order[where]
         long = np.searchsorted(table, vertices).astype(np.uint32)
@@ -60,18 +68,39 @@ class Levels:
         return found
 
 
-class ListedSweep:
-    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.machine.Sweep`."""
+@dataclass(frozen=True)
+class LastLevels:
+    """The levels of the last sweep over a field, and what they were made of: the next one often goes the other way.
 
-    def __init__(self, spec: SweepSpec, passes: Passes) -> None:
+    lists: for each orientation (see `Levels.lists`), by the identity of its pages.
+    """
+
+    values: NDArray[Any]
+    chosen: NDArray[np.bool_]
+    levels: Levels
+    lists: dict[int, list[Lists]] = field(default_factory=dict)
+
+    @staticmethod
+    def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
+        """Those of the values of now."""
+        if last is not None and np.array_equal(last.chosen, chosen) and np.array_equal(last.values, values):
+            return last
+        return LastLevels(values.copy(), chosen, Levels.of(values, chosen))
+
+
+class ListedSweep:
+    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.machine.Sweep`. last: the levels of the
+    last sweep over each field, by name; changed."""
+
+    def __init__(self, spec: SweepSpec, passes: Passes, last: dict[str, LastLevels]) -> None:
         arrays = passes.state.arrays
         values = arrays[f"field:{spec.field}"]
         chosen = finite(values)
         if spec.guard is not None:
             chosen &= arrays[spec.guard] != 0
         self._passes, self._up = passes, spec.up
-        self._levels = Levels.of(values, chosen)
-        self._lists: dict[str | None, list[Lists]] = {}
+        self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
+        self._levels = self._found.levels
         self._sent: dict[str, list[Lists]] = {}  # by pass: whose messages are not the identity
 
     @property
@@ -95,11 +124,11 @@ class ListedSweep:
 
     def _lists_for(self, domain: str | None) -> list[Lists]:
         """The lists of vertices, the long ones of an orientation apart."""
-        known = self._lists.get(domain)
-        if known is None:
-            pages = None if domain is None else self._passes.pages_of(domain)
-            known = self._lists[domain] = self._levels.lists(pages)
-        return known
+        pages = None if domain is None else self._passes.pages_of(domain)
+        lists = self._found.lists
+        if id(pages) not in lists:  # pages live as long as the passes
+            lists[id(pages)] = self._levels.lists(pages)
+        return lists[id(pages)]
 
     def _send(self, stage: StageSpec, lists: list[Lists], level: int) -> None:
         """Bring messages up to date that only vertices of a level have: those of the last pass take theirs back."""

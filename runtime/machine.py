@@ -20,7 +20,8 @@ __all__ = ["Done", "Loop", "Machine", "Options", "Start", "Stats", "Sweep", "Val
 class Options:
     """How to run, as opposed to what.
 
-    mode: "auto", "pull", "notify-pull" or "push". threads: None for all processors. page_size: bytes of
+    mode: "auto", "pull", "notify-pull" or "push". switching: "measured" or "published", the rules by which "auto" goes
+    from one to another (vlang.runtime.plan.mode). threads: None for all processors. page_size: bytes of
     neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
     cache blocks. order: "auto", "rounds" or "priority" (vlang.runtime.plan.order). max_rounds: supersteps at most in
     each loop. target: the dense number of the vertex at whose final value the only loop stops. asynchronous: loops
@@ -37,6 +38,7 @@ class Options:
     max_rounds: int | None = None
     threads: int | None = None
     mode: str = "auto"
+    switching: str = "measured"
     page_size: int | None = None
     asynchronous: bool = False
     blocking: str = "auto"

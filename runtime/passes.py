@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.cpu_costs import Costs, costs_of
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import Kernels
+from vlang.runtime.following import Ahead
 from vlang.runtime.graph.blocks import Blocks
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import (
     BLOCK,
+    BLOCK_MOST,
     SEGMENT,
     SLOT_LIST,
     SLOT_LISTED,
@@ -27,6 +32,7 @@ from vlang.runtime.kernelset import (
     StageSpec,
 )
 from vlang.runtime.machine import Stats
+from vlang.runtime.memory import empty
 from vlang.runtime.plan.blocking import choose_blocks
 from vlang.runtime.scratch import Scratch, whole_tasks
 from vlang.runtime.state import DTYPES, State, whole_words
@@ -50,7 +56,7 @@ class Lists:
     @staticmethod
     def room(n: int, longs: int) -> Lists:
         """Lists with room for every vertex."""
-        return Lists(np.empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
+        return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 
 def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
@@ -62,7 +68,10 @@ def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
 
 @dataclass
 class Passes:
-    """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them."""
+    """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
+
+    switching: as in Options.
+    """
 
     graph: Graph
     state: State
@@ -71,14 +80,21 @@ class Passes:
     page_size: int
     pages: dict[str, Pages]
     tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
-    blocks: dict[str, Blocks] = field(default_factory=dict)
+    blocks: dict[str, tuple[NDArray[np.uint64], NDArray[np.int64], list[NDArray[Any]]]] = field(default_factory=dict)
     scratch: dict[str, Scratch] = field(default_factory=dict)
+    switching: str = "measured"
 
     def __post_init__(self) -> None:
         self._stats = np.zeros(3, dtype=np.int64)
         self._total = np.zeros(1, dtype=np.int64)
         self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
         self._by_block = vertex_tasks(self.graph.n, BLOCK)
+        self.ahead = Ahead(self.state)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """By what loops choose their way (vlang.runtime.plan.mode); None for the published rules."""
+        return None if self.switching == "published" else costs_of(self.graph.m)
 
     def pages_of(self, kind: str) -> Pages:
         """The pages of an orientation."""
@@ -94,10 +110,13 @@ class Passes:
         pages = self.pages_of(stage.domain)
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
         there = pages.adjacency.made("blocks")
-        if choose_blocks(asked, self.graph.n, int(pages.starts[-1]), there, swept[0], coming):
-            made = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
-            self.blocks[stage.name] = made
-            self.state.allocate("blocked", f"kept:{stage.name}.")
+        if choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
+            names = tuple(name for name, _ in stage.columns)
+            adjacency = self.graph.adjacency(stage.domain, names)
+            columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
+            self.blocks[stage.name] = made.table(columns), made.tasks, columns
+            self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
 
     def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
@@ -111,33 +130,59 @@ class Passes:
         return known
 
     # ------------------------------------------------------------------ full passes
-    def full(self, stage: StageSpec) -> tuple[Stats, int]:
-        """The stage over all vertices; what it counted and the edges it traversed."""
+    def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
+        """The stage over all vertices, and what follows it, if that is asked for; what it counted and the edges it
+        traversed."""
         self.state.frame[SLOT_LISTED] = 0
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
+        self.send_all(stage)
+        if not followed or stage.follow is None:
+            self.ahead.clear()
+            return self._counted(self._everywhere(stage))
+        inside = stage.follow.inside
+        self.ahead.aim(stage, inside)
+        edges = self._everywhere(stage)
+        if not inside:
+            self.follow(stage, self.ahead.frame)
+        self.ahead.arrived(stage, inside)
+        return self._counted(edges)
+
+    def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
+        """What follows a stage, of which a frame shows the state after it."""
+        assert stage.follow is not None
+        self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+
+    def begin(self, stage: StageSpec) -> None:
+        """Do what follows a stage, as if it had run."""
+        if stage.follow is not None:
+            self.follow(stage, self.state.frame)
+            self.ahead.arrived(stage, False)
+
+    def _everywhere(self, stage: StageSpec) -> int:
+        """The kernels of a stage over all vertices; the edges traversed. Messages are up to date already."""
         if stage.domain is None:
             self._over_vertices(stage.kernels["compute"])
-            return self._counted(), 0
-        self.send_all(stage)
+            return 0
         pages = self.pages_of(stage.domain)
         edges = int(pages.starts[-1])
         self._aim(stage, pages)
         if stage.structures:
             self._whole(stage, pages, whole_tasks(pages, None, pages.tasks), edges + self.graph.n)
-            return self._counted(), edges
+            return edges
         blocks = self.blocks.get(stage.name)
         if blocks is None:
             self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
         else:
-            self.state.point(SLOT_PAGES, blocks.table)
-            self._launch(stage.kernels["blocked"], blocks.tasks, len(blocks.tasks), edges + self.graph.n)
+            table, tasks, _ = blocks
+            self.state.point(SLOT_PAGES, table)
+            self._launch(stage.kernels["blocked"], tasks, len(tasks), edges + self.graph.n)
             self._aim(stage, pages)
         if len(pages.longs):
             self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
             tasks = vertex_tasks(len(pages.longs), 64)
             self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
-        return self._counted(), edges
+        return edges
 
     def _whole(self, stage: StageSpec, pages: Pages, tasks: NDArray[np.int64], cost: int) -> None:
         """A pass in which one worker sees all contributions of a vertex, short or long (rule R)."""
@@ -155,21 +200,24 @@ class Passes:
     def _over_vertices(self, kernel: str) -> None:
         self._launch(kernel, self._by_vertex, len(self._by_vertex), self.graph.n)
 
-    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame,), tasks, count, cost)
+    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
+                frame: NDArray[np.uint64] | None = None) -> None:
+        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,), tasks, count, cost)
 
-    def _counted(self) -> Stats:
-        return Stats(*self._stats[:2].tolist())
+    def _counted(self, edges: int) -> tuple[Stats, int]:
+        return Stats(*self._stats[:2].tolist()), edges
 
     def fold(self, fold: Fold) -> None:
         """A reduction over vertices, to one partial result a block."""
-        self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
+        if fold.kernel not in self.ahead:
+            self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
 
     # --------------------------------------------------------------- listed passes
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """The stage over listed vertices only; messages are up to date already."""
+        self.ahead.clear()
         if stage.domain is None:
-            return self._listed_vertices(stage, lists), 0
+            return self._listed_vertices(stage, lists)
         pages = self.pages_of(stage.domain)
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
@@ -181,8 +229,9 @@ class Passes:
             longs = lists.long[: lists.longs]
             edges += int(_degrees_of(pages, pages.longs[longs, 0]).sum())
             self._whole(stage, pages, whole_tasks(pages, longs, tasks[:made]), edges + lists.shorts)
-            return self._counted(), edges
-        self._launch(stage.kernels["pull"], tasks, made, edges + lists.shorts)
+            return self._counted(edges)
+        kernel = stage.kernels.get("listed", stage.kernels["pull"])
+        self._launch(kernel, tasks, made, edges + lists.shorts)
         if lists.longs:
             tasks, made, long_edges = self._long_tasks(pages, lists)
             self._launch(stage.kernels["segments"], tasks, made, long_edges)
@@ -190,9 +239,9 @@ class Passes:
             finish = vertex_tasks(lists.longs, 64)
             self._launch(stage.kernels["finish"], finish, len(finish), lists.longs)
             edges += long_edges
-        return self._counted(), edges
+        return self._counted(edges)
 
-    def _listed_vertices(self, stage: StageSpec, lists: Lists) -> Stats:
+    def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """A stage without edges, for which all vertices are short."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
@@ -200,7 +249,7 @@ class Passes:
         self.state.point(SLOT_LIST, lists.short)
         tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
         self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
-        return self._counted()
+        return self._counted(0)
 
     def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
         """Tasks over listed short vertices: how many of the rows are tasks, and the edges of the vertices."""
@@ -219,7 +268,7 @@ class Passes:
 
     def send_all(self, stage: StageSpec) -> None:
         """Bring the messages of all vertices up to date."""
-        if "messages" in stage.kernels:
+        if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
             self._over_vertices(stage.kernels["messages"])
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.devices.objects import address_of
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.kernelset import BLOCK, FIRST_SLOT, Plan, field_of
+from vlang.runtime.memory import empty, zeros
 
 __all__ = ["State", "flags", "set_arrays", "whole_words"]
 
@@ -22,7 +24,7 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 
 def flags(n: int) -> NDArray[np.uint8]:
     """A zeroed byte per vertex, in memory of whole words."""
-    return np.zeros(-(-n // 8), dtype=np.uint64).view(np.uint8)[:n]
+    return zeros(-(-n // 8), np.uint64).view(np.uint8)[:n]
 
 
 def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
@@ -59,33 +61,37 @@ class State:
             for slot in plan.slots:
                 name = field_of(slot)
                 if name is not None:
-                    self.put(slot, np.zeros(n * fields[name].width, dtype=DTYPES[fields[name].dtype]))
+                    self.put(slot, zeros(n * fields[name].width, DTYPES[fields[name].dtype]))
                 elif slot in specs:
                     dtype, length = specs[slot]
-                    self.put(slot, flags(length) if dtype == "u8" else np.zeros(length, dtype=DTYPES[dtype]))
+                    self.put(slot, flags(length) if dtype == "u8" else zeros(length, DTYPES[dtype]))
         except MemoryError:
             raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
 
-    def allocate(self, length: str, prefix: str) -> None:
-        """Give the arrays of a length that is not allocated at the start their n entries."""
+    def allocate(self, length: str, prefix: str, entries: int) -> None:
+        """Give the arrays of a length that is not allocated at the start so many entries."""
         for spec in self.plan.arrays:
             if spec.length == length and spec.slot.startswith(prefix):
-                self.put(spec.slot, np.empty(self.n * spec.width, dtype=DTYPES[spec.dtype]))
+                self.put(spec.slot, empty(entries * spec.width, DTYPES[spec.dtype]))
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Let `array` stand in a slot."""
         self.arrays[slot] = array
-        self.frame[self.plan.slots[slot]] = array.ctypes.data
+        self.frame[self.plan.slots[slot]] = address_of(array)
 
     def point(self, slot: int, array: NDArray[Any]) -> None:
         """Let one of the engine's own slots point to `array`, which the caller keeps alive."""
-        self.frame[slot] = array.ctypes.data
+        self.frame[slot] = address_of(array)
 
     def swap(self, field: str) -> None:
         """Exchange the two buffers of a field."""
-        now, new = self.arrays[f"field:{field}"], self.arrays[f"next:{field}"]
-        self.put(f"field:{field}", new)
-        self.put(f"next:{field}", now)
+        self.exchange(f"field:{field}", f"next:{field}")
+
+    def exchange(self, slot: str, other: str) -> None:
+        """Exchange the arrays in two slots."""
+        now, new = self.arrays[slot], self.arrays[other]
+        self.put(slot, new)
+        self.put(other, now)
 
     def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
         """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""

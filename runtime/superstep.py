@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
 from vlang.runtime.machine import Done, Start, Stats
 from vlang.runtime.passes import Lists, Passes
-from vlang.runtime.plan.mode import choose_mode
+from vlang.runtime.plan.mode import should_notify
 from vlang.runtime.state import flags
 
 __all__ = ["Superstep"]
@@ -66,6 +66,8 @@ class Superstep:
         """Run one superstep. Its mode is "notify-pull" if any pass ran over lists."""
         for name in self._spec.starts:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
+        if not (self._done or self._listed or self._in_place):
+            self._passes.begin(self._spec.stages[-1])
         mode, edges = "pull", 0
         for step in self._spec.plain:
             if isinstance(step, ScalarSpec):
@@ -87,6 +89,7 @@ class Superstep:
 
     def close(self) -> None:
         """Give every field its second buffer back."""
+        self._passes.ahead.clear()
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
 
@@ -103,7 +106,7 @@ class Superstep:
         if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
             coming = None if self._expected is None else self._expected - self._done
             self._passes.use_blocks(stage, self._blocking, coming)
-        stats, edges = self._passes.full(stage)
+        stats, edges = self._passes.full(stage, followed=not self._in_place)
         if not self._in_place:
             for name in stage.swaps:
                 self._state.swap(name)
@@ -140,12 +143,12 @@ class _Skipping:
         return flags_
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run over lists (see `choose_mode`)."""
+        """Whether to run over lists (see `should_notify`)."""
         if asked != "auto":
             return asked == "notify-pull"
         graph = self._passes.graph
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
-        return choose_mode(self._passes.reached(self._flags, self._against), edges)
+        return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
 
     def run(self, in_place: bool) -> tuple[Stats, int]:
         """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2)."""

@@ -1,8 +1,16 @@
-"""Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats."""
+"""Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats.
+
+And interrupts for a suite that was started in the background, where a shell ignores them for all that it starts.
+"""
 
 from __future__ import annotations
 
+import signal
+
 from hypothesis import HealthCheck, settings
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True,
                           suppress_health_check=[HealthCheck.too_slow])  # fmt: skip

@@ -57,6 +57,9 @@ def _known(program: Program, arguments: dict[str, Any]) -> None:
 
 def _fitting(options: Options) -> None:
     """What one processor has, the other has not, and what excludes each other."""
+    if options.switching != "measured" and (options.mode != "auto" or options.device != "cpu"):
+        raise BindError("switching says how mode=\"auto\" goes from one way to another on the CPU; leave it out, or "
+                        f"the {'device' if options.device != 'cpu' else 'mode'}")
     if options.target is not None:
         _at_target(options)
     if options.order == "priority":
@@ -212,6 +215,7 @@ def _without(name: str, value: Any) -> frozenset[str]:
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
     "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
+    "switching": _one_of("measured", "published"),
     "order": _one_of("auto", "rounds", "priority"), "target": _from(0),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
     "kernel": _kernel, "replication": _replication, "transfer": _one_of("auto", "pages", "direct"),

@@ -150,9 +150,29 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
     if loop.copied is not None:
         lines.append(f"    connected components, where nothing else is asked for: {loop.copied.field} is copied and "
                      f"joined by {loop.copied.join} (rule K)")
+    lines += _pushes(loop)
     lines.append(f"    order: {_order(loop)}")
+    lines += _buckets(loop)
     lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
     return lines
+
+
+def _pushes(loop: LoopSpec) -> list[str]:
+    """Whether active vertices push on the CPU; nothing of loops none of whose passes could."""
+    if loop.nested:
+        return []
+    stages = [stage for stage in loop.stages if stage.domain is not None]
+    spec = stages[0].push if len(stages) == 1 else None
+    if spec is None:
+        reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
+        return [f"    pushes: no ({'; '.join(reasons)})"] if reasons else []
+    if "early" in stages[0].kernels:
+        return ["    pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever "
+                "reads less (rule X2)"]
+    fields = " and ".join(part.field for part in spec.parts)
+    where = f"the second buffer of {fields}" if spec.slot.startswith("next:") else \
+        f"words beside the fields, which hold {fields}"
+    return [f"    pushes: into {where}"]
 
 
 def _order(loop: LoopSpec) -> str:
@@ -167,6 +187,14 @@ def _order(loop: LoopSpec) -> str:
     if not columns:
         return "rounds, or by priority on request (all edges weigh the same)"
     return f"by priority where {' or '.join(columns)} differs from edge to edge, else rounds (rule O)"
+
+
+def _buckets(loop: LoopSpec) -> list[str]:
+    """What helps a loop whose best values go first."""
+    specs = [stage.priority for stage in loop.stages if stage.priority is not None]
+    lines = [f"    packed: an edge and its {spec.columns[0]} are one, where they fit into 32 bits"
+             for spec in specs if spec.packed]
+    return lines + ["    buckets: narrower or wider as the loop runs" for spec in specs if spec.refined]
 
 
 def _need(plan: Plan, graph: Graph) -> list[str]:

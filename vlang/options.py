@@ -12,8 +12,9 @@ GPU_OPTIONS = ("gpu_memory", "streams", "kernel", "replication", "transfer", "de
 # Program parameters and run options are keyword arguments of one call, so they share a namespace. Options that
 # are still to come are reserved as well: a program that is correct today stays correct.
 RUN_OPTIONS = frozenset({
-    "max_rounds", "threads", "mode", "page_size", "progress", "precision", "asynchronous", "blocking", "verify",
-    "chaos", "derive", "order", "target", "fields", "device", "memory", "deterministic", "without", *GPU_OPTIONS,
+    "max_rounds", "threads", "mode", "switching", "page_size", "progress", "precision", "asynchronous", "blocking",
+    "verify", "chaos", "derive", "order", "target", "fields", "device", "memory", "deterministic", "without",
+    *GPU_OPTIONS,
 })  # fmt: skip
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}

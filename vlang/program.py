@@ -123,9 +123,10 @@ class Program:
 
         Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
         without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
-        "push"), page_size (bytes), asynchronous, blocking, order ("auto", "rounds", "priority"), target (a vertex: stop
-        once its value is final, rule O; `result.settled` says whose values are), precision (32 or 64 bits for int and
-        float), progress (True, or a function that takes a Round), without (names of optimisations to
+        "push"), switching ("measured" or "published": how "auto" chooses), page_size (bytes), asynchronous, blocking,
+        order ("auto", "rounds", "priority"), target (a vertex: stop once its value is final, rule O; `result.settled`
+        says whose values are), precision (32 or 64 bits for int and float), progress (True, or a function that takes a
+        Round), without (names of optimisations to
         leave out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K"
         or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel,
         replication ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how

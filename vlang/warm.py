@@ -41,11 +41,12 @@ def folder() -> Path:
 
 
 def warm_graphs() -> Warmed:
-    """What reads text, builds adjacency lists and generates graphs."""
+    """What every program needs: what reads text, builds adjacency lists and generates graphs, and lets threads work."""
     from vlang.runtime.graph.kernels import kernel_files, kernels
+    from vlang.runtime.kernels import crew_kernels
 
     def work() -> None:
-        for found in (*map(kernels, kernel_files()), kernels("sort", "u32")):
+        for found in (*map(kernels, kernel_files()), kernels("sort", "u32"), crew_kernels()):
             list(found.values())  # a kernel is compiled when it is looked up
 
     return _counted(work)

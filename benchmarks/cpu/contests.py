@@ -196,7 +196,8 @@ def _triangles(work: Work, given: Input, references: References, threads: int) -
         return 1e3 * float(seconds.sum()), found
 
     def ours(threads: int) -> Timed:
-        fresh = Graph.from_rows("in", Rows(lists.offsets, lists.targets, {}), simple.ids, directed=False)
+        fresh = Graph.from_rows("in", Rows(lists.offsets, lists.targets, {}), simple.ids, directed=False,
+                                threads=threads)  # fmt: skip
         took, result = _call("triangles", fresh, threads)
         return took, result["total"]
 

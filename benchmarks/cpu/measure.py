@@ -12,6 +12,7 @@ from statistics import median
 __all__ = ["Figure", "Rounds", "alternate", "limited", "paired"]
 
 QUIET = 0.1  # processors that others may use in a round that counts
+REST = 0.03  # seconds before each measurement
 TRIES = 3
 SECONDS = 120.0  # after which no more than FEW rounds are begun
 FEW = 3
@@ -80,13 +81,20 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
     for number in range(TRIES * rounds):
         before = _ticks()
         step = -1 if number % 2 else 1
-        took = tuple(contestant() for contestant in contestants[::step])
+        took = tuple(_rested(contestant) for contestant in contestants[::step])
         measured.append((_disturbed(before, _ticks()), took[::step]))
         enough = sum(share <= QUIET for share, _ in measured) == rounds
         if enough or (len(measured) >= min(rounds, FEW) and time.perf_counter() - begin > SECONDS):
             break
     kept = sorted(measured, key=lambda item: item[0])[:rounds]
     return Rounds([sample for _, sample in kept], kept[-1][0])
+
+
+def _rested(contestant: Callable[[], float]) -> float:
+    """The time of one, when the threads of the one before sleep: those of OpenMP look for work for some milliseconds
+    after it is done, on the processors that the next one needs."""
+    time.sleep(REST)
+    return contestant()
 
 
 def _ticks() -> tuple[float, float, float]:

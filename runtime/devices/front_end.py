@@ -8,6 +8,7 @@ so the passes that rewrite those, half of all, have nothing to do. Measured on t
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Any
 
@@ -29,6 +30,11 @@ _PASSES: tuple[tuple[Any, str], ...] = (
     (typed_passes.NativeLowering, "LLVM text"),
     (typed_passes.NoPythonBackend, "result"),
 )
+
+
+_APART = re.compile(r"_ZN\d+vlang_kernels\d+(arrive|after_block)_")
+"""Functions that stay apart from their callers: they are called a few times a task, and LLVM takes the loops of what it
+inlines into account when it decides what to do with those over edges."""
 
 
 class FrontEnd(compiler.CompilerBase):
@@ -110,5 +116,7 @@ def link(library: Any, entry: str, symbol: str) -> Any:
             defined.name = symbol
         elif not defined.is_declaration:
             defined.linkage = "internal"
+            if _APART.match(defined.name):
+                defined.add_function_attribute("noinline")
     whole._optimize_final_module()
     return module

@@ -11,15 +11,16 @@ from __future__ import annotations
 import ctypes
 import json
 import threading
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import llvmlite.binding as llvm
 import numpy as np
+from numpy.typing import NDArray
 
 from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.errors import InternalError
@@ -27,7 +28,9 @@ from vlang.runtime.errors import InternalError
 if TYPE_CHECKING:
     from vlang.runtime.devices.compile_numba import Compiler
 
-__all__ = ["Kernel", "Kernels", "compiled", "load_kernels"]
+__all__ = ["Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
+
+_NOTHING = ctypes.c_char * 0
 
 _MAGIC = b"vlang kernels 2\n"
 
@@ -58,27 +61,35 @@ class _Signature:
 class Kernel:
     """Machine code as a callable. Arrays stand for pointers (dtype and contiguity are checked), numbers for scalars.
 
-    A call releases the GIL. The machine code is `int32 (void *result, void *unused, args...)`.
+    address: of the code. wide: whether all arguments are words of 64 bits. A call releases the GIL. The machine
+    code is `int32 (void *result, void *unused, args...)`.
     """
 
-    __slots__ = ("_checks", "_function", "name")
+    __slots__ = ("_checks", "_function", "address", "name", "wide")
 
     def __init__(self, name: str, address: int, signature: _Signature) -> None:
-        self.name = name
+        self.name, self.address = name, address
         types = [ctypes.c_void_p if a.endswith("*") else _CTYPES[a] for a in signature.args]
         prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
         self._function = prototype(address)
+        self.wide = all(a.endswith("*") or a in ("i64", "u64") for a in signature.args)
         self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
 
     def __call__(self, *args: Any) -> int:
         result = ctypes.c_int64(0)
+        self.ended(self._function(ctypes.addressof(result), None, *self.words(args)))
+        return result.value
+
+    def words(self, args: Sequence[Any]) -> list[int | None]:
+        """Arguments as they are passed: addresses and numbers. Arrays must live until the kernel has run."""
         if len(args) != len(self._checks):
             raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
-        raw = [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
-        status = self._function(ctypes.addressof(result), None, *raw)
+        return [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
+
+    def ended(self, status: int) -> None:
+        """Raise InternalError unless the status is that of success."""
         if status:
             raise InternalError(f"kernel {self.name} stopped with status {status}")
-        return result.value
 
 
 @cache
@@ -93,9 +104,21 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
         return array
     if array.dtype != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
         raise TypeError(f"{name}: an array of {dtype} is needed, not {array.dtype}")
-    if not array.flags.c_contiguous:
-        raise TypeError(f"{name}: the array is not contiguous")
-    return int(array.ctypes.data)
+    try:
+        return address_of(array)
+    except ValueError:
+        raise TypeError(f"{name}: the array is not contiguous") from None
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where a contiguous array begins. What NumPy offers for it takes four times as long. Raises ValueError for one
+    that is not."""
+    try:
+        return ctypes.addressof(_NOTHING.from_buffer(cast(Any, array)))
+    except TypeError:  # it cannot be written to, or is not contiguous
+        if not array.flags.c_contiguous:
+            raise ValueError("not contiguous") from None
+        return int(array.ctypes.data)
 
 
 class Kernels(Mapping[str, Kernel]):
@@ -161,6 +184,8 @@ class Kernels(Mapping[str, Kernel]):
 
 _lock = threading.RLock()
 _loaded: dict[str, Kernels] = {}
+_MOST_SEEN = 256
+_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity, of objects that stay for that
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
@@ -170,11 +195,17 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
     pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Looking a function up raises
     InternalError if numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
     """
+    seen = _seen.get((id(text), id(exports)))
+    if seen is not None:
+        return seen[2]
     key = key_of(text, json.dumps(dict(exports), sort_keys=True))
     with _lock:
         kernels = _loaded.get(key)
         if kernels is None:
             kernels = _loaded[key] = Kernels(text, exports)
+        if len(_seen) >= _MOST_SEEN:
+            _seen.clear()
+        _seen[id(text), id(exports)] = text, exports, kernels
     return kernels
 
 
@@ -192,8 +223,9 @@ def _environment() -> tuple[str, ...]:
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
     here = Path(__file__).parent
-    # the last two have the constants that kernels name
-    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "../kernelset.py", "../order_words.py")
+    # the last four have the constants that kernels name
+    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "crew_words.py", "../kernelset.py",
+             "../order_words.py", "../reach_words.py")
     sources = [(here / name).read_text(encoding="utf-8") for name in names]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
 

@@ -11,7 +11,7 @@ from vlang.runtime.gpu.rooms import Rooms, whole_name
 from vlang.runtime.gpu.sparse import SparseMachine, SparseTopology
 from vlang.runtime.gpu.sparse_layout import INSIDE, LISTS, TABLE, WITHOUT_EDGES, desk_bytes
 from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
-from vlang.runtime.plan.mode import choose_mode
+from vlang.runtime.plan.mode import should_notify
 
 __all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
 
@@ -123,7 +123,7 @@ class NotifyPull:
 
     def chosen(self, asked: str) -> bool:
         """Whether to run over lists: as asked ("pull", "notify-pull"), or by the edges that leave vertices that
-        changed (see `choose_mode`); waits for them."""
+        changed (see `should_notify`); waits for them."""
         if asked != "auto":
             return asked == "notify-pull"
         machine = self._machine
@@ -132,7 +132,7 @@ class NotifyPull:
         counts = np.zeros(2, dtype=np.uint64)
         machine.device.download(counts, self._counts)
         self._reached = int(counts[1])
-        return choose_mode(self._reached, self._against.edges)
+        return should_notify(None, self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
         """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2). in_place: the

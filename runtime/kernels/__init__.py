@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vlang.runtime.devices.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "frontier_kernels", "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """What every loop that notifies launches, whatever the graph and the fields."""
@@ -26,10 +26,28 @@ _FRONTIER = {
     **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
 }
 
-_QUEUES = {
-    "mark_entries": "void(u64*, i64*, i64, i64*, u64*)",
-    **{f"catch_up_{w}": f"void(u64*, i64*, i64, i64*, u64*, u{w}*, u{w}*)" for w in _WIDTHS},
+_QUEUES = {f"catch_up_{w}": f"void(u64*, i64*, i64, i64*, u64*, u{w}*, u{w}*, i64, i64)" for w in _WIDTHS}
+
+_CREW = dict.fromkeys(("prepare", "serve", "launch", "end"), "void(i64*, i64)")
+
+
+@cache
+def crew_kernels() -> Kernels:
+    """What threads that work together run."""
+    text = (Path(__file__).parent / "crew.py").read_text(encoding="utf-8")
+    return load_kernels(text, _CREW)
+
+_COSTS = {
+    "pull": "void(u32*, i64, f32*)", "push": "void(u32*, i64, u32*)", "notify": "void(u32*, i64, u8*)",
+    "mark": "void(u32*, i64, u64*)", "rows": "void(u32*, i64, u32*, i64)",
 }
+
+
+@cache
+def cost_kernels() -> Kernels:
+    """What edges cost."""
+    text = (Path(__file__).parent / "costs.py").read_text(encoding="utf-8")
+    return load_kernels(text, _COSTS)
 
 
 @cache

@@ -7,7 +7,7 @@ whatever the timing.
 
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add, inner, peek, replace
+from vlang.runtime.devices.intrinsics import fetch_add, inner, peek, poke, replace
 
 
 @inner
@@ -43,8 +43,9 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Each vertex takes its smallest neighbour as its parent, if that is not above it. Its second neighbour, or itself,
-    goes to `second`, as it lies in the same line of memory."""
+    """Each vertex takes its smallest neighbour as its parent, if that is not above it. The second entry of its row, or
+    the third if the second is the first again (edges may be parallel, or one edge in both directions), goes to
+    `second`, as it mostly lies in the same line of memory. No branch chooses it, which would often go wrong."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -52,11 +53,13 @@ def start(offsets, targets, second, parents, tasks, count, counter):
         for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
             begin, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
             me = np.uint32(v)
-            parent = me
-            if begin < end and targets[begin] < parent:
-                parent = targets[begin]
-            parents[v] = parent
-            second[v] = targets[begin + 1] if begin + 1 < end else me
+            least = other = me
+            if begin < end:
+                least = targets[begin]
+                again = np.int64(targets[min(begin + 1, end - 1)] == least)
+                other = targets[min(begin + 1 + again, end - 1)]
+            parents[v] = min(me, least)
+            second[v] = other
 
 
 def sample(second, parents, tasks, count, counter):
@@ -77,6 +80,29 @@ def sample(second, parents, tasks, count, counter):
         while v < end:
             link(root(np.uint32(v), parents), second[v], parents)
             v += 1
+
+
+def misplaced(values, tasks, count, counter, found):
+    """Whether some vertex has another value than its own number: found[0] becomes 1."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count or peek(found, 0) != 0:
+            break
+        wrong = np.uint32(0)
+        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            wrong |= values[v] ^ np.uint32(v)
+        if wrong != 0:
+            poke(found, 0, 1)
+
+
+def flatten(parents, tasks, count, counter):
+    """Every vertex points to the root of its tree."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            root(np.uint32(v), parents)
 
 
 def roots(parents, vertices, tasks, count, counter):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -80,15 +81,16 @@ def _no_target(plan: Plan, graph: Graph, options: Options) -> str:
     return ""
 
 
-def settled_vertices(spec: LoopSpec, values: NDArray[Any], target: int) -> NDArray[np.bool_]:
+def settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
     """bool[n]: whether a value is final once that of the target is: it is none that the target's is better than.
 
-    spec: a loop that ran in order of priority. values: [n], of the field that it writes, which is no f16: arithmetic
-    widens those, so no gather is joined with one.
+    spec: a loop that ran in order of priority. array: the vertex array in a slot; that of the field whose order decides
+    is no f16: arithmetic widens those, so no gather is joined with one.
     """
     stage = push_stage(spec)
     assert stage is not None
     assert stage.priority is not None
+    values = array(f"field:{stage.priority.field}")
     bound = values[target]
     worse: NDArray[np.bool_] = values > bound if stage.priority.low else values < bound
     return ~worse

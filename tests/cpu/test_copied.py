@@ -83,6 +83,36 @@ def test_shapes(spec: str) -> None:
             assert not np.any(np.asarray(result["label"]))
 
 
+@pytest.mark.parametrize("type_", ["vertex", "u32"])
+@pytest.mark.parametrize("seed", range(3))
+def test_numbers_of_vertices(seed: int, type_: str) -> None:
+    """Where every value is the number of its vertex, the forest is the result; where one is not, it is a field like
+    others. Edges are listed in both directions, several times, and as loops, so that few vertices have two neighbours
+    next to each other in a row."""
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    n = 30_000
+    count = int(n * (0.4, 0.8, 2)[seed])
+    src, dst = rng.integers(0, n, count), rng.integers(0, n, count)
+    dst[rng.random(count) < 0.1] = src[0]
+    loops = rng.integers(0, n, n // 10)
+    ends = np.concatenate([src, dst, src, loops]), np.concatenate([dst, src, dst, loops])
+    program = copying("min", type_)
+    numbers = np.arange(n, dtype=np.int64 if type_ == "vertex" else np.uint32)
+    others = numbers.copy()
+    others[int(rng.integers(n))] = numbers[int(rng.integers(n // 2))]
+    for directed in (True, False):
+        graph = Graph.from_edges(*ends, n=n, directed=directed)
+        for x in (numbers, others):
+            kept = x.copy()
+            want = program(graph, x=x, mode="pull")
+            for threads in (1, 2, 3):
+                result = program(graph, x=x, threads=threads)
+                assert connected(result)
+                assert_same(result, want)
+            assert np.array_equal(x, kept)
+
+
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
 def test_floats_whose_order_matters(bad: float) -> None:
     """Of two zeros, and of a NaN and a number, min keeps the one that comes first: the loop runs as it is written."""

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import threading
-import time
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from tests.cpu.compare import engine_run, interpreted, same_bits
 from tests.reference.cases import Case
@@ -20,7 +17,7 @@ from vlang import BindError, Graph, Program, Result, load
 from vlang import compile as compile_text
 from vlang.runtime import cpu_priority
 from vlang.runtime.devices import cpu
-from vlang.runtime.order_words import ORDER_ABORT, ORDER_CONTROL, ORDER_GRANT
+from vlang.runtime.order_words import ORDER_GRANT
 
 HOPS = """program hops(source: vertex)
 edge weight: int = 1
@@ -45,7 +42,27 @@ repeat:
     gather least = min(max(u.bar, weight) for u -- self if weight != 3)
     apply bar = min(bar, least)
 """
-PROGRAMS = {"sssp": None, "sswp": None, "viterbi": None, "hops": HOPS, "back": BACK, "worst": WORST}
+FAR = """program far(source: vertex)
+edge weight: float = 1
+vertex dist: f64 = 0 if self == source else inf
+vertex via: vertex = none
+require weight >= 0
+repeat:
+    gather best = min((u.dist + weight, u) for u -> self)
+    where indegree % 7 != 3:
+        apply (dist, via) = min((dist, via), best)
+"""
+TOLL = """program toll(source: vertex)
+edge weight: int = 1
+vertex fee: int = outdegree % 4
+vertex cost: int = 0 if self == source else inf
+require weight >= 0
+repeat:
+    gather near = min(u.cost + abs(u.fee) + weight for u -> self if u.outdegree % 5 != 4)
+    apply cost = min(cost, near)
+"""
+PROGRAMS = {"sssp_tree": None, "far": FAR, "toll": TOLL, "sssp": None, "sswp": None, "viterbi": None,
+            "hops": HOPS, "back": BACK, "worst": WORST}
 DELTAS = (0.03125, 1.0, 16.0, 2.0**40)
 GRAPHS = ("kron:11,weights=1..63", "star:6000,weights=1..63", "grid:40x60,weights=1..63", "path:300,weights=0..5")
 
@@ -101,6 +118,38 @@ def test_as_in_rounds(name: str, spec: str, monkeypatch: pytest.MonkeyPatch) -> 
         assert got.converged
         assert got.reason == "no vertex is active"
         assert_same(want, got, name, spec, delta, threads)
+
+
+def test_edges_apart_from_their_values() -> None:
+    """Values that are no small integers, and words left out."""
+    spec = GRAPHS[0]
+    for name in ("sssp", "hops", "worst"):
+        arguments = {} if name == "worst" else {"source": 1}
+        want = program(name)(graph(spec, name), mode="pull", **arguments)
+        assert_same(want, program(name)(graph(spec, name), order="priority", without="pack", **arguments), name)
+    halves = graph(spec, "sssp").adjacency("out").column("weight") / np.float32(2)
+    out = graph(spec, "sssp").adjacency("out")
+    src = np.repeat(np.arange(len(out.offsets) - 1), np.diff(out.offsets.astype(np.int64)))
+    half = Graph.from_edges(src, np.asarray(out.targets), n=len(out.offsets) - 1, weight=halves)
+    assert_same(program("sssp")(half, source=1, mode="pull"), program("sssp")(half, source=1, order="priority"))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far too wide and far too narrow ones, and the rounds that they take."""
+    monkeypatch.setattr(cpu, "_SMALL", 0)
+    given = graph("grid:100x100,weights=1..63", "sssp")
+    want = program("sssp")(given, source=0, mode="pull")
+    rounds = {}
+    for delta in (1.0, 512.0):
+        wide(monkeypatch, delta)
+        for without in ("", "refine"):
+            got = program("sssp")(given, source=0, threads=threads, **({"without": without} if without else {}))
+            assert_same(want, got, delta, without)
+            rounds[delta, without] = got.rounds
+    if threads == 2:
+        assert rounds[1.0, ""] < rounds[1.0, "refine"] / 2
+    assert rounds[512.0, ""] >= rounds[512.0, "refine"]
 
 
 @pytest.mark.parametrize("delta", [1.0, 64.0])
@@ -166,6 +215,17 @@ def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
         assert len(got.history) == got.rounds > 3
 
 
+def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More workers than processors, so that each is late now and then: when a window opens, and when a call ends."""
+    monkeypatch.setattr(cpu, "_SMALL", 0)
+    given = Graph.read("kron:8,weights=1..63")
+    want = program("sssp")(given, source=1, mode="pull")
+    for number, delta in enumerate((0.015625, 1.0, 4096.0) * 4):
+        wide(monkeypatch, delta)
+        monkeypatch.setattr(cpu_priority, "_ROUNDS", (1, 2, 4096)[number % 3])
+        assert_same(want, program("sssp")(given, source=1, threads=2 + number % 3), number)
+
+
 def test_negative_weights_are_refused() -> None:
     negative = Graph.from_edges([0, 1], [1, 2], weight=np.array([1.0, -1.0], np.float32))
     with pytest.raises(Exception, match="weight >= 0"):
@@ -186,25 +246,6 @@ def test_what_rules_it_out() -> None:
         sssp(given_graph, source=1, order="priority", mode="pull")
     with pytest.raises(BindError, match="pagerank cannot run in order of priority: "):
         load("pagerank")(given_graph, order="priority")
-
-
-def test_interrupted() -> None:
-    """Whoever waits for the others leaves when the caller is interrupted."""
-    control, left = np.zeros(ORDER_CONTROL, np.int64), []
-    caller = threading.get_ident()
-
-    def kernel(shared: NDArray[np.int64]) -> None:
-        if threading.get_ident() == caller:
-            raise KeyboardInterrupt
-        while shared[ORDER_ABORT] == 0:
-            time.sleep(0.001)
-        left.append(1)
-
-    workers = cpu.Cpu(3)
-    with pytest.raises(KeyboardInterrupt):
-        workers.crew(kernel, (), control, 1 << 20)
-    workers.close()
-    assert left == [1, 1]
 
 
 def test_plan_says_which_order() -> None:

@@ -36,11 +36,17 @@ for k from 1 to 2:
         apply y = min(y + d, 1000)
 """
 
+WEIGHED = ("program a\nedge weight: float = 1\nvertex x: float = 0 if indegree > 1 else inf\n"
+           "require weight >= 0\nrepeat:\n    gather a = min(u.x + weight for u -> self)\n    apply x = min(x, a)\n")
 PROGRAMS = {
     "hoist": "program a\nvertex x: float = 1\nrepeat 3 times:\n"
              "    gather g = sum(u.x / (1 + u.outdegree) for u -> self)\n    apply x = 1 + g\n",
     "levels": LEVELS,
     "factor": LEVELS,
+    "fuse": "program a\nvertex x: float = 1\n"
+            "repeat at most 5 times until sum(abs(change(v.x)) for v in vertices) < 0.01:\n"
+            "    let t = sum(v.x for v in vertices if v.outdegree > 0)\n"
+            "    gather g = sum(u.x / (1 + u.outdegree) for u -> self)\n    apply x = (1 + g) / t\n",
     "merge": "program a\nvertex x: int = outdegree\nrepeat 2 times:\n    gather a = max(u.x for u -> self)\n"
              "    gather b = min(u.x for u -> self)\n    apply x = max(x, a - min(b, 5))\n",
     "narrow": "program a\nvertex x: int = outdegree\nrepeat 2 times:\n    where x > 1:\n"
@@ -53,6 +59,8 @@ PROGRAMS = {
              "    gather a = min(u.x + 1 for u -> self)\n    apply x = min(x, a)\n",
     "copied": "program a\nvertex x: int = outdegree\nrepeat:\n    gather a = min(u.x for u -- self)\n"
               "    apply x = min(x, a)\n",
+    "pack": WEIGHED,
+    "refine": WEIGHED,
 }
 GRAPHS = all_families()[::4]
 
@@ -123,7 +131,7 @@ def test_in_a_where_neighbours_need_not_be_listed() -> None:
 
 @pytest.mark.parametrize(("value", "message"), [
     ("hoits", "without: there is no optimisation 'hoits'; did you mean 'hoist'?; there are hoist, levels, factor, "
-              "merge, narrow, skip, identity, early, copied"),
+              "fuse, merge, narrow, skip, identity, early, copied, pack, refine"),
     (3, "without is names of optimisations, such as \"hoist,merge\", not 3"),
 ])
 def test_wrong_names(value: object, message: str) -> None:

@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 def sample_text() -> str:
     """The skeletons with the samples behind them."""
-    return CudaTarget().module([], [], []).text + (Path(__file__).parent / "samples.cuh").read_text()
+    return CudaTarget().module([], [], [], {}).text + (Path(__file__).parent / "samples.cuh").read_text()
 
 
 @dataclass(frozen=True)

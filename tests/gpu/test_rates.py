@@ -15,7 +15,7 @@ pytestmark = needs_gpu
 
 
 def test_rates_are_measured_soon_and_alike(device: CudaDevice) -> None:
-    text = CudaTarget().module((), (), ()).text
+    text = CudaTarget().module((), (), (), {}).text
     first = measure_rates(device, text)  # compiles, too
     begin = time.perf_counter()
     again = measure_rates(device, text)

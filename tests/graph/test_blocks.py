@@ -1,4 +1,4 @@
-"""Cache blocks: every edge of a short vertex once, in the order of its senders; as many blocks as senders ask for."""
+"""Cache blocks: every edge of a short vertex once, rows in their own order, rows of about equal length together."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.blocks import Blocks
+from vlang.runtime.graph.blocks import Blocks, _laid
 from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import BLOCK_HIGH, BLOCK_LOW, PLACE_BITS
+from vlang.runtime.kernelset import BLOCK_GROUP, BLOCK_MOST, SEGMENT
+
+GRAPHS = ("kron:12", "uniform:16", "star:40000", "grid:300x300", "path:70000")
 
 
 def blocks_of(spec: str, threads: int = 2) -> tuple[Graph, Blocks]:
@@ -16,25 +18,53 @@ def blocks_of(spec: str, threads: int = 2) -> tuple[Graph, Blocks]:
     return graph, Blocks.cut(Pages.cut(graph.adjacency("in"), 1 << 20), threads)
 
 
-@pytest.mark.parametrize(("spec", "blocks"), [("uniform:16", 128), ("kron:16", 64)])
-def test_smaller_blocks_where_senders_are_hardly_shared(spec: str, blocks: int) -> None:
-    """As many as the least number of edges of a block allows, or 64."""
-    assert blocks <= len(blocks_of(spec)[1].table) <= blocks + 8
+def short_degrees(graph: Graph) -> np.ndarray:
+    degrees = np.diff(graph.adjacency("in").offsets.astype(np.int64))
+    return np.where(degrees > SEGMENT, 0, degrees)
 
 
-@pytest.mark.parametrize("spec", ["kron:12", "uniform:16", "star:40000"])
-def test_every_edge_of_short_vertices_once(spec: str) -> None:
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("spec", GRAPHS)
+def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> None:
+    graph, blocks = blocks_of(spec, threads)
+    adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
+    end = 0
+    edges = np.arange(len(adjacency), dtype=np.uint64)
+    numbers = _laid(adjacency, edges, blocks.blocks, threads)
+    for block in blocks.blocks:
+        low, high = block.low, block.high
+        assert low == end
+        assert high - low <= BLOCK_MOST
+        end = high
+        rows: list[list[np.ndarray]] = [[] for _ in range(high - low)]
+        k = block.start
+        for first, places, take in block.runs.tolist():
+            assert 1 <= take <= BLOCK_GROUP
+            for place in range(first, first + places):
+                rows[place].append(numbers[k : k + take])
+                k += take
+        assert k == block.end
+        assert np.array_equal(block.order[block.places], np.arange(high - low))
+        for place, v in enumerate(block.order.tolist()):
+            begin = int(adjacency.offsets[low + v])
+            want = edges[begin : begin + degrees[low + v]]
+            assert np.array_equal(np.concatenate([want[:0], *rows[place]]), want)
+    assert np.array_equal(blocks.senders, adjacency.targets[numbers.astype(np.int64)])
+    assert end == graph.n
+
+
+@pytest.mark.parametrize("spec", GRAPHS)
+def test_rows_stand_by_length_and_ties_by_number(spec: str) -> None:
     graph, blocks = blocks_of(spec)
-    adjacency = graph.adjacency("in")
-    pairs = []
-    for row, (places, senders) in zip(blocks.table, blocks.arrays):
-        sender = senders[np.cumsum(places >> PLACE_BITS) - 1] if len(places) else senders[:0]
-        receiver = int(row[BLOCK_LOW]) + (places & ((1 << PLACE_BITS) - 1)).astype(np.int64)
-        assert (np.diff(sender.astype(np.int64)) >= 0).all()
-        assert not len(receiver) or receiver.max() < int(row[BLOCK_HIGH])
-        pairs.append(receiver * graph.n + sender)
-    degrees = np.diff(adjacency.offsets.astype(np.int64))
-    rows = np.repeat(np.arange(graph.n), degrees)
-    short = degrees[rows] <= 16384
-    want = rows[short] * graph.n + adjacency.targets[short]
-    assert np.array_equal(np.sort(np.concatenate(pairs)), np.sort(want))
+    degrees = short_degrees(graph)
+    for block in blocks.blocks:
+        order = block.order.astype(np.int64)
+        steps = np.diff(degrees[block.low + order])
+        assert (steps <= 0).all()
+        assert (np.diff(order)[steps == 0] > 0).all()
+
+
+def test_runs_are_few() -> None:
+    """A run is long enough to pay for its three numbers, where a graph has edges enough."""
+    _, blocks = blocks_of("uniform:16")
+    assert sum(len(one.runs) for one in blocks.blocks) < blocks.nbytes // 4 // 100

@@ -73,7 +73,7 @@ def test_granted(text: str, marks: tuple[str, ...]) -> None:
     (loop("where y > 0:\n  repeat").replace("    gather", "        gather").replace("    apply", "        apply"), "",
      "`where` around the loop"),
     (loop().replace("    apply  x", "    where y > 0:\n        apply  x"), "", "a `where` leaves out vertices"),
-    (loop(type_="f16"), "r", "recomputed"),  # computed in 32 bits
+    (loop(type_="f16"), "", "not `u.x` as it is"),  # but as an f32
     (loop(type_="int[3]"), "", "not one machine word"),
     ("reduction least(a, b): int = min(a, b), identity inf\nvertex x: int = 1\nrepeat:\n"
      "    gather a = least(u.x for u -- self)\n    apply x = least(x, a)\n", "", "declared reduction"),

@@ -115,6 +115,9 @@ CASES = [
                  "    gather b = max(u.y + 1 for u -> self)\n"
                  "    apply x = min(x, a)\n    apply y = min(9, max(y, b))\n",
                  f"{_FROM_ZERO}\nvertex y: int = 0"), push),
+    Refused("P", "a `where` looks at what was gathered, of which only the new part is pushed",
+            text("repeat:\n    gather a = min(u.x for u -> self)\n    where a > 2:\n        apply x = min(x, a)\n",
+                 "vertex x: int = degree"), push),
     # N: who has heard nothing is left out
     Refused("N", "reads `lost`, which changes every superstep", "pagerank", skip),
     Refused("N", "reads `iteration`",

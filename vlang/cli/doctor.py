@@ -13,6 +13,7 @@ import click
 
 from vlang import __version__
 from vlang.cachedir import cache_dir
+from vlang.runtime.cpu_costs import kept_costs
 from vlang.runtime.devices.gpus import count_gpus, cuda, cuda_version, gpus
 from vlang.runtime.errors import DeviceError
 from vlang.runtime.gpu.rates import kept_rates
@@ -27,7 +28,7 @@ def command() -> None:
                                                f"{platform.machine()}")]  # fmt: skip
     rows += [(name, _version(name)) for name in ("numpy", "numba", "llvmlite", "lark", "click", "rich")]
     rows += [("processor", _processor()), ("threads", str(len(os.sched_getaffinity(0)))), ("memory", _memory()),
-             ("cache", _cache()), *_gpu()]  # fmt: skip
+             ("cache", _cache()), *_costs(), *_gpu()]  # fmt: skip
     for name, value in rows:
         click.echo(f"{name:<11}{value}")
 
@@ -45,6 +46,12 @@ def _processor() -> str:
     name, features = cpu()
     wide = [f for f in ("avx512f", "avx2", "neon", "sve") if f"+{f}" in features.split(",")]
     return f"{name} ({', '.join(wide)})" if wide else name
+
+
+def _costs() -> list[tuple[str, str]]:
+    """What edges cost on this processor, where that was measured."""
+    known = kept_costs()
+    return [("measured", str(known))] if known else []
 
 
 def _memory() -> str:

@@ -51,7 +51,8 @@ def _another_cut(
     page_size = 65536 if options["page_size"] != 65536 else 4096
     mode = "pull" if any(r.mode != "pull" for r in result.history) else "notify-pull"
     blocking = "never" if options["blocking"] == "always" else "always"
-    cut = {**options, "threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking, "order": "rounds"}
+    cut = {**options, "threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking,
+           "switching": "measured", "order": "rounds"}
     other = program(graph, **keywords, **cut)
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):

@@ -18,7 +18,7 @@ from vlang.emit.dialect import Dialect, scalars_of
 from vlang.emit.operations import COMPARE, WRITERS
 from vlang.ir import forms as f
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Place", "Unwritable", "Writer", "located"]
 
@@ -229,9 +229,12 @@ class Writer:
         return text
 
     def cast(self, name: str, source: Type, target: Type) -> str:
-        """The text that converts a value: integer `inf` stays infinite in wider integers and in floats."""
+        """The text that converts a value: integer `inf` stays infinite in wider integers and in floats, and what is
+        computed with 32 bits is rounded where it becomes an f16."""
         assert isinstance(source, Scalar)
         assert isinstance(target, Scalar)
+        if target == F16 and source != F16:
+            return self.d.load(F16, self.d.store(F16, self.name(self.cast(name, source, F32))))
         if self.d.typename(source) == self.d.typename(target):
             return name
         plain = self.d.convert(target, name)

@@ -15,9 +15,13 @@ _HEADS = {
     "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
     "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "lay": "room, s, acc", "laid": "room, s",
     "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
-    "join": "env, columns, v, u, k", "join_alone": "env, columns, v, u, k", "offer": "env, columns, v, u, k",
-    "carry": "env, v", "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
+    "speak": "env, u", "tell": "env, u", "receive": "env, columns, said, acc, v, u, k", "heeds": "env, v",
+    "join": "env, columns, said, v, u, k", "join_alone": "env, columns, said, v, u, k",
+    "along": "columns, word, shift, k", "accept": "env, said, edge, acc, v, u", "offer": "env, said, edge, v, u",
+    "carry": "env, bits, v",
+    "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
     "fresh": "bits, v", "silent": "env, v", "settled": "env, v", "decided": "acc",
+    "level": "env, columns, u", "reach": "env, v, value", "renew": "env, v, value",
     "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
 }  # fmt: skip
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,8 @@ from vlang.emit.expressions import located
 from vlang.emit.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.numba_dialect import NumbaDialect
 from vlang.emit.numba_priority import in_order
-from vlang.emit.numba_push import push_functions
+from vlang.emit.numba_push import push_functions, pushing
+from vlang.emit.numba_reach import reach_functions
 from vlang.emit.scalars import ScalarText
 from vlang.emit.sending import decided, early_of, settled
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
@@ -25,21 +26,28 @@ _SKELETONS = Path(__file__).resolve().parent / "skeletons"
 _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
-    r"join|fresh|silent|settled|decided|enqueue|leave|push|begin|early|few|join_alone|carry|line_up|"
-    r"offer|rank|near_vertex|near_edge|approach|expand|due|enter_all|first_far|spread|priority)\("
+    r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
+    r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|follow|"
+    r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
+    r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
 _PASS = "void(u64*, i64*, i64, i64*)"
 _SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 _CREW = "void(u64*, i64*, u64*)"
-_SPARSE_ROLES = frozenset({"push", "begin", "few", "early"})
+_REACH_ROLES = ("start", "mark", "unite", "early", "follow")
+_PUSH_ROLES = ("push", "begin", "few")
+_SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES})
 
 
-def _skeleton(name: str, suffix: str = "") -> str:
-    """The text of a skeleton, its functions renamed for one pass and its docstring left out."""
+def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
+    """The text of a skeleton, its functions renamed for one pass and its docstring left out. follows: something follows
+    the pass."""
     text = (_SKELETONS / f"{name}.py").read_text(encoding="utf-8")
     text = re.sub(r'\A""".*?"""\s*', "", text, flags=re.S)
+    if not follows:
+        text = re.sub(r"^ *arrive\(.*\n", "", text, flags=re.M)
     return _called(text, suffix) if suffix else text
 
 
@@ -53,27 +61,32 @@ def _blocks(writer: StageWriter) -> bool:
     lines long gain nothing by it, and take as long to compile as everything else."""
     if writer.plan is None or writer.plan.loop.nested:
         return False
-    return not writer.columns and sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
+    return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
 
 def _runs(writer: StageWriter) -> bool:
     """Whether vertices gather and apply by runs: those that all do both, and whose new values no other vertex of the
     run may wait for, as it might in a pass that writes where it reads."""
     plan, stage = writer.plan, writer.stage
-    if plan is None or plan.asynchronous or stage.before or stage.guard is not None:
+    if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
         return False
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_LAID
 
 
 def _rows(writer: StageWriter) -> tuple[str, ...]:
     """The skeletons of the kernels that gather."""
-    if early_of(writer).kind == "absorbing":
+    if _leaves(writer):
         return ("leaving",)
     return "runs" if _runs(writer) else "rows", "segments"
 
 
+def _leaves(writer: StageWriter) -> bool:
+    """Whether vertices leave their edges early (rule X1)."""
+    return early_of(writer).kind == "absorbing"
+
+
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """lay and laid: the accumulators of one vertex of a run, into and out of the memory of the worker."""
+    """lay and laid: the accumulators of one vertex of a run, or of a lane, into and out of the memory of the worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -82,10 +95,18 @@ def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
     return [Function("lay", tuple(lines), ""), Function("laid", (), d.pack("Acc", items))]
 
 
+def _follow(stage: str, kernels: Sequence[str]) -> str:
+    """What follows a pass: for a block, what each of these kernels, of folds and messages, does for it."""
+    parts = [name.replace("fold_", "fold_block_").replace("messages_", "send_block_") for name in kernels]
+    body = "".join(f"    {part}(frame, low, high)\n" for part in parts)
+    return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('following', stage)}"
+
+
 class NumbaTarget:
     """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
 
     lists_levels = True
+    follows = True
 
     def __init__(self) -> None:
         self.dialect = NumbaDialect()
@@ -96,27 +117,38 @@ class NumbaTarget:
         if writer.structures:
             return self._whole(writer)
         roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
-        texts = [_skeleton("edges" if stage.domain else "vertices", name)]
+        texts = [_skeleton("edges" if stage.domain else "vertices", name, writer.follows)]
         functions = [self.dialect.define(one) for one in writer.ready()]
         if stage.domain:
-            texts += [_skeleton(one, name) for one in _rows(writer)]
+            texts += [_skeleton(one, name, writer.follows) for one in _rows(writer)]
+            if _runs(writer):
+                roles.append("listed")
+                texts.append(_skeleton("rows", name, False).replace(f"def pull_{name}(", f"def listed_{name}("))
             functions += self._edges(writer)
         functions.append(self.dialect.define(writer.apply()))
-        pushing, uniform = push_functions(writer)
-        if pushing:
-            functions += [self.dialect.define(one) for one in pushing]
-            roles += ["push", "begin", "few", *(["early"] if uniform else [])]
-            texts += [_skeleton("push", name), _skeleton("few", name), *([_skeleton("early", name)] if uniform else [])]
-        ordered = in_order(writer)
+        how = pushing(writer)
+        if how.uniform:
+            functions += [self.dialect.define(one) for one in reach_functions(writer, how)]
+            roles += _REACH_ROLES
+            texts.append(_skeleton("reach", name))
+        elif how.spec is not None:
+            functions += [self.dialect.define(one) for one in push_functions(writer, how)]
+            roles += _PUSH_ROLES
+            texts += [_skeleton(one, name) for one in ("push", "few")]
+        ordered = in_order(writer, how)
         if ordered.functions:
             functions += [self.dialect.define(one) for one in ordered.functions]
+            functions += [f"{one}_{name} = {other}_{name}\n" for one, other in ordered.aliases]
             roles.append("priority")
             texts.append(_skeleton("priority", name))
         if stage.domain and _blocks(writer):
             roles.append("blocked")
-            texts.append(_skeleton("blocks", name))
-        joined = self._joined(writer, functions, texts, roles, ("buckets",) if ordered.functions else ())
-        return replace(joined, priority=ordered.spec, priority_reason=ordered.reason)
+            texts.append(_skeleton("blocks", name, writer.follows))
+        support = ["buckets"] if ordered.functions else []
+        support += ["words"] if how.words is not None and how.words.count == 2 else []
+        joined = self._joined(writer, functions, texts, roles, tuple(support))
+        return replace(joined, push=how.spec, push_reason=how.reason, priority=ordered.spec,
+                       priority_reason=ordered.reason)
 
     def _joined(
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
@@ -128,6 +160,8 @@ class NumbaTarget:
             roles.append("messages")
             texts.append(_skeleton("messages", name))
             functions.append(self.dialect.define(writer.send()))
+        if writer.follows:
+            roles.append("followed")
         functions.insert(0, self.dialect.bind(tuple(writer.env.entries)))
         generated = _called("\n\n".join(functions), name)
         text = "\n\n".join([generated, *texts])
@@ -178,7 +212,7 @@ class NumbaTarget:
         if early.kind == "absorbing":
             functions += [Function("decided", (), decided(writer, early)),
                           Function("settled", (), settled(writer, early))]
-        elif _runs(writer):
+        if _runs(writer) or _blocks(writer):
             functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
         if _blocks(writer):
             functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")
@@ -187,8 +221,9 @@ class NumbaTarget:
     def scalar(self, scalar: ScalarText) -> str:
         """The functions of a fold, and `scalar_vN(frame, blocks)`."""
         name = f"v{scalar.number}"
+        laying = _laying(self.dialect, [t for a in scalar.accumulations for t in a.types]) if scalar.folds else []
         functions = [_called(self.dialect.define(one, "gather" if one.name == "take" else ""), name)
-                     for one in scalar.functions]
+                     for one in (*scalar.functions, *laying)]
         functions.insert(0, _called(self.dialect.bind(tuple(scalar.env.entries)), name))
         lines = [f"env = bind_{name}(frame)"]
         if scalar.folds:
@@ -198,13 +233,17 @@ class NumbaTarget:
         functions.append(f"@inner\ndef scalar_{name}(frame, blocks):\n{body}")
         return "\n\n".join([*functions, *([_skeleton("fold", name)] if scalar.folds else [])])
 
-    def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module:
+    def module(
+        self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
+        follows: Mapping[str, Sequence[str]],
+    ) -> Module:
         """The whole text, and the signatures of its kernels."""
         cases = [line for number in range(len(scalars))
                  for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
         chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
         support = dict.fromkeys(name for one in stages for name in one.support)
         bodies = [*(one.text for one in stages), "\n\n".join([*scalars, chosen])]
+        bodies += [_follow(name, kernels) for name, kernels in follows.items()]
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from vlang.emit.common import with_common
 from vlang.emit.dialect import stored_as, width_of
 from vlang.emit.expressions import Unwritable
+from vlang.emit.following import Following, following
 from vlang.emit.frame import Frame, Times
 from vlang.emit.loops import LoopPlan, neighbour_reads, plan_loop
 from vlang.emit.notes import stage_notes
@@ -24,6 +25,7 @@ from vlang.ir.stages import Schedule, Stage
 from vlang.runtime.kernelset import (
     Contract,
     FieldSpec,
+    Follow,
     ForRangeSpec,
     ForVerticesSpec,
     LoopSpec,
@@ -84,6 +86,8 @@ class _Emitter:
     without: frozenset[str] = frozenset()
     frame: Frame = field(default_factory=Frame)
     stages: list[StageText] = field(default_factory=list)
+    following: dict[str, Following] = field(default_factory=dict)  # by pass
+    followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, the kernels that are not launched
 
     def __post_init__(self) -> None:
         program = self.schedule.program
@@ -122,7 +126,7 @@ class _Emitter:
                   if n not in {d.name for d in self.program.fields})
         for spec in fields:
             self.frame.slot(f"field:{spec.name}")
-        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds)
+        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds, self.followed)
         return Plan(
             name=self.program.name, text=module.text, exports=module.exports, slots=dict(self.frame.slots),
             scalars=dict(self.frame.scalars), fields=fields,
@@ -164,9 +168,10 @@ class _Emitter:
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
+        follows = self.following.get(stage.name)
         writer = StageWriter(stage, self.frame, self.types, edge_columns, plan,
                              {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given,
-                             self.without)
+                             self.without, follows is not None)
         text = self.target.stage(writer)
         self.stages.append(text)
         for name in two:
@@ -179,7 +184,11 @@ class _Emitter:
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
             senders=None if by_level is None else by_level.distance,
             notes=stage_notes(writer, by_level),
+            push=text.push, push_reason=text.push_reason,
             priority=text.priority, priority_reason=text.priority_reason,
+            follow=None if follows is None else Follow(
+                text.kernels["followed"], (), not writer.structures,
+                writer.messages_to_come() if follows.sender == stage.name else ()),
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
@@ -194,6 +203,8 @@ class _Emitter:
         limit = None
         if repeat.limit is not None:
             limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
+        if self.target.follows and "fuse" not in self.without:
+            self.following |= following(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
         steps = self._steps(loop.steps, plan)
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())
@@ -205,13 +216,31 @@ class _Emitter:
         for name in plan.starts:
             self.frame.slot(level_slot("start", name, loop.level))
         return LoopSpec(
-            number=loop.number, level=loop.level, steps=tuple(steps), limit=limit, exact=repeat.exact, until=until,
-            explicit=plan.explicit, reads_iteration=plan.reads_iteration, skip=plan.skip,
-            skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
+            number=loop.number, level=loop.level, steps=self._with_following(steps, until), limit=limit,
+            exact=repeat.exact, until=until, explicit=plan.explicit, reads_iteration=plan.reads_iteration,
+            skip=plan.skip, skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
             tolds=tuple(sorted(plan.told)), line=repeat.span.line, copied=plan.copied,
             order=plan.order,
         )
+
+    def _with_following(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
+        """The steps of a loop, in which passes know the kernels of what follows them."""
+        stages = {step.name: step for step in steps if isinstance(step, StageSpec)}
+        folds = {step.name: step.fold.kernel for step in (*steps, until)
+                 if isinstance(step, ScalarSpec) and step.fold is not None}
+        done = []
+        for step in steps:
+            if isinstance(step, StageSpec) and step.follow is not None:
+                follows = self.following[step.name]
+                sends = [] if follows.sender is None else [stages[follows.sender].kernels["messages"]]
+                kernels = (*(folds[name] for name in follows.scalars), *sends)
+                self.followed[step.name] = kernels
+                what = ", ".join([*follows.scalars, *(f"messages of {name}" for name in [follows.sender] if name)])
+                step = replace(step, follow=replace(step.follow, kernels=kernels), notes=(
+                    *step.notes, f"followed, a block of vertices at a time, by {what}"))
+            done.append(step)
+        return tuple(done)
 
     def _sweep(self, step: ir.Sweep, plan: LoopPlan | None) -> SweepSpec:
         sweep = step.sweep

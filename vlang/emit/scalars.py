@@ -84,7 +84,7 @@ class ScalarWriter:
         taken: list[str] = []
         for accumulation, parts in parts_of(d, accumulations, "acc"):
             name = accumulation.reduce.domain.set_name
-            taken.extend(accumulation.take(writer, parts) if name is None else
+            taken.extend(_take(writer, accumulation, parts) if name is None else
                          _take_member(env, writer, accumulation, parts, times))
         return [
             Function("identity", tuple(nothing.lines), d.pack("Acc", identity)),
@@ -92,6 +92,14 @@ class ScalarWriter:
             merged(Writer(Scope(env), d), accumulations),
             *put_and_get(env, accumulations, f"part:v{number}", "blocks", "put", "get"),
         ]
+
+
+def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The components after the contribution of vertex v, which is nothing where its condition fails: adding nothing
+    is cheaper than a choice whether to add, which LLVM makes a store under a mask."""
+    if accumulation.declared is not None:
+        return accumulation.take(writer, parts)
+    return accumulation.merge(writer, parts, accumulation.sent(writer, accumulation.types))
 
 
 def _take_member(

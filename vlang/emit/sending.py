@@ -39,8 +39,10 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
         return (), "the loop takes several passes a superstep"
     writes = tuple(_target(stage.writes, gather) for gather in stage.gathers)
     joined = tuple(write for write in writes if write is not None)
-    if facts.kind != "fixpoint" or len(joined) != len(stage.gathers) or len(joined) != len(stage.writes):
+    if facts.kind != "fixpoint":
         return (), "changes are told once and added up: a push would have to clear what was told"
+    if len(joined) != len(stage.gathers) or len(joined) != len(stage.writes):
+        return (), "the pass gathers more than it joins"
     if stage.stored or plan.explicit:
         return (), "activity is decided by more than a change of the pushed field"
     return joined, ""

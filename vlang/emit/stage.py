@@ -59,7 +59,7 @@ def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
 class StageWriter:
     """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
     messages: expressions to send as messages, each with its number. ends: the stage decides activity. given: fields
-    that the caller passes. without: optimisations left out."""
+    that the caller passes. without: optimisations left out. follows: something follows the pass block by block."""
 
     stage: Stage
     frame: Frame
@@ -72,6 +72,7 @@ class StageWriter:
     two_buffers: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
+    follows: bool = False
 
     def __post_init__(self) -> None:
         self.env = Environment(self.frame, self.dialect)
@@ -107,7 +108,7 @@ class StageWriter:
         writer = self.writer(scope)
         names = []
         for mask in self.stage.before:
-            self._mask(writer, scope, mask)
+            self.mask(writer, scope, mask)
             names.append(scope.locals[mask.name][0])
         guard = self.stage.guard
         early = [mask.name for mask in self.stage.before]
@@ -122,7 +123,8 @@ class StageWriter:
         return [Function("ready", tuple(writer.lines), self.dialect.pack("Masks", names)),
                 Function("wanted", (), test)]
 
-    def _mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
+    def mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
+        """Name a mask in the function being written."""
         with located(mask.span):
             name = writer.value(mask.cond)
         if mask.guard is not None:
@@ -159,10 +161,21 @@ class StageWriter:
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
         """The places of a message of vertex `index`."""
-        slot, dtype, width = f"work:message.{self.stage.name}.{number}", stored_as(expr.type), width_of(expr.type)
+        slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
         pointer = self.env.pointer(slot, dtype)
         return [self.dialect.element(pointer, index, width, part) for part in range(width)]
+
+    def _named(self, number: int) -> str:
+        return f"message.{self.stage.name}.{number}"
+
+    def messages_to_come(self) -> tuple[str, ...]:
+        """The slots of second arrays for the messages, by whose names the first ones are found."""
+        slots = []
+        for expr, number in self.messages.items():
+            slots.append(f"later:{self._named(number)}")
+            self.frame.array(slots[-1], stored_as(expr.type), "later", width_of(expr.type))
+        return tuple(slots)
 
     def send(self) -> Function:
         """send: every message of one vertex, which here is the neighbour of its receivers."""
@@ -196,7 +209,7 @@ class StageWriter:
                 scope.locals[gather.name] = accumulation.finish(writer, tuple(map(writer.name, parts)))
         for item in self.stage.after:
             if isinstance(item, Mask):
-                self._mask(writer, scope, item)
+                self.mask(writer, scope, item)
             else:
                 self._write(writer, scope, item)
         flags, told = self._activity(writer, scope) if self.ends else (d.flags(()), [])

@@ -9,7 +9,7 @@ from typing import Protocol
 from vlang.emit.dialect import Dialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
-from vlang.runtime.kernelset import GpuStage, PrioritySpec
+from vlang.runtime.kernelset import GpuStage, PrioritySpec, PushSpec
 
 __all__ = ["Module", "StageText", "Target"]
 
@@ -17,12 +17,14 @@ __all__ = ["Module", "StageText", "Target"]
 @dataclass(frozen=True)
 class StageText:
     """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
-    beside those that every module has. priority, priority_reason: as in StageSpec."""
+    beside those that every module has. push, push_reason, priority, priority_reason: as in StageSpec."""
 
     text: str
     kernels: Mapping[str, str]
     gpu: GpuStage | None
     support: tuple[str, ...] = ()
+    push: PushSpec | None = None
+    push_reason: str = ""
     priority: PrioritySpec | None = None
     priority_reason: str = ""
 
@@ -39,9 +41,14 @@ class Target(Protocol):
     """A target: its dialect, and how functions become kernels."""
 
     lists_levels: bool  # the engine has the vertices of each level of a sweep at hand
+    follows: bool  # reductions and messages may follow a pass block by block
 
     @property
     def dialect(self) -> Dialect: ...
     def stage(self, writer: StageWriter) -> StageText: ...
     def scalar(self, scalar: ScalarText) -> str: ...
-    def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module: ...
+    def module(
+        self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
+        follows: Mapping[str, Sequence[str]],
+    ) -> Module:
+        """follows: by pass, the kernels of folds and messages that follow it."""

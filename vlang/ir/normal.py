@@ -7,9 +7,9 @@ from functools import reduce as fold
 
 from vlang.ir import forms as f
 from vlang.ir.scope import Leaf, LoopScope
-from vlang.types import Type
+from vlang.types import F16, F32, F64, Type
 
-__all__ = ["OPERATORS", "Operator", "Write", "linearity", "writes_of"]
+__all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "writes_of"]
 
 
 @dataclass(frozen=True)
@@ -106,6 +106,8 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
         return None
     if value.op in ("add", "sub"):
         return _sum_form(value, name)
+    if rounds(value):
+        return _rounded_form(value, name)
     if value.op not in OPERATORS:
         return None
     operands = _chain(value, value.op)
@@ -113,6 +115,32 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
     if len(others) != len(operands) - 1:
         return None
     return OPERATORS[value.op], _refold(value.op, value.type, others)
+
+
+def rounds(expr: f.Expr) -> bool:
+    """Whether an expression rounds a float to an f16, the one conversion that may lose something by itself."""
+    return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
+
+
+def widens(expr: f.Expr) -> bool:
+    """Whether an expression is an f16 as a wider float, the same number."""
+    return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
+
+
+def _wider(expr: f.Expr) -> bool:
+    return expr.type in (F32, F64)
+
+
+def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
+    """`x = f16(min(f32(x), e))`, which is `min(x, f16(e))`: rounding is monotone, and x is an f16 already."""
+    (inner,) = value.args
+    if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
+        return None
+    operands = _chain(inner, inner.op)
+    others = [e for e in operands if not (isinstance(e, f.Op) and widens(e) and _is_now(e.args[0], name))]
+    if len(others) != len(operands) - 1:
+        return None
+    return OPERATORS[inner.op], f.Op(value.type, "cast", (_refold(inner.op, inner.type, others),))
 
 
 def _sum_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
@@ -166,7 +194,9 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather that is e itself, with the reduction of the operator and no `default`."""
+    """The gather that is e itself, or e before it is rounded, with the reduction of the operator and no `default`."""
+    if isinstance(rest, f.Op) and rounds(rest):
+        (rest,) = rest.args
     if not isinstance(rest, f.Accumulator):
         return None
     gather = scope.gathers.get(rest.name)

@@ -1,4 +1,4 @@
-"""The edges of a run of rows in the order of their neighbours."""
+"""The edges of a run of rows, rows of about equal length side by side."""
 
 from __future__ import annotations
 
@@ -7,60 +7,66 @@ from typing import Any
 import numpy as np
 
 EXPORTS = {
-    "sort_block": "i64(u64*, u32*, i64, i64, i64, i64, u64*, u64*, i64*, u32*, u16*)",
+    "jag": "i64(u64*, i64, i64, i64, i64, i64*, u16*, u16*, u32*)",
+    "lay": "void(u64*, key*, i64, u16*, u32*, i64, u32*, key*)",
 }
 
-DIGIT = 11
 
-
-def sort_block(
-    offsets: Any, targets: Any, low: Any, high: Any, longest: Any, bits: Any, keys: Any, others: Any, counts: Any,
-    senders: Any, out: Any,
+def jag(
+    offsets: Any, low: Any, high: Any, longest: Any, group: Any, counts: Any, order: Any, places: Any, runs: Any,
 ) -> Any:
-    """Sort the edges of rows low..high-1 that have at most `longest` edges by neighbour, stable (radix sort).
+    """Put rows low..high-1 in the order of their lengths, the longest first, as vlang.runtime.graph.blocks says.
 
-    bits: of the largest neighbour. keys, others: room for all these edges, each as neighbour << 16 | (row - low);
-    counts: room for 2**DIGIT a digit. Leaves the distinct neighbours in `senders` and, in `out`, each edge's row minus
-    low, with bit 15 set where the next neighbour begins. Returns the number of distinct neighbours.
+    Rows of more than `longest` edges count as empty. group: edges of a row that stand together. counts: room for
+    longest + 2. Written: order, the row minus low at each place; places, the place of each row; and three numbers a
+    run: its first place, its places, the edges of each. Returns the number of runs.
     """
-    digits = (bits + DIGIT - 1) // DIGIT
-    mask = np.uint64((1 << DIGIT) - 1)
-    for i in range(digits << DIGIT):
+    for i in range(longest + 2):
         counts[i] = 0
-    total = np.int64(0)
     for v in range(low, high):
-        begin, end = np.int64(offsets[v]), np.int64(offsets[v + 1])
-        if end - begin <= longest:
-            for k in range(begin, end):
-                target = np.uint64(targets[k])
-                keys[total] = (target << np.uint64(16)) | np.uint64(v - low)
-                total += 1
-                for d in range(digits):
-                    counts[(d << DIGIT) + np.int64((target >> np.uint64(DIGIT * d)) & mask)] += 1
-    a, b = keys, others
-    for d in range(digits):
-        base = d << DIGIT
-        at = np.int64(0)
-        for digit in range(1 << DIGIT):
-            here = counts[base + digit]
-            counts[base + digit] = at
-            at += here
-        shift = np.uint64(16 + DIGIT * d)
-        for k in range(total):
-            key = a[k]
-            place = base + np.int64((key >> shift) & mask)
-            b[counts[place]] = key
-            counts[place] += 1
-        a, b = b, a
-    found = np.int64(0)
-    last = np.int64(-1)
-    for k in range(total):
-        sender = np.int64(a[k] >> np.uint64(16))
-        mark = np.int64(0)
-        if sender != last:
-            mark = np.int64(1 << 15)
-            senders[found] = sender
-            found += 1
-            last = sender
-        out[k] = np.int64(a[k] & np.uint64(0x7FFF)) | mark
-    return found
+        length = np.int64(offsets[v + 1] - offsets[v])
+        counts[length if length <= longest else 0] += 1
+    at = np.int64(0)
+    for i in range(longest, -1, -1):
+        here = counts[i]
+        counts[i] = at
+        at += here
+    for v in range(low, high):
+        length = np.int64(offsets[v + 1] - offsets[v])
+        row = length if length <= longest else np.int64(0)
+        order[counts[row]] = v - low
+        places[v - low] = counts[row]
+        counts[row] += 1
+    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # where rows of one edge end: the others are empty
+    while begin < filled:
+        v = low + np.int64(order[begin])
+        most = np.int64(offsets[v + 1] - offsets[v])
+        end = counts[(most + 1) >> 1]  # rows of at least half that length go together
+        for done in range(0, most, group):
+            place = begin
+            while place < end:
+                v = low + np.int64(order[place])
+                length = np.int64(offsets[v + 1] - offsets[v])
+                if length <= done:
+                    break
+                take = min(group, length - done)
+                stop = counts[length] if take < group else min(end, counts[done + group])
+                runs[3 * made], runs[3 * made + 1], runs[3 * made + 2] = place, stop - place, take
+                made += 1
+                place = stop
+        begin = end
+    return made
+
+
+def lay(offsets: Any, values: Any, low: Any, order: Any, runs: Any, made: Any, done: Any, out: Any) -> None:
+    """The values of the edges of a block, one a column of the adjacency, in the order of its runs. done: room for a
+    number a row, zeros."""
+    k = np.int64(0)
+    for r in range(made):
+        begin, take = np.int64(runs[3 * r]), np.int64(runs[3 * r + 2])
+        for place in range(begin, begin + np.int64(runs[3 * r + 1])):
+            first = np.int64(offsets[low + np.int64(order[place])]) + np.int64(done[place])
+            for j in range(take):
+                out[k] = values[first + j]
+                k += 1
+            done[place] += take

@@ -240,11 +240,11 @@ struct v3 {
   static __device__ __forceinline__ Acc gather(const Env& env, const Acc& acc, u32 v) {
     const auto t0 = env.field_rank[v];
     const auto t1 = f64(t0);
-    const auto t2 = f64(acc.a0 + t1);
-    const auto t3 = i32(env.degree_out[v]);
-    const auto t4 = i32(0);
-    const auto t5 = t3 == t4;
-    const auto t6 = (t5 ? t2 : acc.a0);
+    const auto t2 = i32(env.degree_out[v]);
+    const auto t3 = i32(0);
+    const auto t4 = t2 == t3;
+    const auto t5 = (t4 ? t1 : f64(0.0));
+    const auto t6 = f64(acc.a0 + t5);
     return Acc{t6};
   }
   static __device__ __forceinline__ Acc merge(const Env& env, const Acc& a, const Acc& b) {

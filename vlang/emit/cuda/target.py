@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from vlang.emit.cuda.dialect import CudaDialect, indented
@@ -30,6 +30,7 @@ class CudaTarget:
     """NVIDIA GPUs: templates over structs; the entry points are appended when they are loaded."""
 
     lists_levels = False
+    follows = False
 
     def __init__(self) -> None:
         self.dialect = CudaDialect()
@@ -55,7 +56,10 @@ class CudaTarget:
         body = "".join([folds, d.environment(tuple(scalar.env.entries)), *parts, *map(d.define, functions)])
         return f"// {scalar.name}\nstruct v{scalar.number} {{\n{indented(body)}}};\n"
 
-    def module(self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str]) -> Module:
+    def module(
+        self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
+        follows: Mapping[str, Sequence[str]],
+    ) -> Module:
         """The whole text; its kernels are templates, so nothing is exported yet."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})

@@ -1,6 +1,6 @@
-"""A full pass by cache blocks. keep and kept, which hold the accumulators of a block's vertices, are written from the
-program; so are the functions that edges.py calls. Each destination takes its contributions in the order of its row, as
-in pull, so the results are the same to the bit.
+"""A full pass by cache blocks (vlang.runtime.graph.blocks). keep and kept, which hold the accumulators of a block's
+places, are written from the program; so are lay and laid (see runs.py) and the functions that edges.py calls. Each row
+takes its contributions in order, as in pull, so the results are the same to the bit.
 """
 
 
@@ -9,32 +9,53 @@ def blocked(frame, tasks, count, counter):
     table = pointer_u64(frame, SLOT_PAGES)
     longs = pointer_i64(frame, SLOT_LONGS)
     stats = pointer_i64(frame, SLOT_STATS)
+    room = local(identity(env))
+    base = fetch_add(stats, STATS_WORKERS, 1) * BLOCK_MOST
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
         row = i64(tasks[3 * task]) * BLOCK_WORDS
-        places = pointer_u16(table, row + BLOCK_PLACES)
-        senders = pointer_u32(table, row + BLOCK_SENDERS)
-        low, high = value_i64(table, row + BLOCK_LOW), value_i64(table, row + BLOCK_HIGH)
+        senders, runs = pointer_u32(table, row + BLOCK_SENDERS), pointer_u32(table, row + BLOCK_RUNS)
+        order, places = pointer_u16(table, row + BLOCK_ORDER), pointer_u16(table, row + BLOCK_PLACES)
+        first, high = value_i64(table, row + BLOCK_LOW), value_i64(table, row + BLOCK_HIGH)
         columns = bind_columns(table, row)
-        for v in range(low, high):
-            keep(env, v, identity(env))
-        sender = i64(-1)
-        for k in range(value_i64(table, row + BLOCK_ENTRIES)):
-            place = i64(places[k])
-            sender += place >> PLACE_BITS
-            v = low + (place & ((1 << PLACE_BITS) - 1))
-            keep(env, v, gather(env, columns, kept(env, v), v, i64(senders[sender]), k))
+        for s in range(base, base + high - first):
+            keep(env, s, identity(env))
+        k = i64(0)
+        for r in range(value_i64(table, row + BLOCK_MADE)):
+            s, take = base + i64(runs[3 * r]), i64(runs[3 * r + 2])
+            end = s + i64(runs[3 * r + 1])
+            if take == BLOCK_GROUP:
+                while s < end:
+                    v, acc = first + i64(order[s - base]), kept(env, s)
+                    for j in range(BLOCK_GROUP):
+                        acc = gather(env, columns, acc, v, i64(senders[k + j]), k + j)
+                    keep(env, s, acc)
+                    k += BLOCK_GROUP
+                    s += 1
+            else:
+                while s < end:
+                    v, acc = first + i64(order[s - base]), kept(env, s)
+                    for j in range(take):
+                        acc = gather(env, columns, acc, v, i64(senders[k + j]), k + j)
+                    keep(env, s, acc)
+                    k += take
+                    s += 1
         at, last = value_i64(table, row + BLOCK_LONG), value_i64(table, row + BLOCK_LONG_END)
-        changed, active = i64(0), i64(0)
-        for v in range(low, high):
-            if at < last and longs[3 * at] == v:
+        low, changed, active = first, i64(0), i64(0)
+        while low < high:
+            stop = min(low + RUN, longs[3 * at] if at < last else high)
+            for v in range(low, stop):
+                lay(room, v - low, kept(env, base + i64(places[v - first])))
+            for v in range(low, stop):
+                masks = ready(env, v)
+                flags = apply(env, v, masks, laid(room, v - low) if wanted(masks) else identity(env))
+                changed += flags & 1
+                active += flags >> 1
+            arrive(frame, low, stop)
+            low = stop
+            if at < last and longs[3 * at] == low:
+                low += 1
                 at += 1
-                continue
-            masks = ready(env, v)
-            acc = kept(env, v) if wanted(masks) else identity(env)
-            flags = apply(env, v, masks, acc)
-            changed += flags & 1
-            active += flags >> 1
         note(stats, changed, active)

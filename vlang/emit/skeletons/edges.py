@@ -30,4 +30,5 @@ def finish(frame, tasks, count, counter):
             flags = apply(env, v, ready(env, v), acc)
             changed += flags & 1
             active += flags >> 1
+            arrive(frame, v, v + 1)
         note(stats, changed, active)

@@ -1,6 +1,6 @@
 """Supersteps of few vertices: one worker runs many of them in one call, as `push` would. tasks: entries of the queue;
 supersteps at most; edges and vertices of a frontier that ends the call. Behind them it puts: supersteps run; entries,
-vertices and edges of the last frontier. Where `carry` does something the two buffers of the field change places.
+vertices and edges of the last frontier. `carry` brings what was joined into the fields.
 """
 
 
@@ -21,19 +21,12 @@ def few(frame, tasks, count, counter, table):
     targets = pointer_u32(table, PAGE_TARGETS)
     bits = pointer_u64(table, WALK_BITS)
     records = pointer_i64(table, WALK_RECORDS)
-    now, new = table[WALK_FIELD], table[WALK_NEXT]
+    env = bind(frame)
     entries, rounds = tasks[0], i64(0)
     while True:
-        env = bind(frame)
         odd = rounds & 1
         queue = pointer_u64(table, WALK_QUEUE + odd)
         found = pointer_u64(table, WALK_FOUND - odd)
-        if now != new:
-            for i in range(entries):
-                if queue[i] != u64(WALK_NOBODY):
-                    v = i64(queue[i] & u64(0xFFFFFFFF))
-                    carry(env, v)
-                    bits[v >> 6] = u64(0)
         at, active, edges, pushed = i64(0), i64(0), i64(0), i64(0)
         for i in range(entries):
             entry = queue[i]
@@ -43,15 +36,16 @@ def few(frame, tasks, count, counter, table):
             low = offsets[u] + (entry >> u64(32)) * u64(WALK_EDGES)
             high = min(offsets[u + 1], low + u64(WALK_EDGES))
             pushed += i64(high - low)
+            said = speak(env, u)
             for k in range(low, high):
                 v = i64(targets[i64(k)])
-                if join_alone(env, columns, v, u, i64(k)) and fresh(bits, v):
+                if join_alone(env, columns, said, v, u, i64(k)) and fresh(bits, v):
                     degree = i64(offsets[v + 1] - offsets[v])
                     at = line_up(found, v, degree, at)
                     active += 1
                     edges += degree
-        if now != new:
-            frame[now], frame[new] = frame[new], frame[now]
+        for i in range(at):
+            carry(env, bits, i64(found[i] & u64(0xFFFFFFFF)))
         records[2 * rounds] = active
         records[2 * rounds + 1] = pushed
         rounds += 1

@@ -1,21 +1,30 @@
-"""Reductions over vertices: one partial result a block of BLOCK vertices. bind, identity, gather, merge and put are
-written from the program and stand above. A block is reduced in four strips, side by side, merged in order."""
+"""Reductions over vertices: one partial result a block of BLOCK vertices. bind, identity, gather, merge, put, lay and
+laid are written from the program and stand above. A block is reduced in LANES lanes, every LANES-th vertex in one, side
+by side in memory, so that LLVM writes vector instructions; then the lanes are merged in order.
+"""
+
+
+@inner
+def fold_block(frame, low, high):
+    env = bind(frame)
+    room = lanes(identity(env))
+    block, count = low // BLOCK, min(LANES, high - low)
+    for s in range(count):
+        lay(room, s, identity(env))
+    while low < high:
+        stop = min(low + LANES, high)
+        for i in range(low, stop):
+            lay(room, i - low, gather(env, laid(room, i - low), i))
+        low = stop
+    acc = laid(room, 0)
+    for s in range(1, count):
+        acc = merge(env, acc, laid(room, s))
+    put(env, block, acc)
 
 
 def fold(frame, tasks, count, counter):
-    env = bind(frame)
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
             break
-        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
-        strip = (high - low) // 4
-        a, b, c, d = identity(env), identity(env), identity(env), identity(env)
-        for i in range(low, low + strip):
-            a = gather(env, a, i)
-            b = gather(env, b, i + strip)
-            c = gather(env, c, i + 2 * strip)
-            d = gather(env, d, i + 3 * strip)
-        for i in range(low + 4 * strip, high):
-            d = gather(env, d, i)
-        put(env, low // BLOCK, merge(env, merge(env, merge(env, a, b), c), d))
+        fold_block(frame, tasks[3 * task + 1], tasks[3 * task + 2])

@@ -1,6 +1,13 @@
 """Messages: the part of a contribution that only the sender knows, once per sender. `send` is written above."""
 
 
+@inner
+def send_block(frame, low, high):
+    env = bind(frame)
+    for v in range(low, high):
+        send(env, v)
+
+
 def messages(frame, tasks, count, counter):
     env = bind(frame)
     vertices = pointer_u32(frame, SLOT_LIST)

@@ -1,57 +1,65 @@
 """A loop in order of priority (rule O): vertices push bucket by bucket, in place.
 
 Delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, J. Algorithms 49, 2003) over
-buckets of each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015), where a worker goes on with its own
-bucket while that is small (Zhang et al.: Optimizing ordered graph algorithms with GraphIt, CGO'20, section 4.3).
-`offer`, `rank` and `silent` are written from the program: what an edge offers the receiver, and the priority of a
-value, the least first; `near_vertex` and `near_edge` ask for what is read of a vertex and of an edge.
+buckets of each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015). A worker empties its own part of a
+bucket, with what falls into it meanwhile, and then takes runs from others; so it stays with the vertices that it has
+found, and nobody waits before the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work
+stealing, J. ACM 46, 1999). How wide buckets are is looked at while it runs (`change_of`).
+
+`tell`, `along`, `offer`, `rank` and `silent` are written from the program: what edges take of the vertex that pushes,
+the values of an edge, what they offer the receiver, and the priority of a value, the least first; `near_vertex` and
+`near_edge` ask for what is read of a vertex and of an edge. Where `shift` is not 0, an edge is one word of `targets`:
+the receiver, and from bit `shift` on the value of its column.
 
 A bucket still to come holds every vertex whose value lies in it, unless some had to wait for room (`unsure`), so a
-vertex that moves inside one need not be entered again. All workers run `priority` at once; `meet` keeps them together.
+vertex that moves inside one need not be entered again. All workers run `priority` at once; whatever they decide
+together they read from desks that nobody changes before all have gone on.
 """
 
 
 @inner
-def expand(env, columns, offsets, targets, control, desk, places, links, entries, spilled, u, base, now, scale, unsure):
-    """Vertex u pushes; the edges along which it does."""
-    low, high = offsets[u], offsets[u + 1]
-    for k in range(low, high):
-        v = i64(targets[i64(k)])
-        better, before, after = offer(env, columns, v, u, i64(k))
+def expand(env, columns, offsets, targets, shift, control, desk, places, links, entries, spilled, u, origin, scale,
+           now, unsure):
+    """Vertex u pushes; the edges along which it does, and how many vertices it betters inside the current bucket."""
+    low, high = i64(offsets[u]), i64(offsets[u + 1])
+    again, least, k = i64(0), f64(now), low
+    said, receivers = tell(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
+    while k < high:
+        word = i64(targets[k])
+        v = word & receivers
+        better, before, after = offer(env, said, along(columns, word, shift, k), v, u)
+        k += 1
         if better:
-            bucket = bucket_of(after, scale)
-            slot = max(slot_of(bucket, base), now)
-            if slot == now or unsure or bucket == i64(ORDER_FAR) or bucket != bucket_of(before, scale):
+            slot, was = slot_of(after, origin, scale, least), slot_of(before, origin, scale, least)
+            if slot == now:
+                again += i64(was == now)
+            if slot == now or slot != was or unsure or before == np.inf:
                 deposit(control, desk, places, links, entries, spilled, slot, v)
-    return i64(high - low)
+    return high - low, again
 
 
 @inner
-def approach(env, columns, offsets, targets, listed, i, end):
-    """Bring near what the next vertices of a list will read: where their edges begin, then those edges."""
-    if i + 2 * ORDER_AHEAD < end:
-        u = i64(listed[i + 2 * ORDER_AHEAD])
-        prefetch(offsets, u)
-        near_vertex(env, u)
-    if i + ORDER_AHEAD < end:
-        u = i64(listed[i + ORDER_AHEAD])
-        k = i64(offsets[u])
-        high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the processor sees by itself how a longer row goes on
-        while k < high:
-            prefetch(targets, k)
+def approach(env, columns, offsets, targets, shift, entries, i, end, below):
+    """Bring near what the next vertices of a list will read: where their edges begin, then those edges. i: the place
+    of the present one in its run, which ends at `end`; below: the beginning of the run after it."""
+    at = i + 2 * ORDER_AHEAD
+    u = i64(entries[at if at < end else below + (at - end)])
+    prefetch(offsets, u)
+    near_vertex(env, u)
+    at = i + ORDER_AHEAD
+    u = i64(entries[at if at < end else below + (at - end)])
+    k = i64(offsets[u])
+    high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the processor sees by itself how a longer row goes on
+    while k < high:
+        prefetch(targets, k)
+        if shift == 0:
             near_edge(columns, k)
-            k += ORDER_LINE
-
-
-@inner
-def due(env, u, base, now, scale):
-    """Whether a vertex of the current bucket has not pushed from an earlier one since it was entered."""
-    return slot_of(bucket_of(rank(env, u), scale), base) >= now
+        k += ORDER_LINE
 
 
 @inner
 def enter_all(env, control, desk, places, links, entries, spilled, n, filling):
-    """Vertices that are not silent at the start (filling 1), or that waited for room (2), wait to be spread."""
+    """Vertices that are not silent at the start (filling 1), or that waited for room (2), wait for a window."""
     while True:
         if filling == 2 and not has_room(control, desk):
             poke(control, ORDER_SPILLED, 1)  # somebody else has room, and empties this worker's share sooner or later
@@ -67,66 +75,90 @@ def enter_all(env, control, desk, places, links, entries, spilled, n, filling):
             if there == 0:
                 continue
             for v in range(64 * w, min(64 * w + 64, n)):
-                if (there >> u64(v & 63)) & u64(1) != 0 and not silent(env, v):
-                    deposit(control, desk, places, links, entries, spilled, ORDER_BUCKETS, v)
+                if (there >> u64(v & 63)) & u64(1) != 0 and (filling == 2 or not silent(env, v)):
+                    deposit(control, desk, places, links, entries, spilled, ORDER_MOVED, v)
 
 
 @inner
-def first_far(env, places, links, entries, scale, done):
-    """The first bucket of what lies beyond the window; ORDER_NONE if all of it has been pushed from."""
-    least = i64(ORDER_NONE)
-    at = places[ORDER_BUCKETS]
+def collect(env, control, desk, places, links, entries, spilled, first, origin, scale):
+    """Take the vertices out of the buckets from `first` on, less those that have moved to another one meanwhile."""
+    for slot in range(first, ORDER_BUCKETS + 1):
+        at = places[slot]
+        places[slot] = 0
+        while at != 0:
+            run = (at - 1) // ORDER_RUN
+            for i in range(run * ORDER_RUN, at):
+                v = i64(entries[i])
+                if slot_of(bounded(rank(env, v)), origin, scale, f64(-1.0)) == slot:
+                    deposit(control, desk, places, links, entries, spilled, ORDER_MOVED, v)
+            at = links[run]
+            give_back(desk, links, run)
+
+
+@inner
+def first_of(env, places, links, entries):
+    """The least priority of vertices that wait for a window; infinite if there are none."""
+    least = f64(np.inf)
+    at = places[ORDER_MOVED]
     while at != 0:
         run = (at - 1) // ORDER_RUN
         for i in range(run * ORDER_RUN, at):
-            bucket = bucket_of(rank(env, i64(entries[i])), scale)
-            if done < bucket < least:
-                least = bucket
+            least = min(least, bounded(rank(env, i64(entries[i]))))
         at = links[run]
     return least
 
 
 @inner
-def spread(env, control, desk, places, links, entries, spilled, scale, done, base):
-    """What lay beyond the window goes into the buckets of a new one."""
-    at = places[ORDER_BUCKETS]
-    places[ORDER_BUCKETS] = 0
+def spread(env, control, desk, places, links, entries, spilled, origin, scale):
+    """Vertices that wait for a window go into its buckets."""
+    at = places[ORDER_MOVED]
+    places[ORDER_MOVED] = 0
     while at != 0:
         run = (at - 1) // ORDER_RUN
         for i in range(run * ORDER_RUN, at):
             v = i64(entries[i])
-            bucket = bucket_of(rank(env, v), scale)
-            if bucket > done:
-                deposit(control, desk, places, links, entries, spilled, slot_of(bucket, base), v)
+            slot = slot_of(bounded(rank(env, v)), origin, scale, f64(0.0))
+            deposit(control, desk, places, links, entries, spilled, slot, v)
         at = links[run]
         give_back(desk, links, run)
 
 
 @inner
-def publish(control, desk, places, links, entries, frontier, slot, tail):
-    """The entries of a bucket go to all workers; those for which there is no room stay."""
-    while places[slot] != 0:
-        at = places[slot]
+def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries, spilled, me, crew,
+                 turn, origin, scale, now, unsure):
+    """The runs of a bucket push, those that others have on offer too, until there are no more; whether the work goes
+    on."""
+    tells = ORDER_TELLS + ORDER_TOLD * turn
+    while True:
+        at = take_run(desk, links, turn)
+        if at == 0 and places[now] != 0:
+            put_on_offer(desk, places[now], turn)
+            places[now] = 0
+            continue
+        if at == 0:
+            at = find_run(table, links, me, crew, turn)
+        if at == 0:
+            desk[tells + ORDER_NEXT] = next_bucket(places, now)
+            more = wait_for_runs(control, table, crew, turn)
+            if more <= 0:
+                return more == 0
+            continue
         run = (at - 1) // ORDER_RUN
-        low = run * ORDER_RUN
-        to = i64(peek(control, tail))
-        while to + at - low <= control[ORDER_ROOM] and not replace(control, tail, to, to + at - low):
-            to = i64(peek(control, tail))
-        if to + at - low > control[ORDER_ROOM]:
-            break
-        for i in range(low, at):
-            frontier[to + i - low] = entries[i]
-        places[slot] = links[run]
+        below = (links[run] - 1) // ORDER_RUN * ORDER_RUN if links[run] != 0 else i64(0)
+        edges, pushed, again = i64(0), i64(0), i64(0)
+        for i in range(run * ORDER_RUN, at):
+            u = i64(entries[i])
+            approach(env, columns, offsets, targets, shift, entries, i, at, below)
+            if (bounded(rank(env, u)) - origin) * scale >= f64(now):  # else it has pushed from an earlier bucket
+                along, bettered = expand(env, columns, offsets, targets, shift, control, desk, places, links, entries,
+                                         spilled, u, origin, scale, now, unsure)
+                edges += along
+                again += bettered
+                pushed += 1
         give_back(desk, links, run)
-
-
-@inner
-def least_of(table, crew, word):
-    """The least that the workers have in a word of their desks."""
-    least = i64(ORDER_NONE)
-    for w in range(crew):
-        least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])
-    return least
+        desk[tells + ORDER_EDGES] += edges
+        desk[tells + ORDER_PUSHED] += pushed
+        desk[tells + ORDER_AGAIN] += again
 
 
 def priority(frame, control, table):
@@ -136,90 +168,74 @@ def priority(frame, control, table):
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
-    targets = pointer_u32(table, PAGE_TARGETS)
-    frontier = pointer_u32(table, ORDER_FRONTIER)
+    targets, shift = pointer_u32(table, PAGE_TARGETS), value_i64(table, ORDER_SHIFT)
     desk = pointer_i64(table, ORDER_WORKERS + 2 * me)
     places = pointer_i64(table, ORDER_WORKERS + 2 * me + 1)
     links = pointer_i64(table, ORDER_LINKS)
-    entries = pointer_u32(table, ORDER_ENTRIES)
+    entries = pointer_u32(table, ORDER_POOL)
     spilled = pointer_u64(table, ORDER_WAITERS)
     records = pointer_i64(table, ORDER_RECORDS)
-    scale = value_f64(table, ORDER_SCALE)
-    n, target = control[ORDER_VERTICES], control[ORDER_TARGET]
-    filling, unsure = control[ORDER_FILLING], control[ORDER_UNSURE] != 0
-    base, done, now = control[ORDER_BASE], control[ORDER_DONE], control[ORDER_NOW]
-    turn, rounds = control[ORDER_PARITY], i64(0)
+    origin, scale = value_f64(table, ORDER_ORIGIN), value_f64(table, ORDER_SCALE)
+    target, level = control[ORDER_TARGET], control[ORDER_LEVEL]
+    filling, unsure, now = control[ORDER_FILLING], control[ORDER_UNSURE] != 0, control[ORDER_NOW]
+    turn, rounds, watched, pushed, again, change = i64(0), i64(0), i64(0), i64(0), i64(0), 1.0
+    reached = False
     if filling != 0:
-        enter_all(env, control, desk, places, links, entries, spilled, n, filling)
+        enter_all(env, control, desk, places, links, entries, spilled, control[ORDER_VERTICES], filling)
+        now = i64(ORDER_BUCKETS)
     while True:
-        edges = i64(0)
-        if filling == 0:
-            tail = control[ORDER_TAILS + turn]
-            run = max(i64(1), min(i64(64), tail // (8 * crew)))
-            while True:
-                at = fetch_add(control, ORDER_CURSOR, run)
-                if at >= tail:
-                    break
-                for i in range(at, min(at + run, tail)):
-                    u = i64(frontier[i])
-                    approach(env, columns, offsets, targets, frontier, i, tail)
-                    if due(env, u, base, now, scale):
-                        edges += expand(env, columns, offsets, targets, control, desk, places, links, entries, spilled,
-                                        u, base, now, scale, unsure)
-            while small_bucket(places, links, now, ORDER_FUSED):
-                at = places[now]
-                places[now] = 0
-                while at != 0:
-                    run = (at - 1) // ORDER_RUN
-                    for i in range(run * ORDER_RUN, at):
-                        u = i64(entries[i])
-                        approach(env, columns, offsets, targets, entries, i, at)
-                        if due(env, u, base, now, scale):
-                            edges += expand(env, columns, offsets, targets, control, desk, places, links, entries,
-                                            spilled, u, base, now, scale, unsure)
-                    at = links[run]
-                    give_back(desk, links, run)
-            fetch_add(control, ORDER_EDGES + turn, edges)
-        while True:
-            while now < ORDER_BUCKETS and places[now] == 0:
-                now += 1
-            desk[ORDER_NEXT] = now
-            desk[ORDER_BEYOND] = i64(places[ORDER_BUCKETS] == 0)
+        while now == ORDER_BUCKETS or change != 1.0:
+            if filling == 0:
+                collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
+            filling, scale, change = i64(0), scale * change, 1.0
+            store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
             if not meet(control, crew):
                 return
-            now = least_of(table, crew, ORDER_NEXT)
-            if now < ORDER_BUCKETS or least_of(table, crew, ORDER_BEYOND) == 1:
-                break
-            done = max(done, base + ORDER_BUCKETS - 1)
-            desk[ORDER_LEAST] = first_far(env, places, links, entries, scale, done)
+            origin = least_origin(table, crew)
+            spread(env, control, desk, places, links, entries, spilled, origin, scale)
+            desk[ORDER_FIRST] = next_bucket(places, 0)
             if not meet(control, crew):
                 return
-            least = least_of(table, crew, ORDER_LEAST)
-            base = least if least != ORDER_NONE else base
-            spread(env, control, desk, places, links, entries, spilled, scale, done, base)
-            now = i64(0)
-        # Nobody pushes between two meetings, so all see the same value. Whoever waits for room may yet better it.
-        reached = target >= 0 and peek(control, ORDER_SPILLED) == 0 and \
-            slot_of(bucket_of(rank(env, target), scale), base) < now
-        following = 1 - turn
-        if now < ORDER_BUCKETS:
-            publish(control, desk, places, links, entries, frontier, now, ORDER_TAILS + following)
-        if me == 0:
-            control[ORDER_CURSOR] = 0
-            control[ORDER_TAILS + turn] = 0
-            control[ORDER_EDGES + following] = 0
-        if not meet(control, crew):
-            return
-        active = control[ORDER_TAILS + following]
-        if filling == 0 or active == 0 or reached:  # to enter vertices is no round
-            if me == 0:
-                records[2 * rounds] = active
-                records[2 * rounds + 1] = control[ORDER_EDGES + turn]
-            rounds += 1
-        filling = i64(0)
-        turn = following
-        if active == 0 or reached or rounds == control[ORDER_ROUNDS]:
+            now = least_told(table, crew, ORDER_FIRST)
+        if target >= 0:  # nobody pushes between two meetings. Whoever waits for room may yet better it
+            reached = peek(control, ORDER_SPILLED) == 0 and \
+                slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
+            if not meet(control, crew):
+                return
+        if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS]:
             break
+        tells = ORDER_TELLS + ORDER_TOLD * turn
+        at = places[now]
+        places[now] = 0
+        desk[tells + ORDER_ENTRIES] = length_of(links, at)
+        put_on_offer(desk, at, turn)
+        desk[tells + ORDER_EDGES] = desk[tells + ORDER_PUSHED] = desk[tells + ORDER_AGAIN] = 0
+        if not empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries,
+                            spilled, me, crew, turn, origin, scale, now, unsure):
+            return
+        if me == 0:
+            control[ORDER_IDLE + (turn + 2) % 3] = 0
+            records[2 * rounds + 1] = told(table, crew, tells + ORDER_EDGES)
+            if rounds > 0:
+                records[2 * rounds - 2] = told(table, crew, tells + ORDER_ENTRIES)
+        pushed += told(table, crew, tells + ORDER_PUSHED)
+        again += told(table, crew, tells + ORDER_AGAIN)
+        now = least_told(table, crew, tells + ORDER_NEXT)
+        rounds, watched, turn = rounds + 1, watched + 1, (turn + 1) % 3
+        if watched == ORDER_WATCHED and now < ORDER_BUCKETS:
+            if control[ORDER_FIXED] == 0:
+                change = change_of(pushed, again, crew, level)
+            level += i64(change < 1.0) - i64(change > 1.0)
+            watched, pushed, again = i64(0), i64(0), i64(0)
+    desk[ORDER_LEFT] = length_of(links, places[now]) if now < ORDER_BUCKETS and not reached else i64(0)
+    if not meet(control, crew):
+        return
     if me == 0:
-        control[ORDER_BASE], control[ORDER_DONE], control[ORDER_NOW] = base, done, now
-        control[ORDER_PARITY], control[ORDER_RECORDED], control[ORDER_REACHED] = turn, rounds, i64(reached)
+        if rounds == 0:  # nobody was entered
+            records[1] = 0
+            rounds += 1
+        records[2 * rounds - 2] = told(table, crew, ORDER_LEFT)
+        store_f64(table, ORDER_ORIGIN, origin)
+        store_f64(table, ORDER_SCALE, scale)
+        control[ORDER_NOW], control[ORDER_LEVEL] = now, level
+        control[ORDER_RECORDED], control[ORDER_REACHED] = rounds, i64(reached)

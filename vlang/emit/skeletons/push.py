@@ -1,5 +1,6 @@
-"""A pass over edges: push. Active vertices send along their edges, and what they send is joined into the field of the
-receiver by compare-and-swap (`join`, written from the program, which also tells whether that changed the field).
+"""A pass over edges: push. Active vertices send along their edges, and what they send is joined into the words of the
+receiver by compare-and-swap (`join`, written from the program, which also tells whether that changed them). `speak` is
+what the contributions of a vertex have in common.
 `fresh` tells whether a vertex has not been found before in the superstep, `silent` whether it contributes nothing.
 
 Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. Where what is found goes, and
@@ -52,9 +53,10 @@ def push(frame, tasks, count, counter, table):
             u = i64(entry & u64(0xFFFFFFFF))
             low = offsets[u] + (entry >> u64(32)) * u64(WALK_EDGES)
             high = min(offsets[u + 1], low + u64(WALK_EDGES))
+            said = speak(env, u)
             for k in range(low, high):
                 v = i64(targets[i64(k)])
-                if join(env, columns, v, u, i64(k)) and fresh(bits, v):
+                if join(env, columns, said, v, u, i64(k)) and fresh(bits, v):
                     degree = i64(offsets[v + 1] - offsets[v])
                     at, end = enqueue(found, counts, v, degree, at, end)
                     active += 1
@@ -63,13 +65,12 @@ def push(frame, tasks, count, counter, table):
 
 
 def begin(frame, tasks, count, counter, table):
-    """A queue of the vertices that are not silent (WALK_ORIGIN 0), of those in the bitmap WALK_BITS (1), or of those
-    whose byte has bit 0 where WALK_ORIGIN points."""
+    """A queue of the vertices that are not silent (WALK_ORIGIN 0), or of those whose byte has bit 0 where WALK_ORIGIN
+    points."""
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     found = pointer_u64(table, WALK_FOUND)
     counts = pointer_i64(table, WALK_COUNTS)
-    bits = pointer_u64(table, WALK_BITS)
     origin = value_i64(table, WALK_ORIGIN)
     flags = pointer_u8(table, WALK_ORIGIN)
     at, end, active, edges = i64(0), i64(0), i64(0), i64(0)
@@ -78,13 +79,7 @@ def begin(frame, tasks, count, counter, table):
         if task >= count:
             break
         for v in range(task * tasks[0], min((task + 1) * tasks[0], tasks[1])):
-            if origin == 0:
-                there = not silent(env, v)
-            elif origin == 1:
-                there = (bits[v >> 6] >> u64(v & 63)) & u64(1) != 0
-            else:
-                there = flags[v] & u8(1) != 0
-            if there:
+            if not silent(env, v) if origin == 0 else flags[v] & u8(1) != 0:
                 degree = i64(offsets[v + 1] - offsets[v])
                 at, end = enqueue(found, counts, v, degree, at, end)
                 active += 1

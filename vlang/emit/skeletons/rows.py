@@ -29,3 +29,4 @@ def pull(frame, tasks, count, counter):
             changed += flags & 1
             active += flags >> 1
         note(stats, changed, active)
+        arrive(frame, low, high)

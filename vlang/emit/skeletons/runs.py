@@ -1,14 +1,13 @@
-"""Short vertices of a pass over edges, RUN at a time: first all gather, then all apply, in a loop without branches of
-its own, which LLVM writes in vector instructions. A row of few edges costs less for it (see edges.py). lay and laid,
-which keep an accumulator in between, are written from the program.
+"""Short vertices of a full pass over edges, RUN at a time: first all gather, then all apply, in a loop without branches
+of its own, which LLVM writes in vector instructions. Rows of few edges are most of a sparse graph, so four edges stand
+side by side, and up to three without a loop. lay and laid, which keep an accumulator in between, are written from the
+program (see edges.py for the rest; over lists of vertices the pass runs by rows.py).
 """
 
 
 def pull(frame, tasks, count, counter):
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
-    vertices = pointer_u32(frame, SLOT_LIST)
-    listed = value_i64(frame, SLOT_LISTED) != 0
     stats = pointer_i64(frame, SLOT_STATS)
     room = local(identity(env))
     while True:
@@ -22,18 +21,30 @@ def pull(frame, tasks, count, counter):
         first = value_i64(pages, row + PAGE_FIRST)
         columns = bind_columns(pages, row)
         changed, active = i64(0), i64(0)
+        k = i64(offsets[low - first])
         while low < high:
             stop = min(low + RUN, high)
-            for i in range(low, stop):
-                v = i64(vertices[i]) if listed else i
+            for v in range(low, stop):
                 acc = identity(env)
-                for k in range(u64(offsets[v - first]), u64(offsets[v - first + 1])):
-                    acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
-                lay(room, i - low, acc)
-            for i in range(low, stop):
-                v = i64(vertices[i]) if listed else i
-                flags = apply(env, v, (), laid(room, i - low))
+                end = i64(offsets[v - first + 1])
+                while k + 4 <= end:
+                    acc = gather(env, columns, acc, v, i64(targets[k]), k)
+                    acc = gather(env, columns, acc, v, i64(targets[k + 1]), k + 1)
+                    acc = gather(env, columns, acc, v, i64(targets[k + 2]), k + 2)
+                    acc = gather(env, columns, acc, v, i64(targets[k + 3]), k + 3)
+                    k += 4
+                if k < end:
+                    acc = gather(env, columns, acc, v, i64(targets[k]), k)
+                    if k + 1 < end:
+                        acc = gather(env, columns, acc, v, i64(targets[k + 1]), k + 1)
+                        if k + 2 < end:
+                            acc = gather(env, columns, acc, v, i64(targets[k + 2]), k + 2)
+                k = end
+                lay(room, v - low, acc)
+            for v in range(low, stop):
+                flags = apply(env, v, (), laid(room, v - low))
                 changed += flags & 1
                 active += flags >> 1
             low = stop
         note(stats, changed, active)
+        arrive(frame, tasks[3 * task + 1], high)

@@ -18,3 +18,4 @@ def compute(frame, tasks, count, counter):
             changed += flags & 1
             active += flags >> 1
         note(stats, changed, active)
+        arrive(frame, low, high)

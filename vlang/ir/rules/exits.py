@@ -6,7 +6,7 @@ import math
 
 from vlang.ir import forms as f
 from vlang.ir.moves import Known
-from vlang.ir.normal import Write, linearity
+from vlang.ir.normal import Write, linearity, widens
 from vlang.ir.rules.context import Context, Verdict, listed
 from vlang.ir.scope import above, expressions, statements
 from vlang.types import BOOL, Scalar
@@ -183,6 +183,8 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
         return frozenset({body.name}) if signed and body.of == "other" and body.time == "now" else frozenset()
+    if isinstance(body, f.Op) and widens(body):
+        return _strict_infinite(body.args[0], low, known)
     if not (isinstance(body, f.Op) and len(body.args) == 2):
         return frozenset()
     sides = [_strict_infinite(arg, low, known) for arg in body.args]

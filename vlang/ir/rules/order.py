@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from vlang.ir import forms as f
 from vlang.ir.moves import CONSTANT, DOWN, UP
-from vlang.ir.normal import Write
+from vlang.ir.normal import Write, widens
 from vlang.ir.rules.context import Context, Verdict
 
 __all__ = ["any_order", "extensive", "priority", "push"]
@@ -115,6 +115,8 @@ def extensive(ctx: Context, write: Write) -> bool:
 def _extends(ctx: Context, body: f.Expr, name: str, down: bool) -> bool:
     if isinstance(body, f.Field):
         return (body.name, body.of, body.time) == (name, "other", "now")
+    if isinstance(body, f.Op) and widens(body):
+        return _extends(ctx, body.args[0], name, down)
     if not isinstance(body, f.Op) or len(body.args) != 2:
         return False
     for mine, other in (body.args, body.args[::-1]):
@@ -190,4 +192,9 @@ def _own_reads(ctx: Context, write: Write) -> Verdict | None:
         own = scope.own(expr)
         if own:
             return Verdict(False, f"a contribution depends on the receiver's own {ctx.named(own)}", "o")
+    for where in write.leaf.wheres:
+        gathered = [e.name for e in f.walk(where.cond) if isinstance(e, f.Accumulator) and not scope.steady(e)]
+        if gathered:
+            return Verdict(False, f"a `where` looks at `{scope.word(gathered[0])}`, and a push brings only what is new",
+                           "v")
     return None

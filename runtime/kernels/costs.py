@@ -1,0 +1,44 @@
+"""Loops that are timed to find out what an edge costs on this machine (vlang.runtime.cpu_costs). order: a permutation
+in no order, which stands for the neighbours of rows."""
+
+import numpy as np
+
+from vlang.runtime.devices.intrinsics import peek, replace
+
+
+def pull(order, count, values):
+    """Read the value of every neighbour."""
+    total = np.float64(0)
+    for k in range(count):
+        total += np.float64(values[np.int64(order[k])])
+    values[0] = np.float32(total / count)
+
+
+def push(order, count, cells):
+    """Join into the value of every neighbour, which one of eight changes: those that are divisible by 8."""
+    for k in range(count):
+        v = order[k]
+        old = peek(cells, np.int64(v))
+        if (old ^ v) & np.uint32(7) == np.uint32(0):
+            replace(cells, np.int64(v), old, old)
+
+
+def notify(order, count, flags):
+    """Set the byte of every neighbour."""
+    for k in range(count):
+        flags[np.int64(order[k])] = np.uint8(1)
+
+
+def mark(order, count, bits):
+    """Set the bit of every neighbour."""
+    for k in range(count):
+        v = order[k]
+        bits[np.int64(v >> np.uint32(6))] |= np.uint64(1) << np.uint64(v & np.uint32(63))
+
+
+def rows(order, count, memory, apart):
+    """Read one word of every row, `apart` words from each other."""
+    total = np.uint32(0)
+    for k in range(count):
+        total += memory[np.int64(order[k]) * apart]
+    memory[0] = total

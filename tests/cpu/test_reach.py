@@ -1,0 +1,85 @@
+"""Loops with a uniform frontier (rule X2) on the CPU: the same bits, rounds and active vertices as when every vertex
+pulls, whichever way a superstep goes."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from vlang import Graph, Program, compile
+from vlang.runtime import cpu_reach
+from vlang.runtime.cpu_reach import ReachLoop
+from vlang.runtime.reach_words import REACH_LONG
+
+# `step` is what an edge adds; where the type holds no more, the frontier sends infinity, which reaches nobody.
+TEXT = """program reach
+vertex x: {type} = {start} if {source} else {far}
+repeat:
+    gather a = {best}(u.x {step} for {edges})
+    apply x = {best}(x, a)
+"""
+FORMS = {
+    "one source": {"type": "int", "start": "0", "far": "inf", "best": "min", "step": "+ 1", "source": "outdegree > 40"},
+    "against": {"type": "int", "start": "0", "far": "inf", "best": "min", "step": "+ 1", "edges": "self -> u"},
+    "both, by floats": {"type": "float", "start": "7.5", "far": "-inf", "best": "max", "step": "- 0.5",
+                        "edges": "u -- self"},
+    "soon at the end": {"type": "i8", "start": "0", "far": "inf", "best": "min", "step": "+ 127"},
+    "nobody": {"type": "int", "start": "0", "far": "inf", "best": "min", "step": "+ 1", "source": "outdegree > 99999"},
+    "copied": {"type": "i64", "start": "3", "far": "inf", "best": "min", "step": "+ 0"},
+}
+GRAPHS = ("kron:11", "star:9000", "grid:20x30", "path:300", "uniform:10")
+WAYS = {"as it is": (None, None), "wide pushes": (0, False), "wide looks": (0, True)}
+
+
+@functools.cache
+def program(form: str) -> Program:
+    """Each program is compiled once."""
+    return compile(TEXT.format(**{"edges": "u -> self", "source": "indegree % 7 == 1 or outdegree > 9", **FORMS[form]}))
+
+
+@functools.cache
+def graph(spec: str) -> Graph:
+    """Each graph once; some edges of directed ones and some vertices without edges among them."""
+    made = Graph.read(spec)
+    edges = made.edges()
+    some = np.arange(len(edges.src)) % 3 != 1
+    return Graph.from_edges(edges.src[some], edges.dst[some], n=made.n + 70, directed=spec in ("kron:11", "path:300"))
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "early" in program(form).plan(frozenset()).stages[-1].kernels
+    for spec in GRAPHS:
+        want = program(form)(graph(spec), mode="pull", threads=1)
+        for way, (narrow, look) in WAYS.items():
+            with monkeypatch.context() as patched:
+                if narrow is not None:
+                    patched.setattr(cpu_reach, "_NARROW", narrow)
+                    patched.setattr(ReachLoop, "_should_look", lambda _, look=look: look)
+                for threads in (1, 3):
+                    got = program(form)(graph(spec), threads=threads)
+                    assert same_bits(np.asarray(want["x"]), np.asarray(got["x"])), (spec, way, threads)
+                    assert [r.active for r in got.history] == [r.active for r in want.history], (spec, way, threads)
+                    assert (got.rounds, got.reason) == (want.rounds, want.reason), (spec, way, threads)
+
+
+def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More edges than a part has, as many as it has, and none left over."""
+    monkeypatch.setattr(cpu_reach, "_NARROW", 0)
+    monkeypatch.setattr(ReachLoop, "_should_look", lambda _: False)
+    for degree in (REACH_LONG - 1, REACH_LONG, REACH_LONG + 1, 2 * REACH_LONG, 2 * REACH_LONG + 5):
+        hub = np.zeros(degree, np.int64)
+        made = Graph.from_edges(hub, np.arange(1, degree + 1), directed=False)
+        got = program("one source")(made, threads=2)
+        assert np.asarray(got["x"]).tolist() == [0] + [1] * degree
+        assert [(row.active, row.edges) for row in got.history] == [(degree, degree), (0, 0)]
+
+
+def test_nobody_left_is_not_looked_for() -> None:
+    """When a look has left nobody who could be reached, the last superstep does nothing."""
+    got = program("one source")(Graph.read("uniform:14"), threads=1)
+    assert got.history[-1].mode == "early-exit pull"
+    assert (got.history[-1].active, got.history[-1].edges) == (0, 0)

@@ -1,0 +1,29 @@
+"""What follows a pass: reductions over vertices and messages, for a block of BLOCK vertices at a time, from the values
+that the pass leaves. `after_block` is written from the program. A block is due when all its vertices have been applied,
+whichever tasks they belong to, and whoever applies the last one does it; so results do not depend on tasks.
+"""
+
+
+@inner
+def arrive(frame, low, high):
+    """Vertices low to high have been applied."""
+    if value_i64(frame, SLOT_FOLLOW) == 0:
+        return
+    control = pointer_u64(frame, SLOT_FOLLOW)
+    left = pointer_i64(control, FOLLOW_LEFT)
+    while low < high:
+        begin = low & -BLOCK
+        stop = min(high, begin + BLOCK)
+        if fetch_add_ordered(left, begin // BLOCK, low - stop) == stop - low:
+            end = min(begin + BLOCK, value_i64(control, FOLLOW_VERTICES))
+            left[begin // BLOCK] = end - begin
+            after_block(pointer_u64(control, FOLLOW_FRAME), begin, end)
+        low = stop
+
+
+def followed(frame, tasks, count, counter):
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        after_block(frame, tasks[3 * task + 1], tasks[3 * task + 2])
