@@ -2,7 +2,7 @@
 
 A frontier is a bitmap. Where it is wide, either it pushes: every worker marks receivers in a bitmap of its own, without
 indivisible steps, and then all bitmaps are united; or vertices that nobody has reached look for it (rule X2). Where it
-is narrow one worker runs many supersteps in one call. What workers share stands with vlang.runtime.reach_words.
+is narrow many supersteps run in one call, with queues. What workers share stands with vlang.runtime.reach_words.
 """
 
 from __future__ import annotations
@@ -22,10 +22,14 @@ from vlang.runtime.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
     REACH_COMING,
+    REACH_CONTROL,
     REACH_COUNTED,
     REACH_COUNTS,
+    REACH_CREW,
     REACH_CUT,
     REACH_EDGES,
+    REACH_FEW,
+    REACH_FINDERS,
     REACH_FRONT,
     REACH_LEFT,
     REACH_LEFT_EDGES,
@@ -35,14 +39,16 @@ from vlang.runtime.reach_words import (
     REACH_LOOKED,
     REACH_MARKING,
     REACH_MARKS,
+    REACH_MOST,
     REACH_ONE,
     REACH_PULL,
     REACH_QUEUES,
-    REACH_RAN,
     REACH_RECORDS,
     REACH_ROOM,
+    REACH_ROUNDS,
     REACH_ROWS,
     REACH_SENDER,
+    REACH_TOLD,
     REACH_VERTICES,
     REACH_WORDS,
 )
@@ -52,7 +58,7 @@ __all__ = ["ReachLoop"]
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
 _RUN = 32  # words of a bitmap in a task
-_NARROW = 1 << 14  # edges and vertices of a frontier that one worker pushes along sooner than bitmaps are walked
+_NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
 
 
 class ReachLoop:
@@ -72,8 +78,11 @@ class ReachLoop:
         self._bits = [empty(words, np.uint64) for _ in range(3)]
         self._marks = zeros(threads * words, np.uint64)
         self._longs = np.empty(2 * len(self._out) // REACH_LONG + 1, np.uint64)
-        self._queues = np.empty(2 * self._narrow, np.uint32)
-        self._rows = np.zeros(2 * (self._narrow + REACH_AHEAD), np.uint64)
+        crew = min(threads, REACH_CREW)
+        self._queues = empty(2 * crew * self._narrow, np.uint32)
+        self._rows = empty(2 * crew * 2 * (self._narrow + REACH_AHEAD), np.uint64)
+        self._finders = empty(graph.n + 1 if crew > 1 else 0, np.uint8)
+        self._control = np.zeros(REACH_CONTROL, np.int64)
         self._counts, self._tasks = np.zeros(REACH_COUNTED, np.int64), np.zeros(2, np.int64)
         self._records = np.empty((_ROWS, 2), np.int64)
         self._table = np.zeros(REACH_WORDS, np.uint64)
@@ -82,7 +91,8 @@ class ReachLoop:
             self._point(row + PAGE_TARGETS, adjacency.targets)
         for word, array in ((REACH_LEFT, self._bits[2]), (REACH_MARKS, self._marks), (REACH_LONGS, self._longs),
                             (REACH_QUEUES, self._queues), (REACH_COUNTS, self._counts),
-                            (REACH_RECORDS, self._records), (REACH_ROWS, self._rows)):
+                            (REACH_RECORDS, self._records), (REACH_ROWS, self._rows),
+                            (REACH_FINDERS, self._finders)):
             self._point(word, array)
         self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
         self._active, self._edges = graph.n, 0  # of the frontier
@@ -110,7 +120,7 @@ class ReachLoop:
         if self._looks and self._left == 0:
             self._active, rows = 0, [Done(0, "early-exit pull", 0)]
         elif self._active + self._edges < self._narrow:
-            rows = self._follow(room)
+            rows = self._few(room)
         else:
             rows = [self._look() if self._looks and self._should_look() else self._push()]
         self._rounds += len(rows)
@@ -128,13 +138,16 @@ class ReachLoop:
         self._launch("start", self._words, self._words, 0)
         self._found()
 
-    def _follow(self, room: int | None) -> list[Done]:
-        """Supersteps in one call, by one worker, as long as they are narrow."""
+    def _few(self, room: int | None) -> list[Done]:
+        """Supersteps in one call, as long as they are narrow: by one worker, or by several who meet where that pays."""
         self._aim()
-        self._tasks[:] = min(_ROWS, room or _ROWS), self._narrow
-        self._passes.kernels[self._stage.kernels["follow"]](self._state.frame, self._tasks, 1, self._counts,
-                                                            self._table)
-        rows = [Done(active, "push", edges) for active, edges in self._records[: self._counts[REACH_RAN]].tolist()]
+        cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
+        self._control[REACH_ROUNDS] = min(_ROWS, room or _ROWS)
+        self._control[REACH_MOST] = min(self._narrow, REACH_FEW) if cpu.threads > 1 and not several else self._narrow
+        cost = len(self._out) + self._passes.graph.n if several else 0
+        cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame,), self._control, cost,
+                 (self._table,), REACH_CREW)
+        rows = [Done(active, "push", edges) for active, edges in self._records[: self._counts[REACH_TOLD]].tolist()]
         before = rows[:-1]
         self._found()
         self._left -= sum(row.active for row in before)

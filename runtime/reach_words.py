@@ -7,33 +7,48 @@ addresses and numbers:
 FRONT, COMING and LEFT: a bit a vertex, u64 words. FRONT is the frontier, COMING the next one as it is found; LEFT has
 the bits of all vertices that a look may still find, and of some that have been reached since. MARKS: such a bitmap for
 each worker, all zero between two supersteps. LONGS: the vertices of the frontier with more than REACH_LONG edges, cut:
-an entry is a vertex in the low half and which REACH_LONG of its edges in the high half of a u64. QUEUES: two queues of
-ROOM entries, u32; ROWS: where the row of each entry of one begins and ends, u64. COUNTS: i64 words, see below. RECORDS:
-i64 pairs, for each superstep of a `follow` vertices active after it and edges along which was pushed. VERTICES: how
-many there are. SENDER: a vertex of the frontier, as all of them send the same.
+an entry is a vertex in the low half and which REACH_LONG of its edges in the high half of a u64. COUNTS: i64 words, see
+below. VERTICES: how many there are. SENDER: a vertex of the frontier, as all of them send the same.
+
+For `narrow`: QUEUES, for each worker two queues of ROOM entries, u32; ROWS, for each queue where the rows of its
+entries begin and end, u64[ROOM + REACH_AHEAD, 2]; FINDERS, u8, for each vertex the number of the worker that found it
+last, and one more byte that means nothing; RECORDS, i64 pairs, for each superstep vertices active after it and edges
+along which was pushed. Its control block, of REACH_CONTROL words, begins with those of meetings
+(vlang.runtime.devices.meet_words). ROUNDS: supersteps at most. MOST: vertices and edges of a frontier that ends the
+call. From DESKS on REACH_DESK words for each worker, of supersteps in turn: HERE, vertices that it found; THEIRS, their
+edges; SIDE, in which of its queues they are; RAN, supersteps so far, of worker 0.
 
 Counts: ACTIVE, vertices found; EDGES, along which they push; LOOKED, edges looked at; LEFT_OVER and LEFT_EDGES,
-vertices that a look left in LEFT and their edges; CUT, entries of LONGS; MARKING, workers that mark; RAN, supersteps
-of a `follow`; ONE, a vertex found.
+vertices that a look left in LEFT and their edges; CUT, entries of LONGS; MARKING, workers that mark; TOLD, supersteps
+of a `narrow`; ONE, a vertex found.
 """
 
 from __future__ import annotations
 
+from vlang.runtime.devices.meet_words import MEET_WORDS
 from vlang.runtime.kernelset import PAGE_WORDS
 
 __all__ = [
-    "REACH_ACTIVE", "REACH_AHEAD", "REACH_COMING", "REACH_COUNTED", "REACH_COUNTS", "REACH_CUT", "REACH_EDGES",
-    "REACH_FRONT", "REACH_LEFT", "REACH_LEFT_EDGES", "REACH_LEFT_OVER", "REACH_LONG", "REACH_LONGS", "REACH_LOOKED",
-    "REACH_MARKING", "REACH_MARKS", "REACH_ONE", "REACH_PULL", "REACH_QUEUES", "REACH_RAN", "REACH_RECORDS",
-    "REACH_ROOM", "REACH_ROWS", "REACH_SENDER", "REACH_VERTICES", "REACH_WORDS",
-]
+    "REACH_ACTIVE", "REACH_AHEAD", "REACH_COMING", "REACH_CONTROL", "REACH_COUNTED", "REACH_COUNTS", "REACH_CREW",
+    "REACH_CUT", "REACH_DESK", "REACH_DESKS", "REACH_EDGES", "REACH_FEW", "REACH_FINDERS", "REACH_FRONT", "REACH_HERE",
+    "REACH_LEFT", "REACH_LEFT_EDGES", "REACH_LEFT_OVER", "REACH_LONG", "REACH_LONGS", "REACH_LOOKED", "REACH_MARKING",
+    "REACH_MARKS", "REACH_MOST", "REACH_ONE", "REACH_PULL", "REACH_QUEUES", "REACH_RAN", "REACH_RECORDS", "REACH_ROOM",
+    "REACH_ROUNDS", "REACH_ROWS", "REACH_SENDER", "REACH_SIDE", "REACH_THEIRS", "REACH_TOLD", "REACH_VERTICES",
+    "REACH_WORDS",
+]  # fmt: skip
 
 REACH_PULL = PAGE_WORDS
 (REACH_FRONT, REACH_COMING, REACH_LEFT, REACH_MARKS, REACH_LONGS, REACH_QUEUES, REACH_COUNTS, REACH_RECORDS,
- REACH_VERTICES, REACH_ROOM, REACH_SENDER, REACH_ROWS) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 12)
+ REACH_VERTICES, REACH_ROOM, REACH_SENDER, REACH_ROWS, REACH_FINDERS) = range(2 * PAGE_WORDS, 2 * PAGE_WORDS + 13)
 REACH_WORDS = 2 * PAGE_WORDS + 16
 (REACH_ACTIVE, REACH_EDGES, REACH_LOOKED, REACH_LEFT_OVER, REACH_LEFT_EDGES, REACH_CUT, REACH_MARKING,
- REACH_RAN, REACH_ONE) = range(9)
+ REACH_TOLD, REACH_ONE) = range(9)
 REACH_COUNTED = 16
+REACH_CREW = 8  # workers of a `narrow`, at most
+REACH_ROUNDS, REACH_MOST = MEET_WORDS, MEET_WORDS + 1
+REACH_DESKS, REACH_DESK = MEET_WORDS + 8, 16
+REACH_HERE, REACH_THEIRS, REACH_SIDE, REACH_RAN = range(4)
+REACH_CONTROL = REACH_DESKS + REACH_DESK * REACH_CREW
 REACH_LONG = 4096  # edges of a vertex that one worker pushes along
 REACH_AHEAD = 8  # entries of a queue between a vertex that pushes and the one whose row is brought near
+REACH_FEW = 512  # vertices and edges of a frontier below which one worker is faster than several who meet

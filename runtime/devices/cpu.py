@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.devices.crew import Crew, give_back, take_crew
+from vlang.runtime.devices.meet_words import MEET_CREW, MEET_JOINED
 from vlang.runtime.devices.objects import Kernel
 from vlang.runtime.graph.workers import available_threads
 from vlang.runtime.kernels import crew_kernels
-from vlang.runtime.order_words import ORDER_ABORT, ORDER_CREW, ORDER_JOINED
 
 __all__ = ["Cpu"]
 
@@ -51,19 +51,18 @@ class Cpu:
         self._crew.launch(kernel, words, helpers)
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
-             after: tuple[Any, ...] = ()) -> int:
-        """Run `kernel(*before, control, *after)` by threads that wait for each other inside: how many took part.
+             after: tuple[Any, ...] = (), most: int | None = None) -> None:
+        """Run `kernel(*before, control, *after)` by threads that wait for each other inside.
 
-        control: see vlang.runtime.order_words. cost: about how much work.
+        control: begins with the words of vlang.runtime.devices.meet_words. cost: about how much work. most: threads.
         """
-        helpers = self._helpers(self.threads - 1) if cost >= _SMALL else 0
-        control[[ORDER_ABORT, ORDER_CREW, ORDER_JOINED]] = 0, helpers + 1, 0
+        helpers = self._helpers(min(self.threads, most or self.threads) - 1) if cost >= _SMALL else 0
+        control[MEET_CREW], control[MEET_JOINED] = helpers + 1, 0
         args = (*before, control, *after)
         if helpers == 0 or self._crew is None:
             kernel(*args)
         else:
             self._crew.launch(kernel, kernel.words(args), helpers)
-        return helpers + 1
 
     def _helpers(self, count: int) -> int:
         """Have `count` other threads at hand, or as many as the system grants."""

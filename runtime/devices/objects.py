@@ -223,8 +223,8 @@ def _environment() -> tuple[str, ...]:
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
     here = Path(__file__).parent
-    # the last four have the constants that kernels name
-    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "crew_words.py", "../kernelset.py",
+    # the last five have the constants that kernels name
+    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "crew_words.py", "meet_words.py", "../kernelset.py",
              "../order_words.py", "../reach_words.py")
     sources = [(here / name).read_text(encoding="utf-8") for name in names]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)

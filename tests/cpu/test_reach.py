@@ -12,7 +12,8 @@ from tests.cpu.compare import same_bits
 from vlang import Graph, Program, compile
 from vlang.runtime import cpu_reach
 from vlang.runtime.cpu_reach import ReachLoop
-from vlang.runtime.reach_words import REACH_LONG
+from vlang.runtime.devices import cpu
+from vlang.runtime.reach_words import REACH_CREW, REACH_FEW, REACH_LONG
 
 # `step` is what an edge adds; where the type holds no more, the frontier sends infinity, which reaches nobody.
 TEXT = """program reach
@@ -83,3 +84,19 @@ def test_nobody_left_is_not_looked_for() -> None:
     got = program("one source")(Graph.read("uniform:14"), threads=1)
     assert got.history[-1].mode == "early-exit pull"
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)
+
+
+@pytest.mark.parametrize("spec", ["grid:200x300", "uniform:10", "star:5000"])
+def test_several_workers_share_a_narrow_frontier(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever is found by several workers at once counts once, however often it happens."""
+    monkeypatch.setattr(cpu, "_SMALL", 0)
+    find = compile(TEXT.format(**{**FORMS["one source"], "edges": "u -- self", "source": "self == source"}).replace(
+        "reach\n", "reach(source: vertex)\n"))
+    made = Graph.read(spec)
+    want = find(made, source=1, mode="pull", threads=1)
+    assert max(row.edges for row in find(made, source=1, threads=1).history) > REACH_FEW
+    for threads in (2, 3, 5, REACH_CREW + 2):
+        for _ in range(4):
+            got = find(made, source=1, threads=threads)
+            assert same_bits(np.asarray(want["x"]), np.asarray(got["x"])), threads
+            assert [row.active for row in got.history] == [row.active for row in want.history], threads

@@ -27,7 +27,8 @@ _CALLED = re.compile(
     r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
     r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
     r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
-    r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|follow|"
+    r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
+    r"narrow|send_on|look_up|rows_of|go_alone|adopt|share|hand_over|take_out|"
     r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
     r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block)\("
 )
@@ -36,9 +37,10 @@ _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertice
 _PASS = "void(u64*, i64*, i64, i64*)"
 _SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 _CREW = "void(u64*, i64*, u64*)"
-_REACH_ROLES = ("start", "mark", "unite", "early", "follow")
+_REACH_ROLES = ("start", "mark", "unite", "early")
 _PUSH_ROLES = ("push", "begin", "few")
 _SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES})
+_CREW_ROLES = frozenset({"narrow", "priority"})
 
 
 def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
@@ -129,8 +131,8 @@ class NumbaTarget:
         how = pushing(writer)
         if how.uniform:
             functions += [self.dialect.define(one) for one in reach_functions(writer, how)]
-            roles += _REACH_ROLES
-            texts.append(_skeleton("reach", name))
+            roles += [*_REACH_ROLES, "narrow"]
+            texts += [_skeleton(one, name) for one in ("reach", "narrow")]
         elif how.spec is not None:
             functions += [self.dialect.define(one) for one in push_functions(writer, how)]
             roles += _PUSH_ROLES
@@ -144,7 +146,8 @@ class NumbaTarget:
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name, writer.follows))
-        support = ["buckets"] if ordered.functions else []
+        support = ["meeting"] if not _CREW_ROLES.isdisjoint(roles) else []
+        support += ["buckets"] if ordered.functions else []
         support += ["words"] if how.words is not None and how.words.count == 2 else []
         joined = self._joined(writer, functions, texts, roles, tuple(support))
         return replace(joined, push=how.spec, push_reason=how.reason, priority=ordered.spec,
@@ -247,7 +250,7 @@ class NumbaTarget:
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _CREW if role == "priority" else _PASS
+        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _CREW if role in _CREW_ROLES else _PASS
                    for one in stages for role, kernel in one.kernels.items()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

@@ -1,5 +1,4 @@
-"""Buckets of vertices by priority, of each worker its own, and where workers wait for each other. What words mean:
-ORDER_... in runtime/order_words.py.
+"""Buckets of vertices by priority, of each worker its own. What words mean: ORDER_... in runtime/order_words.py.
 
 A bucket is a list of runs of ORDER_RUN entries, all but the first of them full. A number tells where a list ends: the
 place behind its last entry, a multiple of ORDER_RUN where a new run is needed; links tells for a run where the one
@@ -7,41 +6,6 @@ before it ends, 0 for none. Run 0 is no run, and its entries are harmless. place
 """
 
 from vlang.runtime.order_words import *
-
-
-@inner
-def meet(control, crew):
-    """Wait until every worker is here; whether the work goes on."""
-    if crew == 1:
-        return True
-    fence()
-    turn = peek(control, ORDER_TURN)
-    if fetch_add(control, ORDER_WAITING, 1) == crew - 1:
-        poke(control, ORDER_WAITING, 0)
-        fence()
-        poke(control, ORDER_TURN, turn + 1)
-    else:
-        tries = i64(0)
-        while peek(control, ORDER_TURN) == turn:
-            if peek(control, ORDER_ABORT) != 0:
-                return False
-            tries += 1
-            if tries > 512:
-                give_way()
-    fence()
-    return True
-
-
-@inner
-def join_crew(control):
-    """The number of a worker, and how many there are; -1 if the work does not begin."""
-    me = fetch_add(control, ORDER_JOINED, 1)
-    while peek(control, ORDER_CREW) == 0:
-        if peek(control, ORDER_ABORT) != 0:
-            return i64(-1), i64(0)
-        give_way()
-    fence()
-    return me, i64(peek(control, ORDER_CREW))
 
 
 @inner
@@ -190,22 +154,20 @@ def find_run(table, links, me, crew, turn):
 
 @inner
 def wait_for_runs(control, table, crew, turn):
-    """Wait until somebody has a run on offer (1), all are waiting (0), or the work is given up (-1)."""
+    """Wait until somebody has a run on offer, or all are waiting; whether somebody has."""
     fence()
     fetch_add(control, ORDER_IDLE + turn, 1)
     tries = i64(0)
     while peek(control, ORDER_IDLE + turn) != crew:
-        if peek(control, ORDER_ABORT) != 0:
-            return i64(-1)
         for w in range(crew):
             if on_offer(pointer_i64(table, ORDER_WORKERS + 2 * w), turn):
                 fetch_add(control, ORDER_IDLE + turn, -1)
-                return i64(1)
+                return True
         tries += 1
         if tries > 512:
             give_way()
     fence()
-    return i64(0)
+    return False
 
 
 @inner

@@ -126,8 +126,7 @@ def spread(env, control, desk, places, links, entries, spilled, origin, scale):
 @inner
 def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries, spilled, me, crew,
                  turn, origin, scale, now, unsure):
-    """The runs of a bucket push, those that others have on offer too, until there are no more; whether the work goes
-    on."""
+    """The runs of a bucket push, those that others have on offer too, until there are no more."""
     tells = ORDER_TELLS + ORDER_TOLD * turn
     while True:
         at = take_run(desk, links, turn)
@@ -139,9 +138,8 @@ def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, pl
             at = find_run(table, links, me, crew, turn)
         if at == 0:
             desk[tells + ORDER_NEXT] = next_bucket(places, now)
-            more = wait_for_runs(control, table, crew, turn)
-            if more <= 0:
-                return more == 0
+            if not wait_for_runs(control, table, crew, turn):
+                return
             continue
         run = (at - 1) // ORDER_RUN
         below = (links[run] - 1) // ORDER_RUN * ORDER_RUN if links[run] != 0 else i64(0)
@@ -162,9 +160,7 @@ def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, pl
 
 
 def priority(frame, control, table):
-    me, crew = join_crew(control)
-    if me < 0:
-        return
+    me, crew = fetch_add(control, MEET_JOINED, 1), control[MEET_CREW]
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -189,19 +185,16 @@ def priority(frame, control, table):
                 collect(env, control, desk, places, links, entries, spilled, now, origin, scale)
             filling, scale, change = i64(0), scale * change, 1.0
             store_f64(pointer_u64(table, ORDER_WORKERS + 2 * me), ORDER_LEAST, first_of(env, places, links, entries))
-            if not meet(control, crew):
-                return
+            meet(control, crew)
             origin = least_origin(table, crew)
             spread(env, control, desk, places, links, entries, spilled, origin, scale)
             desk[ORDER_FIRST] = next_bucket(places, 0)
-            if not meet(control, crew):
-                return
+            meet(control, crew)
             now = least_told(table, crew, ORDER_FIRST)
         if target >= 0:  # nobody pushes between two meetings. Whoever waits for room may yet better it
             reached = peek(control, ORDER_SPILLED) == 0 and \
                 slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
-            if not meet(control, crew):
-                return
+            meet(control, crew)
         if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS]:
             break
         tells = ORDER_TELLS + ORDER_TOLD * turn
@@ -210,9 +203,8 @@ def priority(frame, control, table):
         desk[tells + ORDER_ENTRIES] = length_of(links, at)
         put_on_offer(desk, at, turn)
         desk[tells + ORDER_EDGES] = desk[tells + ORDER_PUSHED] = desk[tells + ORDER_AGAIN] = 0
-        if not empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries,
-                            spilled, me, crew, turn, origin, scale, now, unsure):
-            return
+        empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries, spilled, me,
+                     crew, turn, origin, scale, now, unsure)
         if me == 0:
             control[ORDER_IDLE + (turn + 2) % 3] = 0
             records[2 * rounds + 1] = told(table, crew, tells + ORDER_EDGES)
@@ -228,8 +220,7 @@ def priority(frame, control, table):
             level += i64(change < 1.0) - i64(change > 1.0)
             watched, pushed, again = i64(0), i64(0), i64(0)
     desk[ORDER_LEFT] = length_of(links, places[now]) if now < ORDER_BUCKETS and not reached else i64(0)
-    if not meet(control, crew):
-        return
+    meet(control, crew)
     if me == 0:
         if rounds == 0:  # nobody was entered
             records[1] = 0

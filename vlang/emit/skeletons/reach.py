@@ -3,8 +3,8 @@ first, so it matters who is reached, but not by whom. `level` (what the frontier
 anybody), `settled`, `reach` and `renew` are written from the program. What words mean: REACH_... in
 runtime/reach_words.py.
 
-A superstep is `mark` and `unite`, or `early`; or one worker runs many in `follow`, as long as they are small. Tasks are
-runs of words of the bitmaps, tasks[0] of them each.
+A superstep is `mark` and `unite`, or `early`; or many are run by `narrow` (narrow.py), as long as they are small.
+Tasks are runs of words of the bitmaps, tasks[0] of them each.
 """
 
 from vlang.runtime.reach_words import *
@@ -233,59 +233,3 @@ def early(frame, tasks, count, counter, table):
     fetch_add(counts, REACH_LEFT_EDGES, hopes)
     if active != 0:
         poke(counts, REACH_ONE, one)
-
-
-def follow(frame, tasks, count, counter, table):
-    """Supersteps of few vertices: one worker runs many of them in one call, with queues. tasks: supersteps at most;
-    edges and vertices of a frontier that ends the call."""
-    env = bind(frame)
-    columns = bind_columns(table, 0)
-    offsets = pointer_u64(table, PAGE_OFFSETS)
-    targets = pointer_u32(table, PAGE_TARGETS)
-    front = pointer_u64(table, REACH_FRONT)
-    longs = pointer_u64(table, REACH_LONGS)
-    queue = pointer_u32(table, REACH_QUEUES)
-    rows = pointer_u64(table, REACH_ROWS)
-    counts = pointer_i64(table, REACH_COUNTS)
-    records = pointer_i64(table, REACH_RECORDS)
-    n, room = value_i64(table, REACH_VERTICES), value_i64(table, REACH_ROOM)
-    sender = value_i64(table, REACH_SENDER)
-    now, new, active, rounds = i64(0), room, i64(0), i64(0)
-    for w in range((n + 63) >> 6):
-        there = front[w]
-        front[w] = u64(0)
-        while there != u64(0):
-            queue[active] = u32(64 * w + lowest(there))
-            active += 1
-            there &= there - u64(1)
-    while True:
-        edges = i64(0)
-        for i in range(active):  # without waiting for one row before the next is asked for
-            v = i64(queue[now + i])
-            rows[2 * i], rows[2 * i + 1] = offsets[v], offsets[v + 1]
-            edges += i64(offsets[v + 1] - offsets[v])
-        if rounds > 0 and (active == 0 or rounds == tasks[0] or edges + active >= tasks[1]):
-            break
-        sender = i64(queue[now]) if active != 0 else sender
-        value, news = level(env, columns, sender)
-        at = new
-        for i in range(active if news else 0):
-            prefetch(targets, i64(rows[2 * i + 2 * REACH_AHEAD]))
-            for k in range(rows[2 * i], rows[2 * i + 1]):
-                v = i64(targets[i64(k)])
-                queue[at] = u32(v)
-                at += i64(renew(env, v, value))  # whether it is one is not worth a guess
-        active = at - new
-        now, new = new, now
-        records[2 * rounds] = active
-        records[2 * rounds + 1] = edges
-        rounds += 1
-    for i in range(active):
-        v = i64(queue[now + i])
-        front[v >> 6] |= u64(1) << u64(v & 63)
-        degree = i64(rows[2 * i + 1] - rows[2 * i])
-        if degree > REACH_LONG:
-            cut(longs, counts, v, degree)
-    if active != 0:
-        counts[REACH_ONE] = i64(queue[now])
-    counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_RAN] = active, edges, rounds

@@ -1,0 +1,186 @@
+"""Supersteps of a narrow uniform frontier (see reach.py): with queues, and many in one call.
+
+Each worker pushes from its share of what all have found, into a queue of its own; they meet; each drops from its queue
+whoever another worker has found as well, and after it; they meet again and know how many there are. Nothing of this
+takes an indivisible step for a vertex or an edge. Where little is found, worker 0 goes on alone, and the others wait
+for it at the second meeting.
+"""
+
+
+@inner
+def send_on(env, targets, queue, rows, place, finders, first, last, at, value, me, n, several):
+    """Entries of a queue, whose rows stand from `place` on, push; where those whom the worker finds end behind `at`."""
+    for i in range(first, last):
+        prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
+        for k in range(rows[place + 2 * i], rows[place + 2 * i + 1]):
+            v = i64(targets[i64(k)])
+            queue[at] = u32(v)
+            new = renew(env, v, value)
+            if several:
+                finders[v if new else n] = u8(me)
+            at += i64(new)  # whether it is one is not worth a guess
+    return at
+
+
+@inner
+def look_up(offsets, queue, rows, place, finders, at, end, me, several):
+    """Where the rows of the entries of a queue lie, without waiting for one before the next is asked for; without the
+    entries that another worker keeps. How many are left, and their edges."""
+    kept, edges = i64(0), i64(0)
+    for i in range(at, end):
+        v = i64(queue[i])
+        rows[place + 2 * kept], rows[place + 2 * kept + 1] = offsets[v], offsets[v + 1]
+        mine = i64(1)
+        if several:
+            queue[at + kept] = u32(v)
+            mine = i64(finders[v] == u8(me))
+        edges += i64(offsets[v + 1] - offsets[v]) * mine
+        kept += mine
+    return kept, edges
+
+
+@inner
+def rows_of(table, worker, side):
+    """Where the rows of a queue stand."""
+    return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
+
+
+@inner
+def go_alone(env, columns, offsets, targets, queue, rows, table, records, side, here, edges, rounds, last, most,
+             sender):
+    """Worker 0 runs supersteps without the others, until the frontier is empty or has `most` vertices and edges, or
+    superstep `last` is done."""
+    room, finders = value_i64(table, REACH_ROOM), pointer_u8(table, REACH_FINDERS)
+    while True:
+        sender = i64(queue[side * room]) if here != 0 else sender
+        value, news = level(env, columns, sender)
+        records[2 * rounds + 1] = edges
+        at = (1 - side) * room
+        end = send_on(env, targets, queue, rows, rows_of(table, 0, side), finders, 0, here if news else 0, at, value,
+                      0, 0, False)
+        side = 1 - side
+        here, edges = look_up(offsets, queue, rows, rows_of(table, 0, side), finders, at, end, 0, False)
+        records[2 * rounds] = here
+        rounds += 1
+        if here == 0 or rounds == last or here + edges >= most:
+            return side, here, edges, rounds
+
+
+@inner
+def adopt(control, table, queue, rows, turn, crew, side, here):
+    """Worker 0 takes over what the others have found; how many it has then."""
+    room = value_i64(table, REACH_ROOM)
+    place = rows_of(table, 0, side)
+    for w in range(1, crew):
+        desk = REACH_DESKS + REACH_DESK * w + turn
+        theirs, other = rows_of(table, w, control[desk + REACH_SIDE]), (2 * w + control[desk + REACH_SIDE]) * room
+        for i in range(control[desk + REACH_HERE]):
+            queue[side * room + here] = queue[other + i]
+            rows[place + 2 * here] = rows[theirs + 2 * i]
+            rows[place + 2 * here + 1] = rows[theirs + 2 * i + 1]
+            here += 1
+    return here
+
+
+@inner
+def share(env, control, table, queue, rows, turn, me, crew, active, side, value):
+    """A worker pushes from its share of what all have found; where those whom it finds end in its queue."""
+    room, n = value_i64(table, REACH_ROOM), value_i64(table, REACH_VERTICES)
+    targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
+    first, last = active * me // crew, active * (me + 1) // crew
+    at = (2 * me + 1 - side) * room
+    for w in range(crew):
+        desk = REACH_DESKS + REACH_DESK * w + turn
+        count = control[desk + REACH_HERE]
+        at = send_on(env, targets, queue, rows, rows_of(table, w, control[desk + REACH_SIDE]), finders, max(first, 0),
+                     min(last, count), at, value, me, n, True)
+        first -= count
+        last -= count
+    return at
+
+
+@inner
+def hand_over(control, table, queue, rows, front, longs, counts, turn, crew):
+    """What all have found is the frontier."""
+    room = value_i64(table, REACH_ROOM)
+    for w in range(crew):
+        desk = REACH_DESKS + REACH_DESK * w + turn
+        at = (2 * w + control[desk + REACH_SIDE]) * room
+        place = rows_of(table, w, control[desk + REACH_SIDE])
+        for i in range(control[desk + REACH_HERE]):
+            v = i64(queue[at + i])
+            front[v >> 6] |= u64(1) << u64(v & 63)
+            counts[REACH_ONE] = v
+            degree = i64(rows[place + 2 * i + 1] - rows[place + 2 * i])
+            if degree > REACH_LONG:
+                cut(longs, counts, v, degree)
+
+
+@inner
+def take_out(front, queue, n):
+    """The frontier goes into a queue; how many there are."""
+    active = i64(0)
+    for w in range((n + 63) >> 6):
+        there = front[w]
+        front[w] = u64(0)
+        while there != u64(0):
+            queue[active] = u32(64 * w + lowest(there))
+            active += 1
+            there &= there - u64(1)
+    return active
+
+
+def narrow(frame, control, table):
+    me, crew = fetch_add(control, MEET_JOINED, 1), control[MEET_CREW]
+    env = bind(frame)
+    columns = bind_columns(table, 0)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    targets = pointer_u32(table, PAGE_TARGETS)
+    front = pointer_u64(table, REACH_FRONT)
+    queue, rows = pointer_u32(table, REACH_QUEUES), pointer_u64(table, REACH_ROWS)
+    finders = pointer_u8(table, REACH_FINDERS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    records = pointer_i64(table, REACH_RECORDS)
+    sender = value_i64(table, REACH_SENDER)
+    last, most = control[REACH_ROUNDS], control[REACH_MOST]
+    turn, side, here, edges, rounds, active = i64(0), i64(0), i64(0), i64(0), i64(0), i64(0)
+    if me == 0:
+        here = take_out(front, queue, value_i64(table, REACH_VERTICES))
+        here, edges = look_up(offsets, queue, rows, rows_of(table, 0, 0), finders, 0, here, 0, False)
+    while True:
+        desk = REACH_DESKS + REACH_DESK * me + turn
+        control[desk + REACH_HERE], control[desk + REACH_THEIRS] = here, edges
+        control[desk + REACH_SIDE], control[desk + REACH_RAN] = side, rounds
+        meet(control, crew)
+        rounds, active, edges = control[REACH_DESKS + turn + REACH_RAN], i64(0), i64(0)
+        for w in range(crew):
+            desk = REACH_DESKS + REACH_DESK * w + turn
+            if active == 0 and control[desk + REACH_HERE] != 0:
+                sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * value_i64(table, REACH_ROOM)])
+            active += control[desk + REACH_HERE]
+            edges += control[desk + REACH_THEIRS]
+        if me == 0 and rounds > 0:
+            records[2 * rounds - 2] = active
+        if rounds > 0 and (active == 0 or rounds == last or active + edges >= most):
+            break
+        if crew == 1 or active + edges < REACH_FEW:
+            if me == 0:
+                here = adopt(control, table, queue, rows, turn, crew, side, here)
+                side, here, edges, rounds = go_alone(
+                    env, columns, offsets, targets, queue, rows, table, records, side, here, edges, rounds, last,
+                    most if crew == 1 else min(most, REACH_FEW), sender)
+            else:
+                here, edges = i64(0), i64(0)
+        else:
+            if me == 0:
+                records[2 * rounds + 1] = edges
+            value, news = level(env, columns, sender)
+            at = (2 * me + 1 - side) * value_i64(table, REACH_ROOM)
+            end = share(env, control, table, queue, rows, turn, me, crew, active, side, value) if news else at
+            meet(control, crew)
+            rounds, side = rounds + 1, 1 - side
+            here, edges = look_up(offsets, queue, rows, rows_of(table, me, side), finders, at, end, me, True)
+        turn = REACH_DESK // 2 - turn
+    if me == 0:
+        hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, turn, crew)
+        counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_TOLD] = active, edges, rounds
