@@ -58,7 +58,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 def sample_text() -> str:
     """The skeletons with the samples behind them."""
     samples = (Path(__file__).parent / "sparse_samples.cuh").read_text()
-    return CudaTarget().module((), (), ()).text + samples
+    return CudaTarget().module((), (), (), {}).text + samples
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ class Visits:
 
     def __post_init__(self) -> None:
         entries = dict(entry(name) for name in PREPARED) | _ENTRIES
-        self.kernels = self.device.load(CudaTarget().module((), (), ()).text, entries)
+        self.kernels = self.device.load(CudaTarget().module((), (), (), {}).text, entries)
         edges, n = len(self.adjacency), len(self.adjacency.offsets) - 1
         sizes = {"seen": 4 * edges, "targets": 4 * edges, "weights": 2 * edges, "receivers": 4 * edges, "copies": n,
                  "list": 4 * n, "count": 8}  # fmt: skip

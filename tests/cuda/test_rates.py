@@ -73,7 +73,7 @@ def test_measured_once_and_only_where_it_matters(tmp_path: Path, monkeypatch: py
 def test_measuring_runs(unified: bool) -> None:
     """The kernels stay inside their memory and end; what they take on a CPU says nothing."""
     device = EmulatedDevice(multiprocessors=1, flags=("-O0",), unified=unified)
-    found = measure_rates(device, CudaTarget().module((), (), ()).text, rounds=2, cells=1 << 10, host=1 << 11)
+    found = measure_rates(device, CudaTarget().module((), (), (), {}).text, rounds=2, cells=1 << 10, host=1 << 11)
     assert all(value > 0 for value in vars(found).values())
     assert device.allocated() == 0
     assert {name.rpartition("_")[0] for name in device.launches} == \
