@@ -89,7 +89,7 @@ def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AU
 def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: int, streams: int) -> Streamed:
     """Full passes with a share of the edges on the device (at least two pages). size: bytes of a page."""
     entries = dict(entry(name) for name in PREPARATIONS if name in ("row_blocks", "aim_row"))
-    kernels = device.load(CudaTarget().module((), (), ()).text, entries | {"read_page": _READ})
+    kernels = device.load(CudaTarget().module((), (), (), {}).text, entries | {"read_page": _READ})
     blocks = 8 * device.info.multiprocessors
 
     def prepare(name: str, count: int, args: Sequence[int], stream: Stream | None) -> None:

@@ -10,6 +10,7 @@ import resource
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def tree() -> Result:
     parent = np.array([0, 0, NONE, 1], np.uint32)
     dist = np.array([0.0, 0.1, np.inf, 0.3], np.float32)
     alive = np.array([1, 0, 1, 1], np.uint8)
-    fields = {"depth": depth, "parent": parent, "dist": dist, "alive": alive}
+    fields: dict[str, np.ndarray] = {"depth": depth, "parent": parent, "dist": dist, "alive": alive}
     types = {"depth": "int", "parent": "vertex", "dist": "float", "alive": "bool"}
     return result(VertexIds(base=5, count=4), fields, types, reached_count=3)
 
@@ -298,7 +299,8 @@ def test_ids_there_and_back(ids: VertexIds) -> None:
     shown = user_ids(ids, dense)
     assert shown.tolist()[:2] == [ids.label(3), none_of(ids)]
     assert dense_vertices(ids, shown).tolist() == dense.tolist()
-    assert dense_vertices(ids, [ids.label(2), None]).tolist() == [2, NONE]
+    some: list[Any] = [ids.label(2), None]
+    assert dense_vertices(ids, some).tolist() == [2, NONE]
     assert dense_vertices(ids, []).tolist() == []
     with pytest.raises(vlang.GraphError, match=r"1000'? is not in the graph"):
         dense_vertices(ids, [ids.label(0), "1000" if ids.text else 1000])

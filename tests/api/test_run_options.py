@@ -132,8 +132,9 @@ class There:
 
 
 def test_fields_are_fetched_once_and_only_where_needed() -> None:
-    arrays = {"dist": np.array([0.5, np.inf, 2], np.float32), "alive": np.array([1, 0, 1], np.uint8),
-              "parent": np.array([0, NONE, 1], np.uint32)}  # fmt: skip
+    arrays: dict[str, np.ndarray] = {
+        "dist": np.array([0.5, np.inf, 2], np.float32),
+        "alive": np.array([1, 0, 1], np.uint8), "parent": np.array([0, NONE, 1], np.uint32)}  # fmt: skip
     types = {"dist": "f32", "alive": "bool", "parent": "vertex"}
     there = {name: There(array) for name, array in arrays.items()}
 

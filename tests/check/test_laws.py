@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from vlang import compile
-from vlang.check import Laws, check, laws
+from vlang.check import Laws, check
 from vlang.check.symbolic import installed
 from vlang.runtime.errors import ProgramError
 from vlang.syntax import parse
@@ -16,12 +16,13 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 
 
 @pytest.fixture(params=["z3", "no z3"], autouse=True)
-def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every test with z3 and without."""
+def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Every test with z3 and without; which of both."""
     if request.param == "no z3":
         monkeypatch.setattr("vlang.check.laws.installed", lambda: False)
     elif not installed():
         pytest.skip("z3 is not installed (extra smt)")
+    return bool(request.param == "z3")
 
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
@@ -53,9 +54,9 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (": float = a + b - 1 / 7, identity 1 / 7", "sampling", False, True),
     ],
 )
-def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool | None) -> None:
+def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool | None, solver: bool) -> None:
     found = laws_of(declaration)
-    assert found.method in {None: (method, "solver"), True: ("solver",), False: (method,)}[solved and laws.installed()]
+    assert found.method in {None: (method, "solver"), True: ("solver",), False: (method,)}[solved and solver]
     assert found.idempotent == idempotent
     assert found.proved == (found.method != "sampling")
 
@@ -68,8 +69,8 @@ def test_accepted(declaration: str, method: str, idempotent: bool, solved: bool 
         (" = sqrt(a * a + b * b), identity 0", "require e >= 0", "e"),
     ],
 )
-def test_contracts_restrict_the_domain(declaration: str, contract: str, body: str) -> None:
-    assert laws_of(declaration, contract, body).method in ("sampling", *(["solver"] if laws.installed() else []))
+def test_contracts_restrict_the_domain(declaration: str, contract: str, body: str, solver: bool) -> None:
+    assert laws_of(declaration, contract, body).method in ("sampling", *(["solver"] if solver else []))
     with pytest.raises(ProgramError, match="V301"):
         laws_of(declaration, "", body)
 
@@ -128,8 +129,8 @@ def test_laws_hold_for_every_value_of_a_parameter(declaration: str, contract: st
         (": float = a + b - k, identity k", ""),
     ],
 )
-def test_contracts_restrict_parameters(declaration: str, contract: str) -> None:
-    assert laws_of(declaration, contract).method in ("sampling", *(["solver"] if laws.installed() else []))
+def test_contracts_restrict_parameters(declaration: str, contract: str, solver: bool) -> None:
+    assert laws_of(declaration, contract).method in ("sampling", *(["solver"] if solver else []))
 
 
 @needs_z3
@@ -153,7 +154,7 @@ def test_what_sampling_does_not_find(
 
 
 @needs_z3
-def test_what_is_known_is_told() -> None:
+def test_what_is_known_is_told(solver: bool) -> None:
     text = "program p\nreduction f(a, b): int = a if a > b else b, identity -inf\nvertex x: int = f(2 for u -> self)\n"
-    told = "proved by z3; idempotent" if laws.installed() else "no counterexample in "
+    told = "proved by z3; idempotent" if solver else "no counterexample in "
     assert f"Reduction f: {told}" in compile(text).explain("facts")

@@ -25,7 +25,8 @@ def drawn(seed: int, weighted: bool = False) -> tuple[Graph, np.ndarray[Any, Any
     if not directed:
         loops = src == dst
         np.add.at(matrix, (src[~loops], dst[~loops]), weight[~loops])
-    graph = Graph.from_edges(src, dst, n=n, directed=directed, **({"weight": weight} if weighted else {}))
+    columns: dict[str, Any] = {"weight": weight} if weighted else {}
+    graph = Graph.from_edges(src, dst, n=n, directed=directed, **columns)
     return graph, matrix, graph.out_degree.astype(float)
 
 
@@ -160,6 +161,7 @@ def test_resumed() -> None:
     for _ in range(3):
         result = load("katz").resume(result, added=rng.integers(0, 44, (4, 2)), removed=pairs[:1])
         pairs = pairs[~(pairs == pairs[0]).all(axis=1)]
+        assert result.graph is not None
         cold = load("katz")(result.graph, tol=1e-12, precision=64)
         assert np.abs(result["x"] - cold["x"]).max() < 1e-11
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from vlang import BindError, Graph, Program, Result, load
 from vlang import compile as compile_text
 from vlang.runtime import cpu_priority
 from vlang.runtime.devices import cpu
+from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.order_words import ORDER_GRANT
 
 HOPS = """program hops(source: vertex)
@@ -74,6 +76,12 @@ def program(name: str) -> Program:
     return load(name) if text is None else compile_text(text)
 
 
+def _degrees(out: Adjacency) -> list[int]:
+    """How many edges leave each vertex."""
+    ends = out.offsets.tolist()
+    return [b - a for a, b in pairwise(ends)]
+
+
 @functools.cache
 def graph(spec: str, name: str) -> Graph:
     """Each graph is made once, with the edge column that a program reads."""
@@ -82,10 +90,10 @@ def graph(spec: str, name: str) -> Graph:
     if column == "weight":
         return read
     out = read.adjacency("out")
-    src = np.repeat(np.arange(read.n), np.diff(out.offsets.astype(np.int64)))
+    src = np.repeat(np.arange(read.n), _degrees(out))
     values = out.column("weight").astype(np.float32)
-    return Graph.from_edges(src, np.asarray(out.targets), n=read.n,
-                            **{column: values / np.float32(64) if column == "chance" else values})
+    columns: dict[str, Any] = {column: values / np.float32(64) if column == "chance" else values}
+    return Graph.from_edges(src, np.asarray(out.targets), n=read.n, **columns)
 
 
 def wide(monkeypatch: pytest.MonkeyPatch, delta: float, runs: int | None = None) -> None:
@@ -129,7 +137,7 @@ def test_edges_apart_from_their_values() -> None:
         assert_same(want, program(name)(graph(spec, name), order="priority", without="pack", **arguments), name)
     halves = graph(spec, "sssp").adjacency("out").column("weight") / np.float32(2)
     out = graph(spec, "sssp").adjacency("out")
-    src = np.repeat(np.arange(len(out.offsets) - 1), np.diff(out.offsets.astype(np.int64)))
+    src = np.repeat(np.arange(len(out.offsets) - 1), _degrees(out))
     half = Graph.from_edges(src, np.asarray(out.targets), n=len(out.offsets) - 1, weight=halves)
     assert_same(program("sssp")(half, source=1, mode="pull"), program("sssp")(half, source=1, order="priority"))
 

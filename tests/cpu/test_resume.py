@@ -112,7 +112,7 @@ def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph,
     """A random graph with ids that have gaps, and its edges as listed."""
     n, m = int(rng.integers(2, 40)), int(rng.integers(0, 90))
     pairs = 3 * (n * rng.random((m, 2)) ** 1.5).astype(np.int64)
-    columns = {column: rng.integers(1, 64, m) / 64} if column else {}
+    columns: dict[str, Any] = {column: rng.integers(1, 64, m) / 64} if column else {}
     ids = np.arange(0, 3 * n, 3)
     return Graph.from_edges(pairs[:, 0] // 3, pairs[:, 1] // 3, directed=directed, ids=ids, **columns), pairs
 

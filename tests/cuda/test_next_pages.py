@@ -26,7 +26,8 @@ class Watched(Topology):
     costs: ClassVar[Link] = Link()
 
     def __init__(self, *args: Any) -> None:
-        super().__init__(*args[:-1], self.costs)
+        rest: Any = (*args[:-1], self.costs)
+        super().__init__(*rest)
 
     def close(self) -> None:
         """Free everything."""

@@ -110,7 +110,9 @@ def pairs(type_: str) -> tuple[Array, Array]:
 
 def same(a: Array, b: Array) -> Array:
     """Whether values are the same, bit by bit but for NaN."""
-    return np.logical_or(a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}"), (a != a) & (b != b))
+    bits: Array = a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")
+    bits |= (a != a) & (b != b)
+    return bits
 
 
 @functools.cache
@@ -118,7 +120,6 @@ def on_the_cpu(name: str) -> Callable[..., None]:
     """The CPU's operator over arrays."""
     function, shift, power = getattr(operators, name), name in ("shl", "shr"), name == "int_power"
 
-    @njit(error_model="numpy")
     def loop(a: Array, b: Array, out: Array, one: Any, bits: int) -> None:
         for i in range(len(a)):
             if shift:
@@ -128,7 +129,8 @@ def on_the_cpu(name: str) -> Callable[..., None]:
             else:
                 out[i] = function(a[i], b[i])
 
-    return loop
+    compiled: Callable[..., None] = njit(error_model="numpy")(loop)
+    return compiled
 
 
 @pytest.mark.parametrize(("name", "type_"), [(n, t) for n, (types, _) in BINARY.items() for t in types])
@@ -211,8 +213,10 @@ def test_push_into_global_memory(name: str, type_: str) -> None:
     before, told = cells.copy(), np.zeros(len(cells), np.uint8)
     run(f"improve_{name}_{type_}", cells, values, told, len(cells))
     with np.errstate(all="ignore"):
-        right = {"min": lambda x, y: np.where(y < x, y, x), "max": lambda x, y: np.where(y > x, y, x),
-                 "and": np.bitwise_and, "or": np.bitwise_or, "any": np.maximum, "all": np.minimum}[name](before, values)
+        joins: dict[str, Callable[[Array, Array], Array]] = {
+            "min": lambda x, y: np.where(y < x, y, x), "max": lambda x, y: np.where(y > x, y, x),
+            "and": np.bitwise_and, "or": np.bitwise_or, "any": np.maximum, "all": np.minimum}
+        right = joins[name](before, values)
     assert same(cells, right).all()
     assert (told == (before != right)).all()
 

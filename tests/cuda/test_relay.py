@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -57,7 +59,7 @@ def test_programs(name: str, graphs: tuple[str, ...]) -> None:
         mode = "notify-pull" if seed % 2 == 0 else "auto"
         if name in ("sssp", "sssp_tree"):
             mode = "notify-pull"
-        limit = {"max_rounds": 7} if name == "heat" else {}
+        limit: dict[str, Any] = {"max_rounds": 7} if name == "heat" else {}
         with emulated(name, seed) as opened:
             result = engine_run(program(name), case, device="emulated", mode=mode, **limit)
         assert_right(name, graph, result)

@@ -16,7 +16,7 @@ pytestmark = needs_compiler
 def test_full_passes_where_frontiers_do_not_fit() -> None:
     graph, bfs = Graph.read("kron:11"), load("bfs")
     want = bfs(graph, source=1)
-    modes = []
+    modes: list[bool] = []
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
         for memory in range(60_000, 400_000, 30_000):
             try:

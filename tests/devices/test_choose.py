@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import threading
 from dataclasses import dataclass, field
+from typing import Any, NoReturn
 
 import pytest
 
@@ -31,7 +32,10 @@ class Opened:
         self.closed = True
 
 
-def absent(index: int, gpu_memory: int | None) -> Opened:
+opened: Any = Opened  # as much of a device as choosing one looks at
+
+
+def absent(index: int, gpu_memory: int | None) -> NoReturn:
     raise DeviceError("there is no GPU: the test says so")
 
 
@@ -59,7 +63,7 @@ def test_a_name_that_is_nearly_one() -> None:
 
 def test_as_asked() -> None:
     assert choose("cpu", None, 10**9, never).name == "cpu"
-    with stand_in("gpu", Opened):
+    with stand_in("gpu", opened):
         choice = choose("gpu:3", 77, 5, never)
     assert isinstance(choice.device, Opened)
     assert (choice.device.index, choice.device.gpu_memory) == (3, 77)
@@ -67,7 +71,7 @@ def test_as_asked() -> None:
 
 
 def test_auto_says_what_and_why() -> None:
-    with stand_in("gpu", Opened):
+    with stand_in("gpu", opened):
         assert choose("auto", None, AUTO_EDGES - 1, never).reason == "999,999 edges are too few for a GPU to pay"
         taken = choose("auto", None, AUTO_EDGES, lambda: 1000)
         assert taken.device is not None
@@ -83,7 +87,7 @@ def test_auto_says_what_and_why() -> None:
 
 
 def test_a_stand_in_is_gone_afterwards_and_nowhere_else() -> None:
-    with stand_in("emulated", Opened):
+    with stand_in("emulated", opened):
         assert isinstance(open_device("emulated:2"), Opened)
         found: list[str] = []
 

@@ -174,7 +174,7 @@ class Cuda(ModuleType):
 
     def _words(self, places: int) -> list[int]:
         pointers = (ctypes.c_void_p * 2).from_address(places)
-        return [ctypes.c_uint64.from_address(pointer).value for pointer in pointers]
+        return [ctypes.c_uint64.from_address(pointer or 0).value for pointer in pointers]
 
 
 class Compiler:
@@ -288,7 +288,8 @@ def test_launches(cuda: Cuda) -> None:
     kernel = device.load("text", {"run": "..."})["run"]
     device.launch(kernel, 5, 256, [7, -1])
     device.launch(kernel, 0, 256, [7, -1])
-    device.launch(kernel, 6, 64, [np.int64(-2), (1 << 64) - 1], shared=100, stream=device.stream(), cooperative=True)
+    odd: list[Any] = [np.int64(-2), (1 << 64) - 1]  # as NumPy gives integers
+    device.launch(kernel, 6, 64, odd, shared=100, stream=device.stream(), cooperative=True)
     device.launch(kernel, 1, 32, [1, 2], shared=100 << 10)
     device.launch(kernel, 1, 32, [3, 4], shared=90 << 10)
     (first, second, third, fourth) = cuda.launched

@@ -108,7 +108,8 @@ def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
 def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
     """Parameters, columns and fields that are 0 or 1."""
     for name, value in case.params.items():
-        for simple in ([], value[1:]) if isinstance(value, list) else (0, 1):
+        simpler: tuple[Any, ...] = ([], value[1:]) if isinstance(value, list) else (0, 1)
+        for simple in simpler:
             if value != simple and (not isinstance(value, list) or len(simple) < len(value)) and value not in (0,):
                 yield replace(case, params={**case.params, name: simple})
     for name, values in case.fields.items():

@@ -21,6 +21,7 @@ from tests.reference import operators
 from tests.reference.cases import Case
 from tests.reference.interpreter import run as interpret
 from tests.reference.programs import Generated
+from tests.reference.values import Value
 from vlang import compile
 from vlang.runtime.errors import VlangError
 from vlang.syntax import parse
@@ -85,10 +86,10 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
     """Two interpreters, in one of which `-` of integers is wrong where the result is -2."""
     right = operators.binary
 
-    def wrong(op: str, a: operators.Value, b: operators.Value, precision: int) -> operators.Value:
+    def wrong(op: str, a: Value, b: Value, precision: int) -> Value:
         result = right(op, a, b, precision)
         if op == "-" and isinstance(result.data, np.ndarray) and result.raw.dtype.kind == "i":
-            return operators.Value(result.type, np.where(result.raw == -2, result.raw + 1, result.raw))
+            return Value(result.type, np.where(result.raw == -2, result.raw + 1, result.raw))
         return result
 
     def fails(case: Fuzzed) -> bool:

@@ -8,13 +8,14 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from vlang.runtime.devices.cuda import CudaDevice
+from vlang.runtime.devices.cuda import CudaDevice, CudaKernel
 from vlang.runtime.devices.gpus import Gpu, gpus
 from vlang.runtime.devices.nvrtc import CupyCompiler
 from vlang.runtime.errors import DeviceError, InternalError, OutOfMemory
@@ -46,18 +47,21 @@ ENTRIES = {
 }  # fmt: skip
 
 
+Kernels = Mapping[str, CudaKernel]
+
+
 @pytest.fixture
-def kernels(device: CudaDevice) -> dict[str, object]:
-    return dict(device.load(TEXT, ENTRIES))
+def kernels(device: CudaDevice) -> Kernels:
+    return device.load(TEXT, ENTRIES)
 
 
 def fetched(device: CudaDevice, pointer: int, count: int, dtype: type = np.uint64) -> np.ndarray:
-    array = np.empty(count, dtype)
+    array: np.ndarray = np.empty(count, dtype)
     device.download(array, pointer)
     return array
 
 
-def cycles_of(device: CudaDevice, kernels: dict, seconds: float) -> int:
+def cycles_of(device: CudaDevice, kernels: Kernels, seconds: float) -> int:
     """About how many cycles take so long."""
     out = device.allocate(8, "out")
     for _ in range(2):  # the first one loads the code
@@ -133,7 +137,7 @@ def test_no_memory_at_all(device: CudaDevice) -> None:
     device.free(block)
 
 
-def test_memory_is_not_reused_under_a_running_kernel(device: CudaDevice, kernels: dict) -> None:
+def test_memory_is_not_reused_under_a_running_kernel(device: CudaDevice, kernels: Kernels) -> None:
     cycles = cycles_of(device, kernels, 0.2)
     stream = device.stream()
     block = device.allocate(4096, "used by a kernel")
@@ -150,7 +154,7 @@ def test_memory_is_not_reused_under_a_running_kernel(device: CudaDevice, kernels
 
 
 # ------------------------------------------------------------------------ order
-def test_streams_overlap(device: CudaDevice, kernels: dict) -> None:
+def test_streams_overlap(device: CudaDevice, kernels: Kernels) -> None:
     cycles = cycles_of(device, kernels, 0.05)
     streams = [device.stream() for _ in range(4)]
     out = device.allocate(64, "out")
@@ -165,7 +169,7 @@ def test_streams_overlap(device: CudaDevice, kernels: dict) -> None:
     assert fetched(device, out.pointer, 4).tolist() == [1, 2, 3, 4]
 
 
-def test_events_order_streams(device: CudaDevice, kernels: dict) -> None:
+def test_events_order_streams(device: CudaDevice, kernels: Kernels) -> None:
     cycles = cycles_of(device, kernels, 0.05)
     first, second = device.stream(), device.stream()
     out = device.allocate(8, "out")
@@ -179,7 +183,7 @@ def test_events_order_streams(device: CudaDevice, kernels: dict) -> None:
     assert 0.04 < device.elapsed(start, end) < 0.2
 
 
-def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: dict) -> None:
+def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: Kernels) -> None:
     array = np.ones(64 << 20, np.uint8)
     assert device.register(array) != 0
     cycles = cycles_of(device, kernels, 0.2)
@@ -227,14 +231,14 @@ def test_rates_of_the_link(device: CudaDevice) -> None:
 
 
 # ------------------------------------------------------------------------ page-locked arrays
-def total(device: CudaDevice, kernels: dict, address: int, count: int) -> int:
+def total(device: CudaDevice, kernels: Kernels, address: int, count: int) -> int:
     out = device.allocate(8, "out")
     device.fill(out.pointer, 8, 0)
     device.launch(kernels["total"], 1, 256, [out.pointer, address, count])
     return int(fetched(device, out.pointer, 1)[0])
 
 
-def test_kernels_read_registered_arrays(device: CudaDevice, kernels: dict) -> None:
+def test_kernels_read_registered_arrays(device: CudaDevice, kernels: Kernels) -> None:
     array = np.arange(1_000_000, dtype=np.uint32)
     address = device.register(array)
     assert device.info.unified
@@ -261,7 +265,7 @@ def test_arrays_that_share_a_page(device: CudaDevice) -> None:
         assert (fetched(device, target.pointer, len(array), np.uint32) == array).all()
 
 
-def test_arrays_that_may_not_be_written(device: CudaDevice, kernels: dict, tmp_path: Path) -> None:
+def test_arrays_that_may_not_be_written(device: CudaDevice, kernels: Kernels, tmp_path: Path) -> None:
     array = np.arange(1_000_000, dtype=np.uint32)
     array.flags.writeable = False
     path = tmp_path / "array.npy"
@@ -280,18 +284,18 @@ def test_arrays_that_may_not_be_written(device: CudaDevice, kernels: dict, tmp_p
 
 
 # ------------------------------------------------------------------------ kernels
-def test_arguments(device: CudaDevice, kernels: dict) -> None:
+def test_arguments(device: CudaDevice, kernels: Kernels) -> None:
     out = device.allocate(512 * 8, "out")
-    for value in (0, 1, -1, (1 << 63) - 1, -(1 << 63), np.int64(-7), np.uint32(9), True):
-        args: Sequence[int] = [out.pointer, value]
-        device.launch(kernels["put"], 2, 256, args)
+    given: tuple[Any, ...] = (0, 1, -1, (1 << 63) - 1, -(1 << 63), np.int64(-7), np.uint32(9), True)
+    for value in given:
+        device.launch(kernels["put"], 2, 256, [out.pointer, value])
         assert (fetched(device, out.pointer, 512, np.int64) == int(value)).all()
     device.launch(kernels["put"], 0, 256, [out.pointer, 5])
     device.launch(kernels["none"], 1, 32, [])
     assert fetched(device, out.pointer, 1)[0] == 1
 
 
-def test_launches_are_cheap(device: CudaDevice, kernels: dict) -> None:
+def test_launches_are_cheap(device: CudaDevice, kernels: Kernels) -> None:
     out = device.allocate(512 * 8, "out")
     args = [out.pointer, 5]
     for count in (100, 2000):
@@ -309,7 +313,7 @@ def test_launches_are_cheap(device: CudaDevice, kernels: dict) -> None:
     assert queued / 2000 < 50e-6
 
 
-def test_shared_memory(device: CudaDevice, kernels: dict) -> None:
+def test_shared_memory(device: CudaDevice, kernels: Kernels) -> None:
     for nbytes in (1024, 48 << 10, (48 << 10) + 8, device.info.shared, 2048):
         n = nbytes // 8
         out = device.allocate(nbytes, "out")
@@ -323,7 +327,7 @@ def test_shared_memory(device: CudaDevice, kernels: dict) -> None:
     device.synchronize()
 
 
-def test_a_cooperative_launch(device: CudaDevice, kernels: dict) -> None:
+def test_a_cooperative_launch(device: CudaDevice, kernels: Kernels) -> None:
     blocks = device.resident(kernels["meet"], 256)
     assert blocks >= device.info.multiprocessors
     out = device.allocate(8 * blocks + 8, "out")
@@ -347,7 +351,7 @@ class Counting(CupyCompiler):
 
 
 @pytest.fixture
-def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     from vlang.cachedir import cache_dir
 
     cache_dir.cache_clear()
@@ -416,7 +420,7 @@ def test_arrays_that_own_their_memory(gpu: Gpu) -> None:
 # ------------------------------------------------------------------------ failures
 LOST = """
 import numpy as np, vlang
-from vlang.runtime.devices.cuda import CudaDevice
+from vlang.runtime.devices.cuda import CudaDevice, CudaKernel
 from vlang.runtime.errors import DeviceError
 graph = vlang.Graph.read("karate")
 device = CudaDevice(0)

@@ -58,8 +58,8 @@ class Ring:
         for low in range(0, n, each):
             rows = np.arange(low, min(low + each, n))
             targets[rows[0] : rows[-1] + 1] = (rows[:, None] + steps) % n
-        for rows in (slice(0, reach), slice(n - reach, n)):
-            targets[rows].sort(axis=1)
+        for ends in (slice(0, reach), slice(n - reach, n)):
+            targets[ends].sort(axis=1)
         offsets = np.arange(n + 1, dtype=np.uint64) * np.uint64(2 * reach)
         lists = Rows(offsets, targets.reshape(-1), {})
         return Graph.from_rows("in", lists, VertexIds(base=0, count=n), directed=False, name="ring")

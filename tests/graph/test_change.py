@@ -17,7 +17,7 @@ def _made(rng: np.random.Generator, directed: bool, names: str, weighted: bool) 
     text = np.array([f"v{i:03}" for i in known], object)
     ids: Any = {"consecutive": np.arange(n), "sparse": known, "text": text}[names]
     src, dst = ids[rng.integers(0, n, m)], ids[rng.integers(0, n, m)]
-    columns = {"weight": rng.integers(0, 300, m).astype(np.int64)} if weighted else {}
+    columns: dict[str, Any] = {"weight": rng.integers(0, 300, m).astype(np.int64)} if weighted else {}
     at = {name: i for i, name in enumerate(ids.tolist())}
     ends = [np.array([at[v] for v in end.tolist()], np.int64) for end in (src, dst)]
     graph = Graph.from_edges(*ends, directed=directed, ids=ids, **columns)
@@ -52,7 +52,9 @@ def test_as_made_anew(seed: int) -> None:
     gone = {tuple(pair) for pair in removed} | (set() if directed else {(b, a) for a, b in removed})
     kept = [i for i in range(m) if (made["src"][i], made["dst"][i]) not in gone]
     src, dst = ([made[end][i] for i in kept] + added[end] for end in ("src", "dst"))
-    columns = {"weight": np.concatenate([made["weight"][kept], added["weight"]])} if weighted else {}
+    columns: dict[str, Any] = {}
+    if weighted:
+        columns["weight"] = np.concatenate([made["weight"][kept], added["weight"]])
     ids = sorted({*made["ids"].tolist(), *added["src"], *added["dst"]})
     at = {name: i for i, name in enumerate(ids)}
     anew = Graph.from_edges(np.array([at[v] for v in src], np.int64), np.array([at[v] for v in dst], np.int64),

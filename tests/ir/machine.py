@@ -145,7 +145,8 @@ class Machine:
             return max((h for h in range(len(found) + 1) if sum(x >= h for x in found) >= h), default=0)
         if reduce.name == "median":
             return sorted(found)[(len(found) - 1) // 2]
-        return {"sum": sum, "count": sum, "any": any, "all": all}[reduce.name](found)
+        folds: dict[str, Callable[[list[Any]], Any]] = {"sum": sum, "count": sum, "any": any, "all": all}
+        return folds[reduce.name](found)
 
     def _op(self, expr: f.Op, at: _Sight) -> Any:
         if expr.op == "select":
@@ -204,4 +205,7 @@ def shuffled(rng: random.Random, n: int) -> list[int]:
 
 def _identity(name: str, type_: Type) -> Any:
     """The value of the reduction of nothing; of tuples, by component."""
-    return tuple(identity(name, t) for t in type_.items) if isinstance(type_, Tuple) else identity(name, type_)
+    if isinstance(type_, Tuple):
+        return tuple(identity(name, t) for t in type_.items)
+    assert isinstance(type_, Scalar)
+    return identity(name, type_)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -201,6 +203,11 @@ def feeds(loop: LoopFacts, gather: str, name: str) -> bool:
     return any(isinstance(e, f.Accumulator) and e.name == gather for rest in rests for e in f.walk(rest))
 
 
+def _looking_at(state: State) -> Callable[[str, int], Any]:
+    """Neighbours are seen in this state."""
+    return lambda field, u: state[field][u]
+
+
 def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State | None:
     """Rule X2: one random active neighbour decides, and only vertices without a value gather."""
     machine = Machine(program, at)
@@ -216,7 +223,7 @@ def frontier(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random)
             senders = [u for u, _ in at.ends(v, joined.reduce.domain.kind) if u in active]
             if senders and machine.now[name][v] in ends:
                 machine.senders = {rng.choice(senders)}
-                machine.neighbour = lambda field, u, state=before: state[field][u]
+                machine.neighbour = _looking_at(before)
                 machine.run(loop.loop.body, [v])
         active = {v for v in range(at.n) if machine.now[name][v] != before[name][v]}
     return machine.now

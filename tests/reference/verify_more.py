@@ -222,7 +222,8 @@ def _walk(graph: RefGraph, weight: Array) -> Array:
     """P[u, v]: the probability of a step from u to v; rows of dead ends are 0."""
     matrix = _matrix(graph, weight)
     total = matrix.sum(axis=1, keepdims=True)
-    return np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
+    walk: Array = np.divide(matrix, total, out=np.zeros_like(matrix), where=total > 0)
+    return walk
 
 
 def verify_ppr(graph: RefGraph, params: Params, result: Result) -> None:

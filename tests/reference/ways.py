@@ -121,9 +121,10 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
         mine = roots == root
         part = value[mine]
         part = part[part >= 0] if item(store.type) == VERTEX and (part >= 0).any() else part
-        folded = {"min": np.min, "max": np.max, "any": np.any, "all": np.all, "bitor": np.bitwise_or.reduce,
-                  "bitand": np.bitwise_and.reduce}[join](part)
-        value[mine] = folded
+        folds: dict[str, Callable[[Array], Any]] = {
+            "min": np.min, "max": np.max, "any": np.any, "all": np.all, "bitor": np.bitwise_or.reduce,
+            "bitand": np.bitwise_and.reduce}
+        value[mine] = folds[join](part)
     store.value = Value(store.type, value)
     return env.new_child()
 
@@ -183,7 +184,8 @@ def _by_phase(
     """Run phase by phase, each told who changed since it last ran (None at first); `own` is kept for rule N: whose own
     inputs changed."""
     names, fact = env.new_child(), m.fact
-    previous, start = m.kept.get("start"), m.state(env)
+    start = m.state(env)
+    previous = m.kept.get("start", start)
     m.kept["start"] = start
     for number, (group, facts) in enumerate(zip(m.phases(block), fact.skips)):
         now, seen = m.state(env), m.kept.get(("seen", number))
@@ -290,7 +292,8 @@ def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
     assert isinstance(store, Store)
     raw = store.value.raw - m.frame.told[store] if name.startswith("change(") else store.value.raw
     nothing = identity(reduction, item(store.type))
-    return np.all((raw == (-1 if nothing is None else nothing)).reshape(m.graph.n, -1), axis=1)
+    found: Array = np.all((raw == (-1 if nothing is None else nothing)).reshape(m.graph.n, -1), axis=1)
+    return found
 
 
 def one_pass(m: Free, block: t.Block, selected: Array, env: Env) -> Env:

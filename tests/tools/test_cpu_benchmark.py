@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -66,12 +67,14 @@ def test_agreement_finds_a_difference() -> None:
     agreement.same_reach(far, np.array([2, 0, 1]))
     agreement.same_parts(np.array([0, 0, 2, 3]), np.array([7, 7, 1, 0]))
     agreement.same_ranks(np.array([0.25, 0.75]), np.array([1, 3]))
-    for wrong in (lambda: agreement.same_distances(hops, np.array([0, 1, 3, np.inf])),
-                  lambda: agreement.same_distances(hops, np.array([0, 1, 2, 3])),
-                  lambda: agreement.same_reach(far, np.array([0, 1])),
-                  lambda: agreement.same_parts(np.array([0, 0, 2]), np.array([1, 1, 1])),
-                  lambda: agreement.same_parts(np.array([1, 1, 1]), np.array([0, 0, 2])),
-                  lambda: agreement.same_scores(np.array([1.0, 2.0]), np.array([1.0, 2.1]))):  # fmt: skip
+    differing: tuple[Callable[[], None], ...] = (
+        lambda: agreement.same_distances(hops, np.array([0, 1, 3, np.inf])),
+        lambda: agreement.same_distances(hops, np.array([0, 1, 2, 3])),
+        lambda: agreement.same_reach(far, np.array([0, 1])),
+        lambda: agreement.same_parts(np.array([0, 0, 2]), np.array([1, 1, 1])),
+        lambda: agreement.same_parts(np.array([1, 1, 1]), np.array([0, 0, 2])),
+        lambda: agreement.same_scores(np.array([1.0, 2.0]), np.array([1.0, 2.1])))
+    for wrong in differing:
         with pytest.raises(AssertionError):
             wrong()
 

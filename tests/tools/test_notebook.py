@@ -34,7 +34,8 @@ class Shell:
 @pytest.fixture
 def shell() -> Shell:
     stand_in = Shell()
-    vlang.load_ipython_extension(stand_in)
+    extension: Any = vlang.load_ipython_extension
+    extension(stand_in)
     return stand_in
 
 
