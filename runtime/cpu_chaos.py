@@ -22,6 +22,7 @@ from vlang.runtime.cpu_machine import CpuMachine
 from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.cpu_reach import ReachLoop
+from vlang.runtime.cpu_sums import SumPushes
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import Kernel
 from vlang.runtime.draws import Draws
@@ -167,6 +168,14 @@ class _ChaosSupersteps(Superstep):
         self.stats = Stats(self.stats.changed + self._left_out, self.stats.active + self._left_out)
         self._last = Done(self.stats.active, rows[0].mode, rows[0].edges)
         return (self._last,)
+
+    def _push_next(self, sums: SumPushes) -> bool:
+        return self._partial is None and self._heard and sums.possible() and self._draws.coin()
+
+    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+        """One superstep, or many in one call."""
+        self._draws.use(self._line, "P")
+        return super()._push(sums, 1 if self._draws.coin() else room)
 
     def _put_off(self) -> None:
         """Some active vertices do not tell in this superstep, which runs in full."""

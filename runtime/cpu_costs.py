@@ -22,7 +22,7 @@ from vlang.runtime.kernels import cost_kernels
 __all__ = ["MEASURED_FROM", "REFERENCE", "Costs", "costs_of", "kept_costs", "measure_costs", "sound"]
 
 MEASURED_FROM = 1 << 20  # edges of a graph
-_MAGIC = b"vlang costs 1\n"
+_MAGIC = b"vlang costs 2\n"
 _SUFFIX = "costs"
 _CELLS = 1 << 20  # values of 4 bytes, as a graph of a million vertices has
 _FAR = 1 << 24  # beyond the caches of most machines
@@ -34,17 +34,19 @@ _ODD = 32.0  # a measured cost further off than this factor is no measurement
 class Costs:
     """Nanoseconds of one thread. pulled: an edge of a full pass, whose sender's value is read; pushed: an edge whose
     receiver's value is joined by a guarded compare-and-swap; notified: an edge whose receiver's byte is set; marked: an
-    edge whose receiver's bit is; row: the beginning of a row that lies anywhere."""
+    edge whose receiver's bit is; row: the beginning of a row that lies anywhere; summed: an edge that adds to what its
+    receiver is sent, and sets its bit."""
 
     pulled: float = 0.9
     pushed: float = 1.2
     notified: float = 0.9
     marked: float = 0.9
     row: float = 3.6
+    summed: float = 2.0
 
     def __str__(self) -> str:
-        return (f"an edge pulled {self.pulled:.2f} ns, pushed {self.pushed:.2f}, notified {self.notified:.2f}, marked "
-                f"{self.marked:.2f}, a row {self.row:.2f}")
+        return (f"an edge pulled {self.pulled:.2f} ns, pushed {self.pushed:.2f}, summed {self.summed:.2f}, notified "
+                f"{self.notified:.2f}, marked {self.marked:.2f}, a row {self.row:.2f}")
 
 
 REFERENCE = Costs()
@@ -77,12 +79,13 @@ def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
     kernels = cost_kernels()
     order = np.random.default_rng(1).permutation(cells).astype(np.uint32)
     values, bits = np.ones(cells, np.float32), np.zeros(max(1, cells // 64), np.uint64)
-    memory = np.zeros(far, np.uint32)
+    memory, sums = np.zeros(far, np.uint32), np.zeros(cells, np.float64)
     found = {
         "pulled": _least(lambda: kernels["pull"](order, cells, values)) / cells,
         "pushed": _least(lambda: kernels["push"](order, cells, values.view(np.uint32))) / cells,
         "notified": _least(lambda: kernels["notify"](order, cells, values.view(np.uint8))) / cells,
         "marked": _least(lambda: kernels["mark"](order, cells, bits)) / cells,
+        "summed": _least(lambda: kernels["sum"](order, cells, sums, bits)) / cells,
         "row": _least(lambda: kernels["rows"](order, cells, memory, far // cells)) / cells,
     }
     return sound(found)

@@ -12,6 +12,7 @@ from vlang.runtime.connect import connect_loop, prepare_connect
 from vlang.runtime.cpu_priority import PriorityLoop
 from vlang.runtime.cpu_push import PushLoop, push_stage
 from vlang.runtime.cpu_reach import ReachLoop
+from vlang.runtime.cpu_sums import sum_stage
 from vlang.runtime.devices.cpu import Cpu
 from vlang.runtime.devices.objects import load_kernels
 from vlang.runtime.graph.graph import Graph
@@ -90,6 +91,8 @@ class CpuMachine:
                 roles[loop.stages[0].name] = {"push", "begin", "few", "start", "follow"}
             elif loop.skip and mode != "pull":
                 frontier_kernels().prepare(FIRST_NEEDED)
+                if sum_stage(loop, mode, self._options.blocking) is not None:
+                    roles[loop.stages[0].name] |= {"sums"}
             elif not self._options.asynchronous:
                 instead |= {kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels}
         names = [kernel for stage in plan.stages if stage.name not in connected

@@ -5,9 +5,9 @@ from __future__ import annotations
 from vlang.runtime.kernelset import LoopSpec, StageSpec, every_step
 from vlang.runtime.machine import Machine, Stats
 
-__all__ = ["CycleWatch"]
+__all__ = ["WATCHED_FROM", "CycleWatch"]
 
-_FROM = 64  # supersteps before which nothing is kept: most loops have ended
+WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have ended
 
 
 class CycleWatch:
@@ -31,7 +31,7 @@ class CycleWatch:
 
     def period(self, rounds: int, stats: Stats) -> int | None:
         """How many supersteps ago the state was the same; None if it never was, as far as is known."""
-        if not self._watched or rounds < _FROM:
+        if not self._watched or rounds < WATCHED_FROM:
             return None
         if self._kept is not None and stats == self._kept_stats and \
                 self._machine.same(self._slots, self._kept):

@@ -17,6 +17,7 @@ are named in `Plan.slots`:
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
     later:NAME    messages for the pass after the one that reads work:NAME
     kept:NAME     accumulators of a pass that runs by cache blocks
+    pushed:NAME   accumulators of a pass that pushes sums
     part:NAME     partial results: one a segment for passes over edges, one a block for folds
     degree:KIND   "in", "out" or "all", u32
     ids:base      u64, the caller's number of vertex 0 where the ids are consecutive integers; 0 where they are texts
@@ -44,8 +45,8 @@ __all__ = [
     "SLOT_STATS", "STATS_WORKERS", "THREADS", "WALK_BITS", "WALK_COUNTS", "WALK_EDGES", "WALK_FOUND", "WALK_NOBODY",
     "WALK_ORIGIN", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED", "WALK_WORDS", "ArraySpec", "Bound", "Contract",
     "CopySpec", "FieldSpec", "Fold", "Follow", "ForRangeSpec", "ForVerticesSpec", "GpuStage", "LoopSpec", "Part",
-    "Plan", "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SweepSpec", "every_step", "field_of",
-    "level_slot",
+    "Plan", "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step",
+    "field_of", "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -113,7 +114,8 @@ class FieldSpec:
 @dataclass(frozen=True)
 class ArraySpec:
     """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
-    place of a cache block for each worker, allocated when a pass first runs by them) or "set:S" (one a member of S).
+    place of a cache block for each worker, allocated when a pass first runs by them), "pushed" (one a vertex, allocated
+    when a pass first pushes sums) or "set:S" (one a member of S).
     width: entries for each of these, one behind the other."""
 
     slot: str
@@ -184,13 +186,24 @@ class PrioritySpec:
 
 
 @dataclass(frozen=True)
+class SumSpec:
+    """How a pass pushes sums of changes on a CPU: into accumulators in the arrays `slot`.0, .1, ..., all zero between
+    two supersteps. exact: sums are the same in any order. quiet: a vertex to which nothing is told
+    stays as it is, to the bit."""
+
+    slot: str
+    exact: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
 class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
     "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU "push", "begin", "few" and
-    "priority" of passes that may push, "start", "mark", "unite", "early" and "follow" of those with a uniform frontier)
-    -> name in the code.
+    "priority" of passes that may push, "start", "mark", "unite", "early" and "follow" of those with a uniform frontier,
+    "sums" of those that push sums) -> name in the code.
     columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
@@ -201,6 +214,7 @@ class StageSpec:
     differs from the level of the moment; None for passes whose messages all vertices send. notes: the
     optimisations that the pass was written with, for people to read. push: how it may push on a CPU, and priority: how
     its loop may run in order of priority there; None where it may not, and push_reason and priority_reason say why.
+    sums: how it pushes sums of changes on a CPU, None where it does not.
     follow: what follows a full pass block by block on a CPU.
     """
 
@@ -221,6 +235,7 @@ class StageSpec:
     push_reason: str = ""
     priority: PrioritySpec | None = None
     priority_reason: str = ""
+    sums: SumSpec | None = None
     follow: Follow | None = None
 
 

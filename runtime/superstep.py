@@ -1,4 +1,4 @@
-"""Supersteps of one loop: every pass in full, or over the vertices that must run again (notify-pull)."""
+"""Supersteps of one loop: passes in full, over the vertices that must run again (notify-pull), or pushed sums."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.cpu_sums import SumPushes, sum_stage
+from vlang.runtime.cycle import WATCHED_FROM
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec
 from vlang.runtime.machine import Done, Start, Stats
 from vlang.runtime.passes import Lists, Passes
@@ -18,7 +20,8 @@ __all__ = ["Superstep"]
 
 
 class Superstep:
-    """Runs the supersteps of a loop without blocks inside, one a call. stats: what the last one counted.
+    """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums. stats: what the last
+    one counted.
 
     evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
     where they read.
@@ -36,6 +39,7 @@ class Superstep:
         self._listed = False
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
+        self._sums = self._pushes()
         active = spec.slot("work", "active")
         self._skipping = {
             stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
@@ -63,7 +67,11 @@ class Superstep:
         self._listed = True
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep. Its mode is "notify-pull" if any pass ran over lists."""
+        """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists."""
+        if self._sums is not None:
+            if (self._done or self._listed) and self._push_next(self._sums):
+                return self._push(self._sums, room)
+            self._sums.forget()
         for name in self._spec.starts:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
         if not (self._done or self._listed or self._in_place):
@@ -92,6 +100,25 @@ class Superstep:
         self._passes.ahead.clear()
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
+
+    def _pushes(self) -> SumPushes | None:
+        """How the loop pushes sums; None if it does not, or nobody wants it to."""
+        stage = sum_stage(self._spec, self._mode, self._blocking)
+        return None if stage is None else SumPushes(self._spec, stage, self._passes, self._mode == "push")
+
+    def _push_next(self, sums: SumPushes) -> bool:
+        """Whether the next superstep, which need not be full, pushes."""
+        return sums.possible() and (self._mode == "push" or sums.pays(self.stats.active))
+
+    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+        """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
+        in_row = max(1, WATCHED_FROM - self._done)
+        rows, self.stats = sums.advance(in_row if room is None else min(in_row, room))
+        for skipping in self._skipping.values():
+            skipping.last = None
+        self._done += len(rows)
+        self._last = rows[-1]
+        return rows
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         """Run one pass: its mode, what it counted and the edges that it traversed."""

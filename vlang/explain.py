@@ -163,6 +163,9 @@ def _pushes(loop: LoopSpec) -> list[str]:
         return []
     stages = [stage for stage in loop.stages if stage.domain is not None]
     spec = stages[0].push if len(stages) == 1 else None
+    if len(stages) == 1 and stages[0].sums is not None:
+        how = "" if stages[0].sums.exact else ", in the order in which the receiver would gather them"
+        return [f"    pushes: sums, added up beside the receivers{how}, where few vertices have changes to tell"]
     if spec is None:
         reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
         return [f"    pushes: no ({'; '.join(reasons)})"] if reasons else []

@@ -14,6 +14,7 @@ OPTIMISATIONS: Mapping[str, str] = {
     "merge": "gathers over the same edges share a pass",
     "narrow": "a gather in a `where` runs for its vertices only",
     "skip": "vertices whose inputs did not change are left out: notify-pull and push (rule N)",
+    "sums": "loops that add up changes push them along the edges of those that have some to tell (rule P)",
     "identity": "a sender whose value adds nothing keeps silent (rule Z)",
     "early": "a vertex stops gathering, or does not begin, once it is settled (rule X)",
     "copied": "a fixpoint of copied values is found as connected components (rule K)",

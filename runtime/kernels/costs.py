@@ -36,6 +36,14 @@ def mark(order, count, bits):
         bits[np.int64(v >> np.uint32(6))] |= np.uint64(1) << np.uint64(v & np.uint32(63))
 
 
+def sum(order, count, sums, bits):
+    """Add to what every neighbour is sent, and set its bit."""
+    for k in range(count):
+        v = order[k]
+        sums[np.int64(v)] += 1.0
+        bits[np.int64(v >> np.uint32(6))] |= np.uint64(1) << np.uint64(v & np.uint32(63))
+
+
 def rows(order, count, memory, apart):
     """Read one word of every row, `apart` words from each other."""
     total = np.uint32(0)

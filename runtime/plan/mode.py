@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from vlang.runtime.cpu_costs import Costs
 
-__all__ = ["should_look", "should_notify", "should_pull"]
+__all__ = ["most_summed", "should_look", "should_notify", "should_pull"]
 
 _ALPHA, _BETA = 14, 24  # Beamer, Asanovic, Patterson (SC'12), section 5
 _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
@@ -33,6 +33,14 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
     if costs is None:
         return _DENSE * (active + reached) > edges
     return reached * costs.pushed > edges * costs.pulled
+
+
+def most_summed(costs: Costs | None, workers: int, edges: int) -> int:
+    """Edges and vertices of the widest frontier along which one worker pushes sums sooner than `workers` of them pull
+    along all `edges`. Published: a twentieth (Ligra)."""
+    if costs is None:
+        return edges // _DENSE
+    return int(edges * costs.pulled / (costs.summed * workers))
 
 
 def should_look(

@@ -53,6 +53,9 @@ PROGRAMS = {
               "        gather a = sum(u.x for u -> self)\n        apply x = x + a % 3\n",
     "skip": "program a\nvertex x: int = outdegree\nrepeat:\n    gather a = max(u.x for u -> self)\n"
             "    apply x = max(x, a)\n",
+    "sums": "program a\nvertex x: int = outdegree\nrepeat:\n"
+            "    gather a = sum(change(u.x) for u -> self if u.indegree < 2)\n    apply x += a\n"
+            "    activate when change(x) > 0 and x < 99\n",
     "identity": "program a\nvertex x: int = 0 if indegree > 1 else inf\nrepeat:\n"
                 "    gather a = min(u.x + 2 for u -> self)\n    apply x = min(x, a)\n",
     "early": "program a\nvertex x: int = 0 if indegree > 1 else inf\nrepeat:\n"
@@ -131,7 +134,7 @@ def test_in_a_where_neighbours_need_not_be_listed() -> None:
 
 @pytest.mark.parametrize(("value", "message"), [
     ("hoits", "without: there is no optimisation 'hoits'; did you mean 'hoist'?; there are hoist, levels, factor, "
-              "fuse, merge, narrow, skip, identity, early, copied, pack, refine"),
+              "fuse, merge, narrow, skip, sums, identity, early, copied, pack, refine"),
     (3, "without is names of optimisations, such as \"hoist,merge\", not 3"),
 ])
 def test_wrong_names(value: object, message: str) -> None:

@@ -13,7 +13,7 @@ from vlang.runtime import cpu_costs
 from vlang.runtime.cpu_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
 from vlang.runtime.errors import BindError, InternalError
 from vlang.runtime.kernels import cost_kernels
-from vlang.runtime.plan.mode import should_look, should_notify, should_pull
+from vlang.runtime.plan.mode import most_summed, should_look, should_notify, should_pull
 
 EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0)
 
@@ -34,6 +34,12 @@ def test_pull_as_published_and_by_cost() -> None:
     assert not should_pull(None, 10, 40, 1000)
     assert not should_pull(EVEN, 10, 1000, 1000)
     assert should_pull(Costs(1.0, 4.0, 1.0, 1.0, 1.0), 10, 251, 1000)
+
+
+def test_sums_as_published_and_by_cost() -> None:
+    assert most_summed(None, 3, 1000) == 50
+    assert most_summed(EVEN, 1, 1000) == 500
+    assert most_summed(EVEN, 2, 1000) == 250
 
 
 def test_look_as_published() -> None:
@@ -77,8 +83,9 @@ def test_measured_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_what_makes_no_sense_is_not_believed() -> None:
-    found = {"pulled": 0.0, "pushed": 2.0, "notified": float("inf"), "marked": 1e6, "row": float("nan")}
-    assert sound(found) == Costs(REFERENCE.pulled, 2.0, REFERENCE.notified, REFERENCE.marked, REFERENCE.row)
+    found = {"pulled": 0.0, "pushed": 2.0, "notified": float("inf"), "marked": 1e6, "row": float("nan"),
+             "summed": 3.0}
+    assert sound(found) == Costs(REFERENCE.pulled, 2.0, REFERENCE.notified, REFERENCE.marked, REFERENCE.row, 3.0)
     with pytest.raises(InternalError):
         sound({"pulled": 1.0})
 

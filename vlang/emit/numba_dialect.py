@@ -14,7 +14,7 @@ _HEADS = {
     "ready": "env, v", "wanted": "masks", "identity": "env", "bind_columns": "pages, row",
     "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
     "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "lay": "room, s, acc", "laid": "room, s",
-    "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
+    "pour": "env, s, acc", "poured": "env, s", "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
     "speak": "env, u", "tell": "env, u", "receive": "env, columns, said, acc, v, u, k", "heeds": "env, v",
     "join": "env, columns, said, v, u, k", "join_alone": "env, columns, said, v, u, k",
     "along": "columns, word, shift, k", "accept": "env, said, edge, acc, v, u", "offer": "env, said, edge, v, u",

@@ -14,6 +14,7 @@ from vlang.emit.numba_dialect import NumbaDialect
 from vlang.emit.numba_priority import in_order
 from vlang.emit.numba_push import push_functions, pushing
 from vlang.emit.numba_reach import reach_functions
+from vlang.emit.numba_sums import sum_functions, summing
 from vlang.emit.scalars import ScalarText
 from vlang.emit.sending import decided, early_of, settled
 from vlang.emit.stage import StageWriter, parts_of, put_and_get
@@ -30,7 +31,7 @@ _CALLED = re.compile(
     r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
     r"narrow|send_on|look_up|rows_of|go_alone|adopt|share|hand_over|take_out|"
     r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
-    r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block)\("
+    r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block|pour|poured|gathered|sums)\("
 )
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
@@ -39,7 +40,7 @@ _SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 _CREW = "void(u64*, i64*, u64*)"
 _REACH_ROLES = ("start", "mark", "unite", "early")
 _PUSH_ROLES = ("push", "begin", "few")
-_SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES})
+_SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES, "sums"})
 _CREW_ROLES = frozenset({"narrow", "priority"})
 
 
@@ -137,6 +138,11 @@ class NumbaTarget:
             functions += [self.dialect.define(one) for one in push_functions(writer, how)]
             roles += _PUSH_ROLES
             texts += [_skeleton(one, name) for one in ("push", "few")]
+        sums = summing(writer)
+        if sums.spec is not None:
+            functions += [self.dialect.define(one) for one in sum_functions(writer, sums.spec)]
+            roles.append("sums")
+            texts.append(_skeleton("sums", name))
         ordered = in_order(writer, how)
         if ordered.functions:
             functions += [self.dialect.define(one) for one in ordered.functions]
@@ -150,8 +156,8 @@ class NumbaTarget:
         support += ["buckets"] if ordered.functions else []
         support += ["words"] if how.words is not None and how.words.count == 2 else []
         joined = self._joined(writer, functions, texts, roles, tuple(support))
-        return replace(joined, push=how.spec, push_reason=how.reason, priority=ordered.spec,
-                       priority_reason=ordered.reason)
+        return replace(joined, push=how.spec, push_reason=sums.reason or how.reason, priority=ordered.spec,
+                       priority_reason=ordered.reason, sums=sums.spec)
 
     def _joined(
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],

@@ -40,7 +40,7 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
     writes = tuple(_target(stage.writes, gather) for gather in stage.gathers)
     joined = tuple(write for write in writes if write is not None)
     if facts.kind != "fixpoint":
-        return (), "changes are told once and added up: a push would have to clear what was told"
+        return (), "changes are told once and added up, so that none may be joined again"
     if len(joined) != len(stage.gathers) or len(joined) != len(stage.writes):
         return (), "the pass gathers more than it joins"
     if stage.stored or plan.explicit:

@@ -9,7 +9,7 @@ from typing import Protocol
 from vlang.emit.dialect import Dialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
-from vlang.runtime.kernelset import GpuStage, PrioritySpec, PushSpec
+from vlang.runtime.kernelset import GpuStage, PrioritySpec, PushSpec, SumSpec
 
 __all__ = ["Module", "StageText", "Target"]
 
@@ -17,7 +17,8 @@ __all__ = ["Module", "StageText", "Target"]
 @dataclass(frozen=True)
 class StageText:
     """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
-    beside those that every module has. push, push_reason, priority, priority_reason: as in StageSpec."""
+    beside those that every module has. push, push_reason, priority, priority_reason, sums: as in
+    StageSpec."""
 
     text: str
     kernels: Mapping[str, str]
@@ -27,6 +28,7 @@ class StageText:
     push_reason: str = ""
     priority: PrioritySpec | None = None
     priority_reason: str = ""
+    sums: SumSpec | None = None
 
 
 @dataclass(frozen=True)
