@@ -170,7 +170,7 @@ class _ChaosSupersteps(Superstep):
         return (self._last,)
 
     def _push_next(self, sums: SumPushes) -> bool:
-        return self._partial is None and self._heard and sums.possible() and self._draws.coin()
+        return self._partial is None and self._heard and sums.legal and self._draws.coin()
 
     def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
         """One superstep, or many in one call."""

@@ -76,7 +76,7 @@ class _Room:
 
 
 class SumPushes:
-    """The supersteps of a loop that push sums. always: whether that pays or not.
+    """The supersteps of a loop that push sums. always: whether that pays or not. legal: whether they may.
 
     Memory: 4 bytes and a bit a vertex, and the accumulators of the pass.
     """
@@ -94,14 +94,10 @@ class SumPushes:
         both = stage.domain == "both" and graph.directed
         # In rows of both directions an edge and its opposite stand in one order at the one end, and in the other at the
         # other end, so that sums of floats would be rounded in another order.
-        self._legal = self._sums.exact or not (both and stage.columns)
+        self.legal = self._sums.exact or not (both and stage.columns)
         self._long = 0 if self._sums.exact else _long_edges(passes.pages_of(stage.domain))
         most = most_summed(passes.costs, passes.cpu.threads, graph.m * (1 + both)) - self._long
         self._most = _ALL if always else most
-
-    def possible(self) -> bool:
-        """Whether the next superstep may push. Those with flag 2 run again, whether they are told anything or not."""
-        return self._legal and (self._queue.known or not (self._heard & 2).any())
 
     def pays(self, active: int) -> bool:
         """Whether the next superstep had better push. active: vertices that are."""

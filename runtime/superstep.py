@@ -37,6 +37,7 @@ class Superstep:
         self._in_place = in_place
         self._done = 0
         self._listed = False
+        self._again = False  # whether some vertices run in the first superstep, whatever they are told
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
         self._sums = self._pushes()
@@ -65,11 +66,12 @@ class Superstep:
         for stage in self._spec.stages:
             self._passes.send_all(stage)
         self._listed = True
+        self._again = bool((start.heard & 2).any())
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists."""
         if self._sums is not None:
-            if (self._done or self._listed) and self._push_next(self._sums):
+            if (self._done or (self._listed and not self._again)) and self._push_next(self._sums):
                 return self._push(self._sums, room)
             self._sums.forget()
         for name in self._spec.starts:
@@ -108,7 +110,7 @@ class Superstep:
 
     def _push_next(self, sums: SumPushes) -> bool:
         """Whether the next superstep, which need not be full, pushes."""
-        return sums.possible() and (self._mode == "push" or sums.pays(self.stats.active))
+        return sums.legal and (self._mode == "push" or sums.pays(self.stats.active))
 
     def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
         """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
