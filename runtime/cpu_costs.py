@@ -35,14 +35,14 @@ class Costs:
     """Nanoseconds of one thread. pulled: an edge of a full pass, whose sender's value is read; pushed: an edge whose
     receiver's value is joined by a guarded compare-and-swap; notified: an edge whose receiver's byte is set; marked: an
     edge whose receiver's bit is; row: the beginning of a row that lies anywhere; summed: an edge that adds to what its
-    receiver is sent, and sets its bit."""
+    receiver is sent, and marks it."""
 
     pulled: float = 0.9
     pushed: float = 1.2
     notified: float = 0.9
     marked: float = 0.9
     row: float = 3.6
-    summed: float = 2.0
+    summed: float = 1.9
 
     def __str__(self) -> str:
         return (f"an edge pulled {self.pulled:.2f} ns, pushed {self.pushed:.2f}, summed {self.summed:.2f}, notified "
@@ -79,13 +79,14 @@ def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
     kernels = cost_kernels()
     order = np.random.default_rng(1).permutation(cells).astype(np.uint32)
     values, bits = np.ones(cells, np.float32), np.zeros(max(1, cells // 64), np.uint64)
-    memory, sums = np.zeros(far, np.uint32), np.zeros(cells, np.float64)
+    memory = np.zeros(far, np.uint32)
+    sums, marks, groups = np.zeros(cells, np.float64), np.zeros(cells, np.uint8), np.zeros(cells, np.uint8)
     found = {
         "pulled": _least(lambda: kernels["pull"](order, cells, values)) / cells,
         "pushed": _least(lambda: kernels["push"](order, cells, values.view(np.uint32))) / cells,
         "notified": _least(lambda: kernels["notify"](order, cells, values.view(np.uint8))) / cells,
         "marked": _least(lambda: kernels["mark"](order, cells, bits)) / cells,
-        "summed": _least(lambda: kernels["sum"](order, cells, sums, bits)) / cells,
+        "summed": _least(lambda: kernels["sum"](order, cells, sums, marks, groups)) / cells,
         "row": _least(lambda: kernels["rows"](order, cells, memory, far // cells)) / cells,
     }
     return sound(found)

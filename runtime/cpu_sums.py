@@ -26,7 +26,7 @@ from vlang.runtime.plan.mode import most_summed
 from vlang.runtime.state import DTYPES, whole_words
 from vlang.runtime.sum_words import (
     SUM_ACTIVE,
-    SUM_BITS,
+    SUM_MARKS,
     SUM_HEARD,
     SUM_LONG,
     SUM_PULL,
@@ -68,17 +68,18 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Room:
-    """What the words QUEUE, BITS and TOPS of the table point to."""
+    """What the words QUEUE, MARKS and TOPS of the table point to."""
 
     queue: NDArray[np.uint32]
-    bits: NDArray[np.uint64]
+    marks: NDArray[np.uint64]
     tops: NDArray[np.uint64]
 
 
 class SumPushes:
-    """The supersteps of a loop that push sums. always: whether that pays or not. legal: whether they may.
+    """The supersteps of a loop that push sums. always: whether that pays or not. legal: whether they may. instead: no
+    superstep of the loop need notify: lists of receivers are made by one worker, too, and have as many edges or more.
 
-    Memory: 4 bytes and a bit a vertex, and the accumulators of the pass.
+    Memory: 5 bytes a vertex, and the accumulators of the pass.
     """
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
@@ -95,8 +96,9 @@ class SumPushes:
         # In rows of both directions an edge and its opposite stand in one order at the one end, and in the other at the
         # other end, so that sums of floats would be rounded in another order.
         self.legal = self._sums.exact or not (both and stage.columns)
+        self.instead = self.legal and passes.costs is not None
         self._long = 0 if self._sums.exact else _long_edges(passes.pages_of(stage.domain))
-        most = most_summed(passes.costs, passes.cpu.threads, graph.m * (1 + both)) - self._long
+        most = most_summed(passes.costs, passes.cpu.threads, graph.n, graph.m * (1 + both)) - self._long
         self._most = _ALL if always else most
 
     def pays(self, active: int) -> bool:
@@ -146,8 +148,8 @@ class SumPushes:
         for spec in state.plan.arrays:
             if spec.slot.startswith(f"{self._sums.slot}."):
                 state.put(spec.slot, zeros(n * spec.width, DTYPES[spec.dtype]))
-        words = -(-n // 64)
-        return _Room(empty(n, np.uint32), zeros(words, np.uint64), zeros(-(-words // 64), np.uint64))
+        groups = -(-n // 64)
+        return _Room(empty(n, np.uint32), zeros(8 * groups, np.uint64), zeros(-(-groups // 8), np.uint64))
 
     @cached_property
     def _table(self) -> NDArray[np.uint64]:
@@ -159,7 +161,7 @@ class SumPushes:
             table[at + PAGE_TARGETS] = address_of(adjacency.targets)
             for number, (name, dtype) in enumerate(self._stage.columns):
                 table[at + PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
-        for word, array in ((SUM_QUEUE, room.queue), (SUM_HEARD, self._heard), (SUM_BITS, room.bits),
+        for word, array in ((SUM_QUEUE, room.queue), (SUM_HEARD, self._heard), (SUM_MARKS, room.marks),
                             (SUM_ACTIVE, self._passes.state.arrays[self._active]), (SUM_TOPS, room.tops)):
             table[word] = address_of(array)
         table[SUM_TOP_COUNT], table[SUM_QUIET], table[SUM_LONG] = len(room.tops), self._sums.quiet, self._long > 0

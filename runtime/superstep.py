@@ -108,6 +108,11 @@ class Superstep:
         stage = sum_stage(self._spec, self._mode, self._blocking)
         return None if stage is None else SumPushes(self._spec, stage, self._passes, self._mode == "push")
 
+    def _may_notify(self) -> bool:
+        """Whether passes may run over lists: not the first, unless it is known who is active, and not what would have
+        been pushed if that did not lead along too many edges to pay."""
+        return (self._sums is None or not self._sums.instead) if self._done else self._listed
+
     def _push_next(self, sums: SumPushes) -> bool:
         """Whether the next superstep, which need not be full, pushes."""
         return sums.legal and (self._mode == "push" or sums.pays(self.stats.active))
@@ -125,7 +130,7 @@ class Superstep:
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         """Run one pass: its mode, what it counted and the edges that it traversed."""
         skipping = self._skipping.get(stage.name)
-        if skipping is not None and (self._done or self._listed) and skipping.chosen(self._mode):
+        if skipping is not None and self._may_notify() and skipping.chosen(self._mode):
             return "notify-pull", *skipping.run(self._in_place)
         if skipping is not None:
             skipping.last = None

@@ -39,7 +39,7 @@ def crew_kernels() -> Kernels:
 
 _COSTS = {
     "pull": "void(u32*, i64, f32*)", "push": "void(u32*, i64, u32*)", "notify": "void(u32*, i64, u8*)",
-    "mark": "void(u32*, i64, u64*)", "sum": "void(u32*, i64, f64*, u64*)", "rows": "void(u32*, i64, u32*, i64)",
+    "mark": "void(u32*, i64, u64*)", "sum": "void(u32*, i64, f64*, u8*, u8*)", "rows": "void(u32*, i64, u32*, i64)",
 }
 
 

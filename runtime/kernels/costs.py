@@ -36,12 +36,13 @@ def mark(order, count, bits):
         bits[np.int64(v >> np.uint32(6))] |= np.uint64(1) << np.uint64(v & np.uint32(63))
 
 
-def sum(order, count, sums, bits):
-    """Add to what every neighbour is sent, and set its bit."""
+def sum(order, count, sums, marks, groups):
+    """Add to what every neighbour is sent, and mark it."""
     for k in range(count):
-        v = order[k]
-        sums[np.int64(v)] += 1.0
-        bits[np.int64(v >> np.uint32(6))] |= np.uint64(1) << np.uint64(v & np.uint32(63))
+        v = np.int64(order[k])
+        sums[v] += 1.0
+        marks[v] = np.uint8(1)
+        groups[v >> 6] = np.uint8(1)
 
 
 def rows(order, count, memory, apart):

@@ -35,12 +35,18 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
     return reached * costs.pushed > edges * costs.pulled
 
 
-def most_summed(costs: Costs | None, workers: int, edges: int) -> int:
+def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
     """Edges and vertices of the widest frontier along which one worker pushes sums sooner than `workers` of them pull
-    along all `edges`. Published: a twentieth (Ligra)."""
+    along all `edges`.
+
+    Each edge may lead to another of the n vertices, which then applies: two places anywhere, about, for what it reads
+    and writes. Published: a twentieth (Ligra).
+    """
     if costs is None:
         return edges // _DENSE
-    return int(edges * costs.pulled / (costs.summed * workers))
+    full, apply = (edges + n) * costs.pulled / workers, 2 * costs.row
+    few = min(n, full / (costs.summed + apply))
+    return int(max(few, (full - n * apply) / costs.summed))
 
 
 def should_look(

@@ -15,7 +15,7 @@ from vlang.runtime.errors import BindError, InternalError
 from vlang.runtime.kernels import cost_kernels
 from vlang.runtime.plan.mode import most_summed, should_look, should_notify, should_pull
 
-EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0)
+EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 
 
 def test_notify_as_published() -> None:
@@ -37,9 +37,10 @@ def test_pull_as_published_and_by_cost() -> None:
 
 
 def test_sums_as_published_and_by_cost() -> None:
-    assert most_summed(None, 3, 1000) == 50
-    assert most_summed(EVEN, 1, 1000) == 500
-    assert most_summed(EVEN, 2, 1000) == 250
+    assert most_summed(None, 3, 100, 1000) == 50
+    assert most_summed(EVEN, 1, 100, 900) == 800  # 1000 pulled; pushed, and 2 for each of the vertices
+    assert most_summed(EVEN, 2, 100, 900) == 300
+    assert most_summed(EVEN, 1, 10_000, 2000) == 4000  # each to a vertex of its own
 
 
 def test_look_as_published() -> None:

@@ -12,12 +12,10 @@ from vlang.runtime.sum_words import *
 
 
 @inner
-def mark(bits, tops, v):
-    """The vertex applies in this superstep."""
-    word = bits[v >> 6]
-    if word == u64(0):
-        tops[v >> 12] |= u64(1) << u64((v >> 6) & 63)
-    bits[v >> 6] = word | (u64(1) << u64(v & 63))
+def mark(marks, tops, v):
+    """The vertex applies in this superstep. Two stores that wait for nothing: neighbours often share a word."""
+    marks[v] = u8(1)
+    tops[v >> 6] = u8(1)
 
 
 @inner
@@ -26,7 +24,7 @@ def spread(env, table, entries):
     columns = bind_columns(table, 0)
     offsets, targets = pointer_u64(table, PAGE_OFFSETS), pointer_u32(table, PAGE_TARGETS)
     queue, active = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_ACTIVE)
-    bits, tops = pointer_u64(table, SUM_BITS), pointer_u64(table, SUM_TOPS)
+    marks, tops = pointer_u8(table, SUM_MARKS), pointer_u8(table, SUM_TOPS)
     quiet = value_i64(table, SUM_QUIET) != 0
     edges = i64(0)
     for i in range(entries):
@@ -35,16 +33,16 @@ def spread(env, table, entries):
         u = i64(queue[i])
         low, high = offsets[u], offsets[u + 1]
         if active[u] != u8(0):
-            mark(bits, tops, u)
+            mark(marks, tops, u)
             edges += i64(high - low)
             for k in range(low, high):
                 v = i64(targets[i64(k)])
                 pour(env, v, gather(env, columns, poured(env, v), v, u, i64(k)))
-                mark(bits, tops, v)
+                mark(marks, tops, v)
         elif not quiet:
             edges += i64(high - low)
             for k in range(low, high):
-                mark(bits, tops, i64(targets[i64(k)]))
+                mark(marks, tops, i64(targets[i64(k)]))
     return edges
 
 
@@ -70,33 +68,36 @@ def collect(env, table, tasks):
     """The marked vertices apply, and those that have something to tell are the queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
     queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
-    bits, tops = pointer_u64(table, SUM_BITS), pointer_u64(table, SUM_TOPS)
+    marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)
     quiet, long = value_i64(table, SUM_QUIET) != 0, value_i64(table, SUM_LONG) != 0
     entries, edges, changed, active = i64(0), i64(0), i64(0), i64(0)
     for t in range(value_i64(table, SUM_TOP_COUNT)):
         top = tops[t]
+        if top == u64(0):
+            continue
         tops[t] = u64(0)
         while top != u64(0):
-            w = (t << 6) + lowest(top)
+            first = (t << 6) + lowest(top)
             top &= top - u64(1)
-            word = bits[w]
-            bits[w] = u64(0)
-            while word != u64(0):
-                v = (w << 6) + lowest(word)
-                word &= word - u64(1)
-                masks, acc = ready(env, v), poured(env, v)
-                pour(env, v, identity(env))
-                if long and rows[v + 1] - rows[v] > u64(SEGMENT):
-                    acc = gathered(env, table, v)
-                flags = apply(env, v, masks, acc if wanted(masks) else identity(env))
-                changed += flags & 1
-                active += flags >> 1
-                if heard[v] & u8(1):
-                    heard[v] = u8(0)
-                    queue[entries] = u32(v)
-                    entries += 1
-                    if flags & 2 or not quiet:
-                        edges += i64(offsets[v + 1] - offsets[v])
+            for w in range(first, first + 8):
+                there = marks[w]
+                marks[w] = u64(0)
+                while there != u64(0):
+                    v = (w << 3) + (lowest(there) >> 3)
+                    there &= there - u64(1)
+                    masks, acc = ready(env, v), poured(env, v)
+                    pour(env, v, identity(env))
+                    if long and rows[v + 1] - rows[v] > u64(SEGMENT):
+                        acc = gathered(env, table, v)
+                    flags = apply(env, v, masks, acc if wanted(masks) else identity(env))
+                    changed += flags & 1
+                    active += flags >> 1
+                    if heard[v] & u8(1):
+                        heard[v] = u8(0)
+                        queue[entries] = u32(v)
+                        entries += 1
+                        if flags & 2 or not quiet:
+                            edges += i64(offsets[v + 1] - offsets[v])
     tasks[4], tasks[5], tasks[6], tasks[7] = entries, edges, changed, active
 
 
