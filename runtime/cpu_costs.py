@@ -11,9 +11,12 @@ import json
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 
+from vlang.cachedir import cache_dir
 from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.devices.objects import cpu
 from vlang.runtime.errors import InternalError
@@ -55,8 +58,12 @@ REFERENCE = Costs()
 
 def costs_of(edges: int) -> Costs:
     """The costs of this machine: as kept, else measured now, in 0.2 s; the reference for a graph of few edges."""
-    if edges < MEASURED_FROM:
-        return REFERENCE
+    return REFERENCE if edges < MEASURED_FROM else _costs_in(cache_dir())
+
+
+@cache
+def _costs_in(folder: Path | None) -> Costs:
+    """The costs that are kept in a cache directory, or measured now; those of a process without one, too."""
     known = kept_costs()
     if known is None:
         known = measure_costs()

@@ -88,7 +88,7 @@ class CpuMachine:
             if choose_order(loop, self._graph, self._options).stage is not None:
                 roles[loop.stages[0].name] = {"priority"}
             elif self._may_push(loop):
-                roles[loop.stages[0].name] = {"push", "begin", "few", "start", "follow"}
+                roles[loop.stages[0].name] = {"push", "begin", "few", "start", "narrow"}
             elif loop.skip and mode != "pull":
                 frontier_kernels().prepare(FIRST_NEEDED)
                 if sum_stage(loop, mode, self._options.blocking) is not None:

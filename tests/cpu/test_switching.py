@@ -83,6 +83,24 @@ def test_measured_once_and_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert costs_of(cpu_costs.MEASURED_FROM) == first == kept_costs()
 
 
+def test_measured_once_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    measured: list[Costs] = []
+
+    def measure() -> Costs:
+        measured.append(REFERENCE)
+        return REFERENCE
+
+    monkeypatch.setattr(cpu_costs, "cache_dir", lambda: None)
+    monkeypatch.setattr(cpu_costs, "kept_costs", lambda: None)
+    monkeypatch.setattr(cpu_costs, "write_entry", lambda *_: None)
+    monkeypatch.setattr(cpu_costs, "measure_costs", measure)
+    cpu_costs._costs_in.cache_clear()
+    for _ in range(3):
+        assert costs_of(cpu_costs.MEASURED_FROM) is REFERENCE
+    cpu_costs._costs_in.cache_clear()
+    assert len(measured) == 1
+
+
 def test_what_makes_no_sense_is_not_believed() -> None:
     found = {"pulled": 0.0, "pushed": 2.0, "notified": float("inf"), "marked": 1e6, "row": float("nan"),
              "summed": 3.0}
