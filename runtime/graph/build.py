@@ -32,6 +32,9 @@ BYTES_IN_FLIGHT = 4
 NARROW = 32
 """Bits of a narrow key."""
 
+SMALL = 1 << 14
+"""Entries that NumPy sorts sooner than the kernels, if these are to be compiled first, would be there."""
+
 Array = NDArray[Any]
 
 
@@ -80,6 +83,9 @@ class Scan(Protocol):
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
         """Put those of a group of buckets where the cursors say."""
 
+    def entries(self) -> tuple[Array, Array, Array]:
+        """The row, the neighbour and the scanned place of every entry."""
+
 
 class EdgeScan:
     """Edges as listed: a row for each `rows[e]`; with `mirror` also one for `others[e]`, self-loops once."""
@@ -103,6 +109,14 @@ class EdgeScan:
             group.base, cursors, group.keys, group.places,
         )  # fmt: skip
 
+    def entries(self) -> tuple[Array, Array, Array]:
+        places = np.arange(self.length)
+        if not self._mirror:
+            return self._rows, self._others, places
+        back = np.flatnonzero(self._rows != self._others)
+        return (np.concatenate([self._rows, self._others[back]]), np.concatenate([self._others, self._rows[back]]),
+                np.concatenate([places, back]))
+
 
 class RowScan:
     """The transpose of adjacency lists."""
@@ -124,6 +138,10 @@ class RowScan:
             group.low, group.high, group.base, cursors, group.keys, group.places,
         )  # fmt: skip
 
+    def entries(self) -> tuple[Array, Array, Array]:
+        rows = np.repeat(np.arange(len(self._offsets) - 1), np.diff(self._offsets).astype(np.int64))
+        return self._targets, rows, np.arange(self.length)
+
 
 @dataclass(frozen=True)
 class _Group:
@@ -143,6 +161,8 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
 
     columns: values for each scanned place, of 1, 2, 4 or 8 bytes; they come out in the order of the targets.
     """
+    if scan.most <= SMALL:
+        return _by_numpy(*scan.entries(), n, columns)
     layout = _layout(n, scan.most)
     parts = cut(scan.length, threads)
     counts = np.zeros((len(parts), layout.buckets), dtype=np.int64)
@@ -170,6 +190,14 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
         _fetch(group, int(starts[last]), columns, rows, threads)
     rows.offsets[n] = m
     return rows
+
+
+def _by_numpy(owners: Array, others: Array, places: Array, n: int, columns: Mapping[str, Array]) -> Rows:
+    """Lists of few entries, without a kernel: a first run on a small graph need not wait for a compiler."""
+    order = np.lexsort((places, others, owners))
+    offsets = np.zeros(n + 1, dtype=np.uint64)
+    np.cumsum(np.bincount(owners, minlength=n), out=offsets[1:])
+    return Rows(offsets, others[order].astype(np.uint32), {name: c[places[order]] for name, c in columns.items()})
 
 
 def _scatter(

@@ -18,6 +18,12 @@ from vlang.runtime.graph.graph import Graph
 SEED = 20_261
 
 
+@pytest.fixture(autouse=True, params=["by kernels", "by numpy where it is small"])
+def _small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param == "by kernels":
+        monkeypatch.setattr(build, "SMALL", -1)
+
+
 def graph_of(drawn: Drawn, directed: bool = True, **options: Any) -> Graph:
     return Graph.from_edges(drawn.src, drawn.dst, n=drawn.n, directed=directed, weight=drawn.weight, **options)
 

@@ -29,7 +29,7 @@ _CALLED = re.compile(
     r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
     r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
     r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
-    r"narrow|send_on|look_up|rows_of|go_alone|adopt|share|hand_over|take_out|"
+    r"narrow|send_on|look_up|rows_of|share|hand_over|take_out|"
     r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
     r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block|pour|poured|gathered|sums)\("
 )

@@ -46,54 +46,17 @@ def rows_of(table, worker, side):
 
 
 @inner
-def go_alone(env, columns, offsets, targets, queue, rows, table, records, side, here, edges, rounds, last, most,
-             sender):
-    """Worker 0 runs supersteps without the others, until the frontier is empty or has `most` vertices and edges, or
-    superstep `last` is done."""
-    room, finders = value_i64(table, REACH_ROOM), pointer_u8(table, REACH_FINDERS)
-    while True:
-        sender = i64(queue[side * room]) if here != 0 else sender
-        value, news = level(env, columns, sender)
-        records[2 * rounds + 1] = edges
-        at = (1 - side) * room
-        end = send_on(env, targets, queue, rows, rows_of(table, 0, side), finders, 0, here if news else 0, at, value,
-                      0, 0, False)
-        side = 1 - side
-        here, edges = look_up(offsets, queue, rows, rows_of(table, 0, side), finders, at, end, 0, False)
-        records[2 * rounds] = here
-        rounds += 1
-        if here == 0 or rounds == last or here + edges >= most:
-            return side, here, edges, rounds
-
-
-@inner
-def adopt(control, table, queue, rows, turn, crew, side, here):
-    """Worker 0 takes over what the others have found; how many it has then."""
-    room = value_i64(table, REACH_ROOM)
-    place = rows_of(table, 0, side)
-    for w in range(1, crew):
-        desk = REACH_DESKS + REACH_DESK * w + turn
-        theirs, other = rows_of(table, w, control[desk + REACH_SIDE]), (2 * w + control[desk + REACH_SIDE]) * room
-        for i in range(control[desk + REACH_HERE]):
-            queue[side * room + here] = queue[other + i]
-            rows[place + 2 * here] = rows[theirs + 2 * i]
-            rows[place + 2 * here + 1] = rows[theirs + 2 * i + 1]
-            here += 1
-    return here
-
-
-@inner
-def share(env, control, table, queue, rows, turn, me, crew, active, side, value):
-    """A worker pushes from its share of what all have found; where those whom it finds end in its queue."""
-    room, n = value_i64(table, REACH_ROOM), value_i64(table, REACH_VERTICES)
+def share(env, control, table, queue, rows, turn, me, crew, parts, active, at, value):
+    """A worker, one of `crew`, pushes from its share of what the first `parts` workers have found; where those whom it
+    finds end in its queue, from `at` on."""
+    n, several = value_i64(table, REACH_VERTICES), crew > 1
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
     first, last = active * me // crew, active * (me + 1) // crew
-    at = (2 * me + 1 - side) * room
-    for w in range(crew):
+    for w in range(parts):
         desk = REACH_DESKS + REACH_DESK * w + turn
         count = control[desk + REACH_HERE]
         at = send_on(env, targets, queue, rows, rows_of(table, w, control[desk + REACH_SIDE]), finders, max(first, 0),
-                     min(last, count), at, value, me, n, True)
+                     min(last, count), at, value, me, n, several)
         first -= count
         last -= count
     return at
@@ -135,7 +98,6 @@ def narrow(frame, control, table):
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
-    targets = pointer_u32(table, PAGE_TARGETS)
     front = pointer_u64(table, REACH_FRONT)
     queue, rows = pointer_u32(table, REACH_QUEUES), pointer_u64(table, REACH_ROWS)
     finders = pointer_u8(table, REACH_FINDERS)
@@ -143,44 +105,42 @@ def narrow(frame, control, table):
     records = pointer_i64(table, REACH_RECORDS)
     sender = value_i64(table, REACH_SENDER)
     last, most = control[REACH_ROUNDS], control[REACH_MOST]
-    turn, side, here, edges, rounds, active = i64(0), i64(0), i64(0), i64(0), i64(0), i64(0)
-    if me == 0:
-        here = take_out(front, queue, value_i64(table, REACH_VERTICES))
-        here, edges = look_up(offsets, queue, rows, rows_of(table, 0, 0), finders, 0, here, 0, False)
+    room, few = value_i64(table, REACH_ROOM), min(most, REACH_FEW)
+    turn, side, rounds, shared, alone = i64(0), i64(0), i64(0), False, False
+    at = 2 * me * room
+    end = at + take_out(front, queue, value_i64(table, REACH_VERTICES)) if me == 0 else at
     while True:
+        here, edges = look_up(offsets, queue, rows, rows_of(table, me, side), finders, at, end, me, shared)
         desk = REACH_DESKS + REACH_DESK * me + turn
         control[desk + REACH_HERE], control[desk + REACH_THEIRS] = here, edges
         control[desk + REACH_SIDE], control[desk + REACH_RAN] = side, rounds
-        meet(control, crew)
+        alone = alone and here != 0 and here + edges < few and rounds != last
+        parts = i64(1) if alone else crew
+        if not alone:
+            meet(control, crew)
         rounds, active, edges = control[REACH_DESKS + turn + REACH_RAN], i64(0), i64(0)
-        for w in range(crew):
+        for w in range(parts):
             desk = REACH_DESKS + REACH_DESK * w + turn
             if active == 0 and control[desk + REACH_HERE] != 0:
-                sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * value_i64(table, REACH_ROOM)])
+                sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * room])
             active += control[desk + REACH_HERE]
             edges += control[desk + REACH_THEIRS]
         if me == 0 and rounds > 0:
             records[2 * rounds - 2] = active
         if rounds > 0 and (active == 0 or rounds == last or active + edges >= most):
             break
-        if crew == 1 or active + edges < REACH_FEW:
-            if me == 0:
-                here = adopt(control, table, queue, rows, turn, crew, side, here)
-                side, here, edges, rounds = go_alone(
-                    env, columns, offsets, targets, queue, rows, table, records, side, here, edges, rounds, last,
-                    most if crew == 1 else min(most, REACH_FEW), sender)
-            else:
-                here, edges = i64(0), i64(0)
-        else:
-            if me == 0:
-                records[2 * rounds + 1] = edges
-            value, news = level(env, columns, sender)
-            at = (2 * me + 1 - side) * value_i64(table, REACH_ROOM)
-            end = share(env, control, table, queue, rows, turn, me, crew, active, side, value) if news else at
+        if me == 0:
+            records[2 * rounds + 1] = edges
+        value, news = level(env, columns, sender)
+        shared = crew > 1 and active + edges >= few
+        at = (2 * me + 1 - side) * room
+        end = share(env, control, table, queue, rows, turn, me, crew if shared else i64(1), parts,
+                    active if news and (shared or me == 0) else i64(0), at, value)
+        if shared:
             meet(control, crew)
-            rounds, side = rounds + 1, 1 - side
-            here, edges = look_up(offsets, queue, rows, rows_of(table, me, side), finders, at, end, me, True)
-        turn = REACH_DESK // 2 - turn
+        if not alone:
+            turn = REACH_DESK // 2 - turn
+        rounds, side, alone = rounds + 1, 1 - side, me == 0 and not shared
     if me == 0:
         hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, turn, crew)
         counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_TOLD] = active, edges, rounds
