@@ -26,9 +26,9 @@ from vlang.runtime.plan.mode import most_summed
 from vlang.runtime.state import DTYPES, whole_words
 from vlang.runtime.sum_words import (
     SUM_ACTIVE,
-    SUM_MARKS,
     SUM_HEARD,
     SUM_LONG,
+    SUM_MARKS,
     SUM_PULL,
     SUM_QUEUE,
     SUM_QUIET,

@@ -143,8 +143,7 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
         head += ", until its condition holds"
     lines = [head, *inside]
     if loop.skip:
-        lines.append("    modes: pull; notify-pull where at most half of the edges leave changed vertices "
-                     f"({loop.skip_reason})")
+        lines.append(f"    modes: pull; {_narrow(loop)} ({loop.skip_reason})")
     else:
         lines.append(f"    mode: pull ({loop.skip_reason})")
     if loop.copied is not None:
@@ -157,6 +156,13 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
     return lines
 
 
+def _narrow(loop: LoopSpec) -> str:
+    """What a loop does, other than pull, where few vertices changed."""
+    if any(stage.sums is not None for stage in loop.stages):
+        return "push where few vertices have changes to tell; notify-pull on request, or by the published rules"
+    return "notify-pull where at most half of the edges leave changed vertices"
+
+
 def _pushes(loop: LoopSpec) -> list[str]:
     """Whether active vertices push on the CPU; nothing of loops none of whose passes could."""
     if loop.nested:
@@ -165,7 +171,7 @@ def _pushes(loop: LoopSpec) -> list[str]:
     spec = stages[0].push if len(stages) == 1 else None
     if len(stages) == 1 and stages[0].sums is not None:
         how = "" if stages[0].sums.exact else ", in the order in which the receiver would gather them"
-        return [f"    pushes: sums, added up beside the receivers{how}, where few vertices have changes to tell"]
+        return [f"    pushes: sums, added up beside the receivers{how}"]
     if spec is None:
         reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
         return [f"    pushes: no ({'; '.join(reasons)})"] if reasons else []
