@@ -33,7 +33,7 @@ from vlang.runtime.kernelset import (
 )
 from vlang.runtime.machine import Stats
 from vlang.runtime.memory import empty
-from vlang.runtime.plan.blocking import choose_blocks
+from vlang.runtime.plan.blocking import Trial, choose_blocks
 from vlang.runtime.scratch import Scratch, whole_tasks
 from vlang.runtime.state import DTYPES, State, whole_words
 
@@ -67,6 +67,16 @@ def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
 
 
 @dataclass
+class _Blocked:
+    """The blocks of a pass: what its kernel reads of them, which `columns` keep alive, and whether that is faster."""
+
+    table: NDArray[np.uint64]
+    tasks: NDArray[np.int64]
+    columns: list[NDArray[Any]]
+    trial: Trial
+
+
+@dataclass
 class Passes:
     """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
 
@@ -80,7 +90,7 @@ class Passes:
     page_size: int
     pages: dict[str, Pages]
     tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
-    blocks: dict[str, tuple[NDArray[np.uint64], NDArray[np.int64], list[NDArray[Any]]]] = field(default_factory=dict)
+    blocks: dict[str, _Blocked] = field(default_factory=dict)
     scratch: dict[str, Scratch] = field(default_factory=dict)
     switching: str = "measured"
 
@@ -115,7 +125,8 @@ class Passes:
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
             columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
-            self.blocks[stage.name] = made.table(columns), made.tasks, columns
+            trial = Trial(asked, int(pages.starts[-1]))
+            self.blocks[stage.name] = _Blocked(made.table(columns), made.tasks, columns, trial)
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
 
@@ -174,9 +185,11 @@ class Passes:
         if blocks is None:
             self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
         else:
-            table, tasks, _ = blocks
-            self.state.point(SLOT_PAGES, table)
-            self._launch(stage.kernels["blocked"], tasks, len(tasks), edges + self.graph.n)
+            with blocks.trial.sweep() as by_blocks:
+                tasks = blocks.tasks if by_blocks else pages.tasks
+                if by_blocks:
+                    self.state.point(SLOT_PAGES, blocks.table)
+                self._launch(stage.kernels["blocked" if by_blocks else "pull"], tasks, len(tasks), edges + self.graph.n)
             self._aim(stage, pages)
         if len(pages.longs):
             self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
