@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,7 +27,7 @@ from tests.reference.programs import Generated, programs
 from tests.reference.programs_values import value_programs
 from vlang import Program, compile
 
-__all__ = ["GRAPHS", "Fuzzed", "drawn", "judge", "load_case", "save_case", "variants"]
+__all__ = ["GRAPHS", "Fuzzed", "drawn", "examples", "judge", "load_case", "save_case", "variants"]
 
 GRAPHS = 5  # for each program
 CUTS: tuple[dict[str, Any], ...] = (
@@ -46,6 +47,11 @@ class Fuzzed:
     params: dict[str, Any]
     fields: dict[str, Any]
     inexact: frozenset[str] = frozenset()
+
+
+def examples(least: int) -> int:
+    """How many programs a test of Hypothesis runs: so many, or a tenth of VLANG_FUZZ if that is more."""
+    return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 
 def drawn(seed: int, count: int) -> list[Generated]:

@@ -28,7 +28,7 @@ from vlang.syntax import parse
 
 FOUND = Path(__file__).parents[1] / "found"
 NIGHTLY = "VLANG_FUZZ" in os.environ
-COUNT = int(os.environ.get("VLANG_FUZZ", "60"))
+COUNT = int(os.environ.get("VLANG_FUZZ", "36"))
 SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 20261121))
 SHARES = 12
 
