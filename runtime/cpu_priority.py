@@ -16,7 +16,7 @@ from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.packed import PackedEdges, packed_edges
 from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, StageSpec
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.machine import Stats
 from vlang.runtime.memory import empty, zeros
 from vlang.runtime.order_words import (
     ORDER_BUCKETS,
@@ -48,6 +48,7 @@ from vlang.runtime.order_words import (
 )
 from vlang.runtime.passes import Passes
 from vlang.runtime.state import DTYPES
+from vlang.runtime.trace import Done, Series
 
 __all__ = ["PriorityLoop"]
 
@@ -152,12 +153,12 @@ class PriorityLoop:
         kernel = passes.kernels[self._stage.kernels["priority"]]
         passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
         control[ORDER_FILLING] = 0
-        rows = [Done(active, "priority", edges)
-                for active, edges in self._records[: control[ORDER_RECORDED]].tolist()]
-        if rows[-1].active == 0 and control[ORDER_SPILLED]:
+        records = self._records[: control[ORDER_RECORDED]]
+        if records[-1, 0] == 0 and control[ORDER_SPILLED]:
             self._fill(_FILL_WAITERS)
             control[ORDER_UNSURE] = 1
-            rows[-1] = Done(int(np.count_nonzero(self._waiters)), "priority", rows[-1].edges)
+            records[-1, 0] = np.count_nonzero(self._waiters)
+        rows = Series("priority", records)
         self._last = rows[-1]
         return rows
 

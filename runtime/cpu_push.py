@@ -34,11 +34,12 @@ from vlang.runtime.kernelset import (
     PushSpec,
     StageSpec,
 )
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.machine import Stats
 from vlang.runtime.memory import empty, zeros
 from vlang.runtime.passes import Passes
 from vlang.runtime.plan.mode import should_pull
 from vlang.runtime.state import DTYPES, State
+from vlang.runtime.trace import Done, Series
 
 __all__ = ["PushLoop", "close_words", "open_words", "push_stage"]
 
@@ -167,7 +168,7 @@ class PushLoop:
         self._found()
         return Done(self._frontier.active, "push", edges)
 
-    def _many(self, room: int | None) -> list[Done]:
+    def _many(self, room: int | None) -> Series:
         """Supersteps in one call, by one worker, as long as they are small and the direction stays."""
         state, table = self._state, self._table
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
@@ -175,7 +176,7 @@ class PushLoop:
         tasks = np.array([self._frontier.entries, min(_ROWS, room or _ROWS), self._few, 0, 0, 0, 0], np.int64)
         self._passes.kernels[self._stage.kernels["few"]](state.frame, tasks, 1, self._counts, table)
         ran, entries, active, edges = tasks[3:].tolist()
-        rows = [Done(after, "push", along) for after, along in self._records[:ran].tolist()]
+        rows = Series("push", self._records[:ran])
         if ran % 2:
             self._queues.reverse()
         self._frontier = _Frontier(entries, active, edges)

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.objects import address_of
 from vlang.runtime.kernelset import PAGE_OFFSETS, PAGE_TARGETS, StageSpec
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.machine import Stats
 from vlang.runtime.memory import empty, zeros
 from vlang.runtime.passes import Passes
 from vlang.runtime.plan.mode import should_look
@@ -52,6 +52,7 @@ from vlang.runtime.reach_words import (
     REACH_VERTICES,
     REACH_WORDS,
 )
+from vlang.runtime.trace import Done, Series
 
 __all__ = ["ReachLoop"]
 
@@ -115,6 +116,7 @@ class ReachLoop:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
+        rows: Sequence[Done]
         if self._rounds == 0:
             self._start()
         if self._looks and self._left == 0:
@@ -138,7 +140,7 @@ class ReachLoop:
         self._launch("start", self._words, self._words, 0)
         self._found()
 
-    def _few(self, room: int | None) -> list[Done]:
+    def _few(self, room: int | None) -> Series:
         """Supersteps in one call, as long as they are narrow: by one worker, or by several who meet where that pays."""
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
@@ -147,11 +149,10 @@ class ReachLoop:
         cost = len(self._out) + self._passes.graph.n if several else 0
         cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame,), self._control, cost,
                  (self._table,), REACH_CREW)
-        rows = [Done(active, "push", edges) for active, edges in self._records[: self._counts[REACH_TOLD]].tolist()]
-        before = rows[:-1]
+        rows = Series("push", self._records[: self._counts[REACH_TOLD]])
         self._found()
-        self._left -= sum(row.active for row in before)
-        self._left_edges -= sum(row.edges for row in rows[1:])
+        self._left -= rows[:-1].active
+        self._left_edges -= rows[1:].edges
         return rows
 
     def _push(self) -> Done:

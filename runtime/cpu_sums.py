@@ -19,7 +19,7 @@ from vlang.runtime.devices.objects import address_of
 from vlang.runtime.graph.pages import Pages
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.machine import Stats
 from vlang.runtime.memory import empty, zeros
 from vlang.runtime.passes import Passes
 from vlang.runtime.plan.mode import most_summed
@@ -37,6 +37,7 @@ from vlang.runtime.sum_words import (
     SUM_TOPS,
     SUM_WORDS,
 )
+from vlang.runtime.trace import Done, Series
 
 __all__ = ["SumPushes", "sum_stage"]
 
@@ -128,7 +129,7 @@ class SumPushes:
             state.put(f"next:{name}", second)
         ran, entries, edges, changed, active = tasks[3:].tolist()
         self._queue = _Queue(True, entries, edges)
-        return [Done(after, "push", along) for after, along in records[:ran].tolist()], Stats(changed, active)
+        return Series("push", records[:ran]), Stats(changed, active)
 
     @property
     def _heard(self) -> NDArray[np.uint8]:

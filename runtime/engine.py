@@ -32,7 +32,7 @@ from vlang.runtime.kernelset import (
 from vlang.runtime.machine import Loop, Machine, Options, Start, Stats, Values
 from vlang.runtime.nesting import NestedLoop
 from vlang.runtime.plan.order import settled_vertices
-from vlang.runtime.trace import Round
+from vlang.runtime.trace import History
 
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
 
@@ -59,7 +59,7 @@ class Outcome:
     rounds: int = 0
     converged: bool = True
     reason: str = "no loop"
-    history: list[Round] = field(default_factory=list)
+    history: History = field(default_factory=History)
     seconds: float = 0.0
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
     settled: NDArray[np.bool_] | None = None
@@ -227,13 +227,11 @@ class _Run:
         if not done:
             done = (loop.last(),)
         each = (time.perf_counter() - begin) / len(done)
-        for row in done:
-            rounds += 1
-            shown = Round(spec.number, rounds, row.active, row.mode, each, row.edges)
-            self.outcome.history.append(shown)
-            if self.options.progress is not None:
+        self.outcome.history.add(spec.number, rounds + 1, each, done)
+        if self.options.progress is not None:
+            for shown in self.outcome.history.rounds(-1):
                 self.options.progress(shown)
-        return rounds
+        return rounds + len(done)
 
     def _ended(self, spec: LoopSpec, loop: Loop) -> tuple[str, bool]:
         """Why the loop ends here, or nothing, and whether it did what its text wants (language.md 4.6)."""

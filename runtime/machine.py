@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernelset import LoopSpec, ScalarSpec, StageSpec, SweepSpec
-from vlang.runtime.trace import Round
+from vlang.runtime.trace import Done, Round
 
 __all__ = ["Done", "Loop", "Machine", "Options", "Start", "Stats", "Sweep", "Values"]
 
@@ -68,15 +68,6 @@ class Stats:
 
     changed: int = 0
     active: int = 0
-
-
-@dataclass(frozen=True)
-class Done:
-    """One superstep that ran: vertices active after it, its mode, and the edges traversed."""
-
-    active: int
-    mode: str
-    edges: int
 
 
 @dataclass

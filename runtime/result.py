@@ -6,6 +6,7 @@ import math
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
+from functools import cached_property
 from typing import IO, Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from vlang.runtime.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.origin import Origin
 from vlang.runtime.output import fixed_width, json_value, whole_file, write_text
-from vlang.runtime.trace import ChaosReport, Round
+from vlang.runtime.trace import ChaosReport, History, Round
 
 __all__ = ["Result"]
 
@@ -56,7 +57,7 @@ class Result:
         rounds: int,
         converged: bool,
         reason: str,
-        history: tuple[Round, ...] = (),
+        history: tuple[Round, ...] | History = (),
         seconds: float = 0.0,
         edges: int = 0,
         graph_edges: int = 0,
@@ -76,7 +77,7 @@ class Result:
         self.rounds = rounds
         self.converged = converged
         self.reason = reason
-        self.history = history
+        self._history = history
         self.seconds = seconds
         self.edges = edges
         self.graph_edges = graph_edges
@@ -106,6 +107,11 @@ class Result:
     def graph(self) -> Graph | None:
         """The graph that the program ran on; None for a result that was read or copied by pickle."""
         return None if self.origin is None else self.origin.graph
+
+    @cached_property
+    def history(self) -> tuple[Round, ...]:
+        """One `Round` per superstep."""
+        return self._history.rounds() if isinstance(self._history, History) else self._history
 
     @property
     def ids(self) -> NDArray[Any]:

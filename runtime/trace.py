@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import overload
 
-__all__ = ["ChaosReport", "Freedom", "Round"]
+import numpy as np
+from numpy.typing import NDArray
+
+__all__ = ["ChaosReport", "Done", "Freedom", "History", "Round", "Series"]
 
 _NAMES = {"A": "any order", "A'": "any order", "S": "any order", "P": "push", "N": "skip", "X1": "early exit",
           "X2": "first neighbour", "O": "priority", "Z": "skip the identity", "K": "components"}  # fmt: skip
@@ -27,6 +31,67 @@ class Round:
     mode: str
     seconds: float
     edges: int
+
+
+@dataclass(frozen=True)
+class Done:
+    """One superstep that ran: vertices active after it, its mode, and the edges traversed."""
+
+    active: int
+    mode: str
+    edges: int
+
+
+class Series(Sequence[Done]):
+    """Supersteps that ran in one call, made into objects only if somebody looks at them: a search of a path has as many
+    as the path has vertices. counts: i64[k, 2], active vertices and edges of each, copied."""
+
+    def __init__(self, mode: str, counts: NDArray[np.int64]) -> None:
+        self._mode, self._counts = mode, counts.copy()
+
+    def __len__(self) -> int:
+        return len(self._counts)
+
+    @overload
+    def __getitem__(self, at: int) -> Done: ...
+    @overload
+    def __getitem__(self, at: slice) -> Series: ...
+    def __getitem__(self, at: int | slice) -> Done | Series:
+        if isinstance(at, slice):
+            return Series(self._mode, self._counts[at])
+        active, edges = self._counts[at].tolist()
+        return Done(active, self._mode, edges)
+
+    def __iter__(self) -> Iterator[Done]:
+        return (Done(active, self._mode, edges) for active, edges in self._counts.tolist())
+
+    @property
+    def active(self) -> int:
+        """Active vertices, of all supersteps together."""
+        return int(self._counts[:, 0].sum())
+
+    @property
+    def edges(self) -> int:
+        """Edges traversed."""
+        return int(self._counts[:, 1].sum())
+
+
+class History:
+    """The supersteps of a run, in parts of one call each. edges: traversed so far."""
+
+    def __init__(self) -> None:
+        self._parts: list[tuple[int, int, float, Sequence[Done]]] = []
+        self.edges = 0
+
+    def add(self, loop: int, first: int, seconds: float, done: Sequence[Done]) -> None:
+        """Supersteps of a loop, the first of them with this number. seconds: of each."""
+        self._parts.append((loop, first, seconds, done))
+        self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
+
+    def rounds(self, since: int = 0) -> tuple[Round, ...]:
+        """The supersteps, from a part on."""
+        return tuple(Round(loop, number, row.active, row.mode, seconds, row.edges)
+                     for loop, first, seconds, done in self._parts[since:] for number, row in enumerate(done, first))
 
 
 @dataclass(frozen=True)

@@ -325,7 +325,7 @@ def _result(
     return Result(
         program=plan.name, ids=graph.ids, fields=fields,
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
-        rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=tuple(outcome.history),
-        seconds=outcome.seconds, smallest_first=falling, edges=sum(row.edges for row in outcome.history),
+        rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
+        seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
         graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, settled=outcome.settled,
     )
