@@ -27,6 +27,7 @@ from vlang.runtime.reach_words import (
     REACH_COUNTS,
     REACH_CREW,
     REACH_CUT,
+    REACH_DESKS,
     REACH_EDGES,
     REACH_FEW,
     REACH_FINDERS,
@@ -82,7 +83,7 @@ class ReachLoop:
         crew = min(threads, REACH_CREW)
         self._queues = empty(2 * crew * self._narrow, np.uint32)
         self._rows = empty(2 * crew * 2 * (self._narrow + REACH_AHEAD), np.uint64)
-        self._finders = empty(graph.n + 1 if crew > 1 else 0, np.uint8)
+        self._finders = empty(graph.n + 64 * (crew + 1) if crew > 1 else 0, np.uint8)
         self._control = np.zeros(REACH_CONTROL, np.int64)
         self._counts, self._tasks = np.zeros(REACH_COUNTED, np.int64), np.zeros(2, np.int64)
         self._records = np.empty((_ROWS, 2), np.int64)
@@ -144,6 +145,7 @@ class ReachLoop:
         """Supersteps in one call, as long as they are narrow: by one worker, or by several who meet where that pays."""
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
+        self._control[REACH_DESKS:] = 0
         self._control[REACH_ROUNDS] = min(_ROWS, room or _ROWS)
         self._control[REACH_MOST] = min(self._narrow, REACH_FEW) if cpu.threads > 1 and not several else self._narrow
         cost = len(self._out) + self._passes.graph.n if several else 0

@@ -12,11 +12,13 @@ below. VERTICES: how many there are. SENDER: a vertex of the frontier, as all of
 
 For `narrow`: QUEUES, for each worker two queues of ROOM entries, u32; ROWS, for each queue where the rows of its
 entries begin and end, u64[ROOM + REACH_AHEAD, 2]; FINDERS, u8, for each vertex the number of the worker that found it
-last, and one more byte that means nothing; RECORDS, i64 pairs, for each superstep vertices active after it and edges
-along which was pushed. Its control block, of REACH_CONTROL words, begins with those of meetings
-(vlang.runtime.devices.meet_words). ROUNDS: supersteps at most. MOST: vertices and edges of a frontier that ends the
-call. From DESKS on REACH_DESK words for each worker, of supersteps in turn: HERE, vertices that it found; THEIRS, their
-edges; SIDE, in which of its queues they are; RAN, supersteps so far, of worker 0.
+last, and 64 bytes more for each worker and one, which mean nothing; RECORDS, i64 pairs, for each superstep vertices
+active after it and edges along which was pushed. Its control block, of REACH_CONTROL words, begins with those of
+meetings (vlang.runtime.devices.meet_words). ROUNDS: supersteps at most. MOST: vertices and edges of a frontier that
+ends the call. From DESKS on REACH_DESK words for each worker. Twice REACH_TURNS of them, in turn: HERE, vertices that
+it found; THEIRS, their edges; SIDE, in which of its queues they are; RAN, supersteps so far, of worker 0; TURN, the
+number of the meeting that these words are for, written last. And from PUSHED on the number of the last meeting behind
+which it has pushed. So to meet, a worker writes one line of a cache, and reads one of each other worker.
 
 Counts: ACTIVE, vertices found; EDGES, along which they push; LOOKED, edges looked at; LEFT_OVER and LEFT_EDGES,
 vertices that a look left in LEFT and their edges; CUT, entries of LONGS; MARKING, workers that mark; TOLD, supersteps
@@ -32,9 +34,9 @@ __all__ = [
     "REACH_ACTIVE", "REACH_AHEAD", "REACH_COMING", "REACH_CONTROL", "REACH_COUNTED", "REACH_COUNTS", "REACH_CREW",
     "REACH_CUT", "REACH_DESK", "REACH_DESKS", "REACH_EDGES", "REACH_FEW", "REACH_FINDERS", "REACH_FRONT", "REACH_HERE",
     "REACH_LEFT", "REACH_LEFT_EDGES", "REACH_LEFT_OVER", "REACH_LONG", "REACH_LONGS", "REACH_LOOKED", "REACH_MARKING",
-    "REACH_MARKS", "REACH_MOST", "REACH_ONE", "REACH_PULL", "REACH_QUEUES", "REACH_RAN", "REACH_RECORDS", "REACH_ROOM",
-    "REACH_ROUNDS", "REACH_ROWS", "REACH_SENDER", "REACH_SIDE", "REACH_THEIRS", "REACH_TOLD", "REACH_VERTICES",
-    "REACH_WORDS",
+    "REACH_MARKS", "REACH_MOST", "REACH_ONE", "REACH_PULL", "REACH_PUSHED", "REACH_QUEUES", "REACH_RAN",
+    "REACH_RECORDS", "REACH_ROOM", "REACH_ROUNDS", "REACH_ROWS", "REACH_SENDER", "REACH_SIDE", "REACH_THEIRS",
+    "REACH_TOLD", "REACH_TURN", "REACH_TURNS", "REACH_VERTICES", "REACH_WORDS",
 ]  # fmt: skip
 
 REACH_PULL = PAGE_WORDS
@@ -46,9 +48,11 @@ REACH_WORDS = 2 * PAGE_WORDS + 16
 REACH_COUNTED = 16
 REACH_CREW = 8  # workers of a `narrow`, at most
 REACH_ROUNDS, REACH_MOST = MEET_WORDS, MEET_WORDS + 1
-REACH_DESKS, REACH_DESK = MEET_WORDS + 8, 16
-REACH_HERE, REACH_THEIRS, REACH_SIDE, REACH_RAN = range(4)
+REACH_DESKS, REACH_DESK = MEET_WORDS + 8, 24
+REACH_HERE, REACH_THEIRS, REACH_SIDE, REACH_RAN, REACH_TURN = range(5)
+REACH_TURNS = 8  # words from those of one superstep to those of the next
+REACH_PUSHED = 2 * REACH_TURNS
 REACH_CONTROL = REACH_DESKS + REACH_DESK * REACH_CREW
 REACH_LONG = 4096  # edges of a vertex that one worker pushes along
 REACH_AHEAD = 8  # entries of a queue between a vertex that pushes and the one whose row is brought near
-REACH_FEW = 512  # vertices and edges of a frontier below which one worker is faster than several who meet
+REACH_FEW = 2048  # vertices and edges of a frontier below which one worker is faster than several who meet

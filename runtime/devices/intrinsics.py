@@ -235,6 +235,19 @@ def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 
 @intrinsic
+def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
+    """`poke_last(p, i, v)`: as `poke`, after whatever was written before it."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
+        stored = context.cast(builder, args[2], value, pointer.dtype)
+        builder.store_atomic(stored, at, "release", pointer.dtype.bitwidth // 8)
+        return context.get_dummy_value()
+
+    return types.void(pointer, index, value), generate
+
+
+@intrinsic
 def prefetch(context: Any, pointer: Any, index: Any) -> Any:
     """`prefetch(p, i)`: let the processor bring p[i] near, which is read soon; harmless whatever lies there."""
 

@@ -86,7 +86,7 @@ def test_nobody_left_is_not_looked_for() -> None:
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)
 
 
-@pytest.mark.parametrize("spec", ["grid:200x300", "uniform:10", "star:5000"])
+@pytest.mark.parametrize("spec", ["grid:600x700", "uniform:12", "star:5000"])
 def test_several_workers_share_a_narrow_frontier(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever is found by several workers at once counts once, however often it happens."""
     monkeypatch.setattr(cpu, "_SMALL", 0)

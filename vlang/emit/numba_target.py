@@ -29,7 +29,7 @@ _CALLED = re.compile(
     r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
     r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
     r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
-    r"narrow|send_on|look_up|rows_of|share|hand_over|take_out|"
+    r"narrow|wait_for|send_on|look_up|rows_of|share|hand_over|take_out|"
     r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
     r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block|pour|poured|gathered|sums)\("
 )
@@ -152,8 +152,7 @@ class NumbaTarget:
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name, writer.follows))
-        support = ["meeting"] if not _CREW_ROLES.isdisjoint(roles) else []
-        support += ["buckets"] if ordered.functions else []
+        support = ["meeting", "buckets"] if ordered.functions else []
         support += ["words"] if how.words is not None and how.words.count == 2 else []
         joined = self._joined(writer, functions, texts, roles, tuple(support))
         return replace(joined, push=how.spec, push_reason=sums.reason or how.reason, priority=ordered.spec,

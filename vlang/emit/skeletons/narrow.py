@@ -6,9 +6,22 @@ takes an indivisible step for a vertex or an edge. Where little is found, worker
 for it at the second meeting.
 """
 
+from vlang.runtime.devices.meet_words import *
+
 
 @inner
-def send_on(env, targets, queue, rows, place, finders, first, last, at, value, me, n, several):
+def wait_for(control, word, crew, turn):
+    """Wait until a word of every worker says that it has come to a meeting."""
+    for w in range(crew):
+        tries = i64(0)
+        while peek_first(control, REACH_DESKS + REACH_DESK * w + word) < turn:
+            tries += 1
+            if tries > 512:
+                give_way()
+
+
+@inner
+def send_on(env, targets, queue, rows, place, finders, first, last, at, value, me, nobody, several):
     """Entries of a queue, whose rows stand from `place` on, push; where those whom the worker finds end behind `at`."""
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
@@ -17,7 +30,7 @@ def send_on(env, targets, queue, rows, place, finders, first, last, at, value, m
             queue[at] = u32(v)
             new = renew(env, v, value)
             if several:
-                finders[v if new else n] = u8(me)
+                finders[v if new else nobody] = u8(me)
             at += i64(new)  # whether it is one is not worth a guess
     return at
 
@@ -46,28 +59,27 @@ def rows_of(table, worker, side):
 
 
 @inner
-def share(env, control, table, queue, rows, turn, me, crew, parts, active, at, value):
-    """A worker, one of `crew`, pushes from its share of what the first `parts` workers have found; where those whom it
-    finds end in its queue, from `at` on."""
-    n, several = value_i64(table, REACH_VERTICES), crew > 1
+def share(env, control, table, queue, rows, words, me, several, parts, first, last, at, value):
+    """A worker pushes from [first, last) of all that the first `parts` workers have found, one after the other; where
+    those whom it finds end in its queue, from `at` on."""
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
-    first, last = active * me // crew, active * (me + 1) // crew
+    nobody = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a line of its own
     for w in range(parts):
-        desk = REACH_DESKS + REACH_DESK * w + turn
+        desk = words + REACH_DESK * w
         count = control[desk + REACH_HERE]
         at = send_on(env, targets, queue, rows, rows_of(table, w, control[desk + REACH_SIDE]), finders, max(first, 0),
-                     min(last, count), at, value, me, n, several)
+                     min(last, count), at, value, me, nobody, several)
         first -= count
         last -= count
     return at
 
 
 @inner
-def hand_over(control, table, queue, rows, front, longs, counts, turn, crew):
+def hand_over(control, table, queue, rows, front, longs, counts, words, crew):
     """What all have found is the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
-        desk = REACH_DESKS + REACH_DESK * w + turn
+        desk = words + REACH_DESK * w
         at = (2 * w + control[desk + REACH_SIDE]) * room
         place = rows_of(table, w, control[desk + REACH_SIDE])
         for i in range(control[desk + REACH_HERE]):
@@ -106,25 +118,30 @@ def narrow(frame, control, table):
     sender = value_i64(table, REACH_SENDER)
     last, most = control[REACH_ROUNDS], control[REACH_MOST]
     room, few = value_i64(table, REACH_ROOM), min(most, REACH_FEW)
-    turn, side, rounds, shared, alone = i64(0), i64(0), i64(0), False, False
+    turn, side, rounds, shared, alone = i64(1), i64(0), i64(0), False, False
     at = 2 * me * room
     end = at + take_out(front, queue, value_i64(table, REACH_VERTICES)) if me == 0 else at
     while True:
         here, edges = look_up(offsets, queue, rows, rows_of(table, me, side), finders, at, end, me, shared)
-        desk = REACH_DESKS + REACH_DESK * me + turn
+        words = REACH_DESKS + REACH_TURNS * (turn & 1)
+        desk = words + REACH_DESK * me
         control[desk + REACH_HERE], control[desk + REACH_THEIRS] = here, edges
         control[desk + REACH_SIDE], control[desk + REACH_RAN] = side, rounds
         alone = alone and here != 0 and here + edges < few and rounds != last
         parts = i64(1) if alone else crew
         if not alone:
-            meet(control, crew)
-        rounds, active, edges = control[REACH_DESKS + turn + REACH_RAN], i64(0), i64(0)
+            poke_last(control, desk + REACH_TURN, turn)
+            wait_for(control, words - REACH_DESKS + REACH_TURN, crew, turn)
+        rounds, active, edges, before, longest = control[words + REACH_RAN], i64(0), i64(0), i64(0), i64(0)
         for w in range(parts):
-            desk = REACH_DESKS + REACH_DESK * w + turn
-            if active == 0 and control[desk + REACH_HERE] != 0:
+            desk = words + REACH_DESK * w
+            found = control[desk + REACH_HERE]
+            if found != 0 and (w == me or active == 0):  # its own is nearer
                 sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * room])
-            active += control[desk + REACH_HERE]
+            before += found if w < me else i64(0)
+            active += found
             edges += control[desk + REACH_THEIRS]
+            longest = max(longest, found)
         if me == 0 and rounds > 0:
             records[2 * rounds - 2] = active
         if rounds > 0 and (active == 0 or rounds == last or active + edges >= most):
@@ -134,13 +151,18 @@ def narrow(frame, control, table):
         value, news = level(env, columns, sender)
         shared = crew > 1 and active + edges >= few
         at = (2 * me + 1 - side) * room
-        end = share(env, control, table, queue, rows, turn, me, crew if shared else i64(1), parts,
-                    active if news and (shared or me == 0) else i64(0), at, value)
+        first, last_one = i64(0), active if me == 0 and not shared else i64(0)
+        if shared and 4 * crew * longest > 5 * active:
+            first, last_one = active * me // crew, active * (me + 1) // crew
+        elif shared:  # what it has found itself is near
+            first, last_one = before, before + here
+        end = share(env, control, table, queue, rows, words, me, shared, parts, first, last_one if news else first, at,
+                    value)
         if shared:
-            meet(control, crew)
-        if not alone:
-            turn = REACH_DESK // 2 - turn
+            poke_last(control, REACH_DESKS + REACH_DESK * me + REACH_PUSHED, turn)
+            wait_for(control, REACH_PUSHED, crew, turn)
+        turn += i64(not alone)
         rounds, side, alone = rounds + 1, 1 - side, me == 0 and not shared
     if me == 0:
-        hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, turn, crew)
+        hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, words, crew)
         counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_TOLD] = active, edges, rounds
