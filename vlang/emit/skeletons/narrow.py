@@ -1,9 +1,9 @@
 """Supersteps of a narrow uniform frontier (see reach.py): with queues, and many in one call.
 
-Each worker pushes from its share of what all have found, into a queue of its own; they meet; each drops from its queue
-whoever another worker has found as well, and after it; they meet again and know how many there are. Nothing of this
-takes an indivisible step for a vertex or an edge. Where little is found, worker 0 goes on alone, and the others wait
-for it at the second meeting.
+Each worker pushes from what it has found itself, or from an equal share of all where one has found much more than the
+others, into a queue of its own; they meet; each drops from its queue whoever another worker has found as well, and
+after it; they meet again and know how many there are. Nothing of this takes an indivisible step for a vertex or an edge.
+Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
 """
 
 from vlang.runtime.devices.meet_words import *
@@ -116,7 +116,7 @@ def narrow(frame, control, table):
     counts = pointer_i64(table, REACH_COUNTS)
     records = pointer_i64(table, REACH_RECORDS)
     sender = value_i64(table, REACH_SENDER)
-    last, most = control[REACH_ROUNDS], control[REACH_MOST]
+    limit, most = control[REACH_ROUNDS], control[REACH_MOST]
     room, few = value_i64(table, REACH_ROOM), min(most, REACH_FEW)
     turn, side, rounds, shared, alone = i64(1), i64(0), i64(0), False, False
     at = 2 * me * room
@@ -127,7 +127,7 @@ def narrow(frame, control, table):
         desk = words + REACH_DESK * me
         control[desk + REACH_HERE], control[desk + REACH_THEIRS] = here, edges
         control[desk + REACH_SIDE], control[desk + REACH_RAN] = side, rounds
-        alone = alone and here != 0 and here + edges < few and rounds != last
+        alone = alone and here != 0 and here + edges < few and rounds != limit
         parts = i64(1) if alone else crew
         if not alone:
             poke_last(control, desk + REACH_TURN, turn)
@@ -144,19 +144,19 @@ def narrow(frame, control, table):
             longest = max(longest, found)
         if me == 0 and rounds > 0:
             records[2 * rounds - 2] = active
-        if rounds > 0 and (active == 0 or rounds == last or active + edges >= most):
+        if rounds > 0 and (active == 0 or rounds == limit or active + edges >= most):
             break
         if me == 0:
             records[2 * rounds + 1] = edges
         value, news = level(env, columns, sender)
         shared = crew > 1 and active + edges >= few
         at = (2 * me + 1 - side) * room
-        first, last_one = i64(0), active if me == 0 and not shared else i64(0)
+        first, last = i64(0), active if me == 0 and not shared else i64(0)
         if shared and 4 * crew * longest > 5 * active:
-            first, last_one = active * me // crew, active * (me + 1) // crew
+            first, last = active * me // crew, active * (me + 1) // crew
         elif shared:  # what it has found itself is near
-            first, last_one = before, before + here
-        end = share(env, control, table, queue, rows, words, me, shared, parts, first, last_one if news else first, at,
+            first, last = before, before + here
+        end = share(env, control, table, queue, rows, words, me, shared, parts, first, last if news else first, at,
                     value)
         if shared:
             poke_last(control, REACH_DESKS + REACH_DESK * me + REACH_PUSHED, turn)
