@@ -2,8 +2,8 @@
 
 Each worker pushes from what it has found itself, or from an equal share of all where one has found much more than the
 others, into a queue of its own; they meet; each drops from its queue whoever another worker has found as well, and
-after it; they meet again and know how many there are. Nothing of this takes an indivisible step for a vertex or an edge.
-Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
+after it; they meet again and know how many there are. Nothing of this takes an indivisible step for a vertex or an
+edge. Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
 """
 
 from vlang.runtime.devices.meet_words import *
