@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import overload
+from typing import NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,8 +33,7 @@ class Round:
     edges: int
 
 
-@dataclass(frozen=True)
-class Done:
+class Done(NamedTuple):
     """One superstep that ran: vertices active after it, its mode, and the edges traversed."""
 
     active: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -193,7 +193,7 @@ class PushLoop:
             rows = [Done(0, MODES[0], 0)]
         if rows[-1].active == 0 and self._waiting():  # vertices beyond the bound are still to come
             self._stats = Stats(self._stats.changed, self._waiting())
-            rows[-1] = replace(rows[-1], active=self._stats.active)
+            rows[-1] = rows[-1]._replace(active=self._stats.active)
         self._done = rows[-1]
         return rows
 
