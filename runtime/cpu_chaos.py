@@ -28,8 +28,9 @@ from vlang.runtime.devices.objects import Kernel
 from vlang.runtime.draws import Draws
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import WALK_EDGES, WALK_NOBODY, LoopSpec, Plan, StageSpec
+from vlang.runtime.kernelset import LoopSpec, Plan, StageSpec
 from vlang.runtime.machine import Done, Loop, Options, Start, Stats
+from vlang.runtime.pass_words import WALK_EDGES, WALK_NOBODY
 from vlang.runtime.passes import Lists, Passes
 from vlang.runtime.superstep import Superstep
 

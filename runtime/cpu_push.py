@@ -1,6 +1,6 @@
 """Loops of one pass that pushes, on the CPU: a superstep goes along the edges of the active vertices only.
 
-What a frontier is stands with the WALK_... words of vlang.runtime.kernelset. A superstep ends in the state, and counts
+What a frontier is stands with the WALK_... words of vlang.runtime.pass_words. A superstep ends in the state, and counts
 what a pull of all vertices counts, whatever the threads: it reads fields and joins into words beside them, from
 which those of the vertices found are brought up to date at its end. Uniform frontiers: vlang.runtime.cpu_reach.
 """
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from vlang.runtime.devices.objects import Kernel, address_of
 from vlang.runtime.graph.adjacency import Adjacency
 from vlang.runtime.kernels import queue_kernels
-from vlang.runtime.kernelset import (
-    PAGE_COLUMNS,
-    PAGE_OFFSETS,
-    PAGE_TARGETS,
+from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, PushSpec, StageSpec
+from vlang.runtime.machine import Stats
+from vlang.runtime.memory import empty, zeros
+from vlang.runtime.pass_words import (
     WALK_BITS,
     WALK_COUNTS,
     WALK_EDGES,
@@ -30,12 +30,7 @@ from vlang.runtime.kernelset import (
     WALK_RECORDS,
     WALK_RESERVED,
     WALK_WORDS,
-    LoopSpec,
-    PushSpec,
-    StageSpec,
 )
-from vlang.runtime.machine import Stats
-from vlang.runtime.memory import empty, zeros
 from vlang.runtime.passes import Passes
 from vlang.runtime.plan.mode import should_pull
 from vlang.runtime.state import DTYPES, State

@@ -4,15 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from vlang.runtime.kernelset import (
-    BLOCK,
-    FOLLOW_FRAME,
-    FOLLOW_LEFT,
-    FOLLOW_VERTICES,
-    SLOT_FOLLOW,
-    SLOT_LISTED,
-    StageSpec,
-)
+from vlang.runtime.kernelset import BLOCK, SLOT_FOLLOW, SLOT_LISTED, StageSpec
+from vlang.runtime.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
 from vlang.runtime.state import State
 
 __all__ = ["Ahead"]

@@ -27,26 +27,27 @@ are named in `Plan.slots`:
 
 A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
 PAGE_FIRST (the first vertex), then the columns of the stage in order. A row of the table of cache blocks has the words
-BLOCK_... (see vlang.runtime.graph.blocks).
+BLOCK_... (see vlang.runtime.graph.blocks). What passes of a CPU work on beside the frame: vlang.runtime.pass_words.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.stage import GpuStage
 
 __all__ = [
     "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
-    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "FOLLOW_FRAME",
-    "FOLLOW_LEFT", "FOLLOW_VERTICES", "LANES", "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS",
-    "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS",
-    "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SCRATCH_MEMORY", "SCRATCH_OWNERS", "SCRATCH_WORDS", "SEGMENT",
+    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS",
+    "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
+    "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
     "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
-    "SLOT_STATS", "STATS_WORKERS", "THREADS", "WALK_BITS", "WALK_COUNTS", "WALK_EDGES", "WALK_FOUND", "WALK_NOBODY",
-    "WALK_ORIGIN", "WALK_QUEUE", "WALK_RECORDS", "WALK_RESERVED", "WALK_WORDS", "ArraySpec", "Bound", "Contract",
-    "CopySpec", "FieldSpec", "Fold", "Follow", "ForRangeSpec", "ForVerticesSpec", "GpuStage", "LoopSpec", "Part",
-    "Plan", "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step",
-    "field_of", "level_slot",
+    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "FieldSpec", "Fold", "Follow",
+    "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec", "ScalarSpec",
+    "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "field_of", "level_slot",
 ]
 
 SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
@@ -73,30 +74,6 @@ THREADS = 256  # in a block
 SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH, SLOT_FOLLOW = range(8)
 FIRST_SLOT = 8
 
-# Passes that see all contributions of a vertex at once have scratch memory on a CPU (vlang.runtime.scratch).
-# SLOT_SCRATCH points to: words of each worker, the address of the page of each segment, the address of the memory.
-# Workers take their numbers from stats[STATS_WORKERS].
-SCRATCH_WORDS, SCRATCH_OWNERS, SCRATCH_MEMORY = range(3)
-STATS_WORKERS = 2
-
-# What follows a pass block by block on a CPU (vlang.runtime.following). SLOT_FOLLOW, if it is not 0, points to: the
-# address of the frame as it will be after the pass, that of i64 counters of the vertices of each block that have not
-# been applied, and the number of vertices.
-FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES = range(3)
-
-# What passes that push work on (vlang.runtime.cpu_push; with a uniform frontier: vlang.runtime.reach_words): a table of
-# WALK_WORDS words. It begins with a page row that stands for the whole adjacency of the edges along which vertices
-# push; offsets are u64 there. A frontier is a queue of entries, u64: a vertex in the low half, and in the high half
-# which WALK_EDGES of its edges, so that a hub is many entries. A worker reserves WALK_RESERVED entries of the queue
-# that it fills, and puts WALK_NOBODY into those left over. WALK_COUNTS points to: entries reserved, vertices found,
-# edges along which they push. WALK_RECORDS points to i64 pairs, for each superstep of a call that runs many: vertices
-# active after it and edges along which was pushed.
-(WALK_QUEUE, WALK_FOUND, WALK_COUNTS, WALK_BITS, WALK_ORIGIN, WALK_RECORDS) = range(PAGE_WORDS, PAGE_WORDS + 6)
-WALK_WORDS = PAGE_WORDS + 8
-WALK_EDGES = 2048
-WALK_RESERVED = 256
-WALK_NOBODY = (1 << 64) - 1
-
 
 @dataclass(frozen=True)
 class FieldSpec:
@@ -122,33 +99,6 @@ class ArraySpec:
     dtype: str
     length: str
     width: int = 1
-
-
-@dataclass(frozen=True)
-class GpuStage:
-    """What the engine must know of a pass on a GPU beyond StageSpec. struct: the C++ type of the pass.
-
-    item, accumulator, cell: bytes of a contribution, of the accumulators of a vertex, and of its cells in shared
-    memory (0: no atomic operation joins them, cell_reason says why). native: every cell is joined by one instruction
-    rather than a compare-and-swap loop. exact: the bits of the result do not depend on the order of contributions.
-    reads_self: contributions depend on the receiver. push: "direct" (contributions are joined into the field itself),
-    "cells" (into an array beside it) or "" (push_reason says why not). early: "frontier" (rule X2: the first active
-    neighbour decides), "absorbing" (rule X1) or "". priority: "ascending" or "descending" if rule O lets the order of
-    the pushed field decide who goes first, else "".
-    """
-
-    struct: str
-    item: int = 0
-    accumulator: int = 0
-    cell: int = 0
-    cell_reason: str = ""
-    native: bool = False
-    exact: bool = True
-    reads_self: bool = False
-    push: str = ""
-    push_reason: str = ""
-    early: str = ""
-    priority: str = ""
 
 
 @dataclass(frozen=True)

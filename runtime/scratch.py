@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import OutOfMemory
 from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS
+from vlang.runtime.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS
 
 __all__ = ["Scratch", "whole_tasks", "words_of"]
 

@@ -28,7 +28,12 @@ from vlang.runtime.errors import InternalError
 if TYPE_CHECKING:
     from vlang.runtime.devices.compile_numba import Compiler
 
-__all__ = ["Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
+__all__ = ["COMPILERS", "CONSTANTS", "Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
+
+COMPILERS = ("compile_numba.py", "front_end.py", "intrinsics.py")
+CONSTANTS = ("crew_words.py", "meet_words.py", "../kernelset.py", "../order_words.py", "../pass_words.py",
+             "../reach_words.py", "../sum_words.py")
+"""The modules whose constants kernels name. What object code depends on beside its text: the text of all these."""
 
 _NOTHING = ctypes.c_char * 0
 
@@ -223,10 +228,7 @@ def _environment() -> tuple[str, ...]:
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
     here = Path(__file__).parent
-    # the last five have the constants that kernels name
-    names = ("compile_numba.py", "front_end.py", "intrinsics.py", "crew_words.py", "meet_words.py", "../kernelset.py",
-             "../order_words.py", "../reach_words.py")
-    sources = [(here / name).read_text(encoding="utf-8") for name in names]
+    sources = [(here / name).read_text(encoding="utf-8") for name in (*COMPILERS, *CONSTANTS)]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
 
 

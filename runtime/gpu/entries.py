@@ -11,7 +11,8 @@ import re
 from collections.abc import Mapping
 
 from vlang.runtime.gpu.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
-from vlang.runtime.kernelset import THREADS, GpuStage
+from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.kernelset import THREADS
 
 __all__ = [
     "LONGEST_STAGED", "PREPARATIONS", "ROOM_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",

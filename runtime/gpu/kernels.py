@@ -27,7 +27,8 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import BindError
 from vlang.runtime.gpu.entries import shared_bytes
-from vlang.runtime.kernelset import SEGMENT, THREADS, GpuStage
+from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.kernelset import SEGMENT, THREADS
 
 __all__ = ["H200", "LANES", "NAMES", "Choice", "Costs", "Rows", "choose_kernel", "grid", "template_of"]
 

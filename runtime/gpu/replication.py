@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import BindError
-from vlang.runtime.kernelset import GpuStage
+from vlang.runtime.gpu.stage import GpuStage
 
 __all__ = [
     "DEFAULTS", "MOST", "Constants", "check_replication", "class_of", "replicas_of", "room_of", "shard_vertices",

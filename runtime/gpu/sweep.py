@@ -23,11 +23,12 @@ from vlang.runtime.gpu.replication import DEFAULTS, class_of, replicas_of, shard
 from vlang.runtime.gpu.rooms import Rooms, whole_name
 from vlang.runtime.gpu.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.sparse_layout import NEVER
+from vlang.runtime.gpu.stage import GpuStage
 from vlang.runtime.gpu.superstep import sparse_way
 from vlang.runtime.gpu.topology import Topology
 from vlang.runtime.gpu.transfers import Transfer, worth_copying
 from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, GpuStage, StageSpec
+from vlang.runtime.kernelset import SLOT_LONGS, SLOT_SEGMENTS, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.machine import GpuMachine

@@ -1,4 +1,4 @@
-"""What is done with the queue of a frontier (WALK_... in vlang.runtime.kernelset), whatever the program.
+"""What is done with the queue of a frontier (WALK_... in vlang.runtime.pass_words), whatever the program.
 
 Tasks are runs of the queue: tasks[0] is the length of a run, tasks[1] the end of the last.
 """
@@ -6,7 +6,7 @@ Tasks are runs of the queue: tasks[0] is the length of a run, tasks[1] the end o
 import numpy as np
 
 from vlang.runtime.devices.intrinsics import fetch_add
-from vlang.runtime.kernelset import WALK_NOBODY
+from vlang.runtime.pass_words import WALK_NOBODY
 
 
 def catch_up_8(queue, tasks, count, counter, bits, now, new, stride, first):

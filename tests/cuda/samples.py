@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.kernelset import FIRST_SLOT, SEGMENT, SLOT_LONGS, SLOT_SEGMENTS, SLOT_STATS, GpuStage
+from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.kernelset import FIRST_SLOT, SEGMENT, SLOT_LONGS, SLOT_SEGMENTS, SLOT_STATS
 
 __all__ = ["HUB", "SAMPLES", "Rows", "Sample", "State", "random_rows", "sample_text"]
 

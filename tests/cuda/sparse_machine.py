@@ -17,6 +17,7 @@ from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.entries import entry, shared_bytes
 from vlang.runtime.gpu.sparse import OnePage, SparseState, SparseTopology
 from vlang.runtime.gpu.sparse_layout import NEVER, SPARSE_PREPARATIONS
+from vlang.runtime.gpu.stage import GpuStage
 from vlang.runtime.gpu.transfers import Transfer
 from vlang.runtime.kernelset import (
     ROW_BEGIN,
@@ -27,7 +28,6 @@ from vlang.runtime.kernelset import (
     ROW_WORDS,
     SEGMENT,
     SLOT_STATS,
-    GpuStage,
     StageSpec,
 )
 from vlang.runtime.machine import Stats

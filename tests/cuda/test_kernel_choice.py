@@ -25,7 +25,8 @@ from vlang.runtime.gpu.replication import (
     replicas_of,
     shard_vertices,
 )
-from vlang.runtime.kernelset import SEGMENT, GpuStage
+from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.kernelset import SEGMENT
 
 H200_SHARED = 227 << 10
 FLOAT_SUM = GpuStage("s1", item=4, accumulator=8, cell=8, native=False, exact=False)

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import gc
+import re
 import resource
+from pathlib import Path
 
 import pytest
 
+import vlang
 from vlang.runtime.devices.compile_numba import Compiler, _with_room
+from vlang.runtime.devices.objects import COMPILERS, CONSTANTS
 from vlang.runtime.errors import InternalError
+
+_ROOT = Path(vlang.__file__).parent
+_TEXTS = [*_ROOT.glob("emit/skeletons/*.py"), *(_ROOT / "runtime/kernels").glob("*.py"),
+          *(_ROOT / "runtime/graph/kernels").glob("*.py")]  # those of the last folder hold what they import from it
 
 
 def _leaf(value: int) -> int:
@@ -51,3 +59,18 @@ def test_garbage_is_collected_afterwards_as_before(collecting: bool) -> None:
         assert gc.isenabled() == collecting
     finally:
         gc.enable()
+
+
+def test_a_changed_constant_is_compiled_anew() -> None:
+    """What kernels import, and what that imports, is part of the key of their object code."""
+    known = {(_ROOT / "runtime/devices" / name).resolve() for name in (*COMPILERS, *CONSTANTS)}
+    imported: set[Path] = set()
+    files = [path for path in _TEXTS if path.name != "__init__.py"]
+    assert len(files) > 25
+    while files:
+        for module in re.findall(r"^from (vlang[\w.]+) import", files.pop().read_text(), re.M):
+            path = (_ROOT.parent / module.replace(".", "/")).with_suffix(".py").resolve()
+            if path not in imported and "graph/kernels" not in path.as_posix():
+                imported.add(path)
+                files.append(path)
+    assert imported <= known, [str(path) for path in imported - known]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vlang import compile
-from vlang.runtime.kernelset import GpuStage
+from vlang.runtime.gpu.stage import GpuStage
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "reference" / "design"
 

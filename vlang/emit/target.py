@@ -9,7 +9,8 @@ from typing import Protocol
 from vlang.emit.dialect import Dialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
-from vlang.runtime.kernelset import GpuStage, PrioritySpec, PushSpec, SumSpec
+from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.kernelset import PrioritySpec, PushSpec, SumSpec
 
 __all__ = ["Module", "StageText", "Target"]
 

@@ -10,7 +10,7 @@ from vlang.emit.cuda.sending import Push
 from vlang.emit.holistic import Holistic
 from vlang.emit.sending import Early
 from vlang.emit.stage import StageWriter
-from vlang.runtime.kernelset import GpuStage
+from vlang.runtime.gpu.stage import GpuStage
 from vlang.types import BOOL, Scalar, Tuple, Type, Vector
 
 __all__ = ["stage_notes", "wrapped"]

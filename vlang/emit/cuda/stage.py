@@ -16,7 +16,7 @@ from vlang.emit.sending import decided, early_of, settled
 from vlang.emit.stage import StageWriter, put_and_get
 from vlang.ir import forms as f
 from vlang.reductions import REDUCTIONS
-from vlang.runtime.kernelset import GpuStage
+from vlang.runtime.gpu.stage import GpuStage
 from vlang.types import BOOL, F32, F64, Scalar, Tuple
 
 __all__ = ["StageStruct", "from_lane"]

@@ -14,6 +14,7 @@ from numba import uint32 as u32
 from numba import uint64 as u64
 from vlang.runtime.devices.intrinsics import *
 from vlang.runtime.kernelset import *
+from vlang.runtime.pass_words import *
 
 
 @inner

@@ -4,7 +4,7 @@ what the contributions of a vertex have in common.
 `fresh` tells whether a vertex has not been found before in the superstep, `silent` whether it contributes nothing.
 
 Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. Where what is found goes, and
-what an entry is: see WALK_... in runtime/kernelset.py.
+what an entry is: see WALK_... in runtime/pass_words.py.
 """
 
 
