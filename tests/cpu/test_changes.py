@@ -147,3 +147,24 @@ def test_supersteps_end_as_the_interpreter_says() -> None:
     program = compile(LOOPS["whole"].replace("at most 7 times", ""))
     case = Case(family("path"))
     assert engine_run(program, case).rounds == sum(interpreted(program, case).rounds)
+
+
+@pytest.mark.parametrize("condition", [
+    "old(x) == x", "not changed(x)", "x >= old(x)", "x > old(x) - 2", "x > 3 or x <= old(x)", "x >= old(x) and x < 9",
+    "x > old(x) + 1", "changed(x) or x > 5",
+])
+def test_activation_where_nothing_changed(condition: str) -> None:
+    """A vertex that stays as it is may become active by that, or end to be."""
+    text = f"""program p
+vertex x: int = indegree
+repeat at most 8 times:
+    gather m = max(u.x for u -> self)
+    apply  x = max(x, m)
+    activate when {condition}
+"""
+    program = compile(text)
+    for name in ("messy", "grid", "path"):
+        case = Case(family(name))
+        assert_both(program, case)
+        runs = [engine_run(program, case, mode=mode) for mode in ("pull", "notify-pull", "auto")]
+        assert len({tuple(row.active for row in run.history) for run in runs}) == 1, name

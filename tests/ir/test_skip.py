@@ -129,6 +129,8 @@ def test_reads_iteration() -> None:
     (loop("repeat 3 times", "a if changed(x) else 3"), ("+self",), {"x"}),
     (loop(more="activate when x > old(x) + 1"), ("tol",), set()),
     (loop("repeat 3 times", "a + x", "activate when x > old(x) + 1"), ("+self",), {"x"}),
+    (loop(more="activate when x - old(x) > 2 or x > 7 and changed(x)"), ("tol",), set()),
+    (loop(more="activate when x >= old(x) and old(x) != x"), ("tol",), set()),
     (loop("repeat until all(v.x > 3 for v in vertices)", "a"), (), set()),
     (loop("repeat 3 times").replace("max(u.x for", "max(u.x + x for"), ("+self",), {"x"}),
     (loop("repeat 3 times").replace("-> self)", "-> self, default = x)"), ("+self",), {"x"}),
@@ -147,6 +149,11 @@ def test_skip_granted(text: str, marks: tuple[str, ...], own: set[str]) -> None:
     (loop("repeat 3 times", "max(x, p.x)").replace("vertex y: int = 1", "vertex p: vertex = self"), "f"),
     (loop(more="activate when x > a"), "p"),
     (loop(more="activate when changed(x) or iteration < 3"), "v"),
+    (loop(more="activate when old(x) == x"), "v"),
+    (loop(more="activate when not changed(x)"), "v"),
+    (loop(more="activate when x >= old(x)"), "v"),
+    (loop(more="activate when x > old(x) - 1"), "v"),
+    (loop(more="activate when x > 3 or x <= old(x)"), "v"),
     ("vertex x, y: int = 1\nrepeat 3 times:\n    gather a = max(u.x for u -> self)\n    apply x = a\n"
      "    gather b = max(u.x for u -> self)\n    apply y = a + b\n", "p"),
     ("vertex x: int = 1\nrepeat 3 times:\n    vertex t: int = 0\n    gather a = max(u.t for u -> self)\n"

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from vlang.ir import forms as f
 from vlang.ir.phases import Phase
 from vlang.ir.rules.context import Context, Verdict, joins_only, outside
+from vlang.ir.rules.rest import stays
 from vlang.ir.scope import expressions, statements
 
 __all__ = ["PhaseSkip", "phase_skips", "skip"]
@@ -77,6 +78,8 @@ def _verdict(ctx: Context, phase: Phase) -> Verdict:
             return Verdict(False, f"reads `{varying}`, which changes every superstep", "v")
     if activate is not None and _at_end(ctx, activate.cond):
         return Verdict(False, "`activate when` reads a value that changes every superstep", "v")
+    if activate is not None and not stays(activate.cond):
+        return Verdict(False, "`activate when` may hold for a vertex because nothing changed", "v")
     for expr in exprs:
         distant = scope.distant(expr)
         if distant is not None:

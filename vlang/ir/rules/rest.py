@@ -1,0 +1,73 @@
+"""What `activate when` says of a vertex for which nothing changed: rule N leaves it out, so that must be what it said
+last, or no."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from vlang.ir import forms as f
+
+__all__ = ["stays"]
+
+_THROUGH = frozenset({"abs", "neg", "cast", "sqrt", "vsum", "vmin", "vmax"})  # zero if their operand is
+_SWAPPED = {"lt": "gt", "le": "ge"}
+
+
+def stays(cond: f.Expr) -> bool:
+    """Whether a condition cannot begin to hold because the values before are those now.
+
+    Bounds of changes that are not literals count as tolerances, which are not negative.
+    """
+    if _steady(cond) or _never(cond):
+        return True
+    return isinstance(cond, f.Op) and cond.op in ("and", "or") and all(map(stays, cond.args))
+
+
+def _steady(cond: f.Expr) -> bool:
+    """Whether a condition does not look at what was before."""
+    return not any((isinstance(e, f.Field) and e.time != "now") or (isinstance(e, f.Op) and e.op == "differs")
+                   for e in f.walk(cond))
+
+
+def _never(cond: f.Expr) -> bool:
+    """Whether a condition is false where nothing changed."""
+    if not isinstance(cond, f.Op):
+        return False
+    if cond.op in ("and", "or"):
+        return (any if cond.op == "and" else all)(map(_never, cond.args))
+    if cond.op == "differs":
+        return True
+    if cond.op in _SWAPPED:
+        return _never(f.Op(cond.type, _SWAPPED[cond.op], cond.args[::-1], cond.data))
+    if cond.op not in ("ne", "gt", "ge"):
+        return False
+    large, small = _at_rest(cond.args[0]), _at_rest(cond.args[1])
+    if large == small:
+        return cond.op != "ge"
+    if cond.op == "ne":
+        return False
+    if _is_zero(large):
+        return not isinstance(small, f.Const) or _positive(small) or (cond.op == "gt" and _is_zero(small))
+    if isinstance(small, f.Op) and small.op == "add" and large in small.args:
+        return any(map(_positive, small.args))
+    return False
+
+
+def _at_rest(expr: f.Expr) -> f.Expr:
+    """What an expression is where the values before are those now: changes are zero."""
+    if isinstance(expr, f.Field) and expr.time != "now":
+        return f.Const(expr.type, 0) if expr.time == "change" else replace(expr, time="now")
+    made = f.rebuild(expr, tuple(map(_at_rest, f.children(expr))))
+    if isinstance(made, f.Op):
+        nothing = made.op == "sub" and made.args[0] == made.args[1]
+        if nothing or (made.op in _THROUGH and _is_zero(made.args[0])):
+            return f.Const(made.type, 0)
+    return made
+
+
+def _is_zero(expr: f.Expr) -> bool:
+    return isinstance(expr, f.Const) and expr.value == 0
+
+
+def _positive(expr: f.Expr) -> bool:
+    return isinstance(expr, f.Const) and expr.value is not None and expr.value > 0
