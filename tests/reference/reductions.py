@@ -133,14 +133,36 @@ def _tuples(name: str, body: Value, group: Array, groups: int, precision: int) -
         raise TypeError(f"{name} of tuples")
     kept = np.flatnonzero(~without_value(name, body))
     start = tuple_identity(name, body.type, groups)
-    result = fold(lambda a, b: extreme(name, a, b, precision), start, take(body, kept), group[kept])
-    return result, np.bincount(group[kept], minlength=groups)
+    body, group = take(body, kept), group[kept]
+    counts = np.bincount(group, minlength=groups)
+
+    def better(a: Value, b: Value) -> Value:
+        return extreme(name, a, b, precision)
+
+    if not any(np.isnan(part.raw).any() for part in body.parts if part.raw.dtype.kind == "f"):
+        body, group = halved(better, body, group)
+    return fold(better, start, body, group), counts
 
 
 def tuple_identity(name: str, type_: Type, rows: int) -> Value:
     """The tuple of identities, `rows` times."""
     assert isinstance(type_, Tuple)
     return Value(type_, tuple(spread(Value(i, identity(name, i)), rows) for i in type_.items))
+
+
+def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
+    """Neighbours of a group combined two by two, until it has one row: the same as `fold` for what is associative, and
+    a few rounds where `fold` takes one a row."""
+    order = np.argsort(group, kind="stable")
+    body, group = take(body, order), group[order]
+    while (group[1:] == group[:-1]).any():
+        first = np.flatnonzero(np.append(True, group[1:] != group[:-1]))
+        rank = np.arange(len(group)) - np.repeat(first, np.diff(np.append(first, len(group))))
+        second = np.flatnonzero(rank % 2)
+        body = put(body, second - 1, combine(take(body, second - 1), take(body, second)))
+        kept = np.flatnonzero(rank % 2 == 0)
+        body, group = take(body, kept), group[kept]
+    return body, group
 
 
 def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:

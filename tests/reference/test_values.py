@@ -8,8 +8,12 @@ import numpy as np
 import pytest
 
 from tests.reference.graph import ref_graph
+from tests.reference.operators import extreme, without_value
+from tests.reference.reductions import fold, halved, tuple_identity
 from tests.reference.small import FORK, INF, LOOPY, column, go, value
 from tests.reference.special import mix
+from tests.reference.values import Value, take, tuple_of
+from vlang.types import F32, I64, VERTEX
 
 # ------------------------------------------------------------------ section 6: numbers
 
@@ -103,6 +107,24 @@ def test_tuples_compare_and_choose() -> None:
     assert value("min((inf, 7), (inf, 1))[1]") == 7
     assert value("max((-inf, 7), (-inf, 9))[1]") == 7
     assert value("min((inf, 7), (4, 1))[1]") == 1
+
+
+@pytest.mark.parametrize("name", ["min", "max"])
+@pytest.mark.parametrize("seed", range(20))
+def test_tuples_are_compared_in_any_grouping(name: str, seed: int) -> None:
+    """Of equal tuples the first one, whether rows are combined one after the other or two by two."""
+    print(f"seed {seed}")
+    rng = np.random.default_rng(seed)
+    rows, groups = int(rng.integers(0, 200)), int(rng.integers(1, 9))
+    group = rng.integers(0, groups, rows)
+    parts = (Value(F32, rng.choice(np.array([-np.inf, -0.0, 0.0, 1.5, np.inf], np.float32), rows)),
+             Value(VERTEX, rng.integers(-1, 4, rows)), Value(I64, np.arange(rows) % int(rng.integers(1, 4))))
+    body = tuple_of(parts)
+    kept = np.flatnonzero(~without_value(name, body))
+    body, group, start = take(body, kept), group[kept], tuple_identity(name, body.type, groups)
+    one, two = (fold(lambda a, b: extreme(name, a, b, 32), start, *given)
+                for given in ((body, group), halved(lambda a, b: extreme(name, a, b, 32), body, group)))
+    assert [part.raw.tobytes() for part in one.parts] == [part.raw.tobytes() for part in two.parts]
 
 
 def test_none() -> None:
