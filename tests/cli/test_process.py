@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,10 +24,11 @@ repeat until sum(v.x for v in vertices) < 0:
 """
 
 
-def start(*args: object, **options: object) -> subprocess.Popen[str]:
-    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", **options.pop("env", {})}  # type: ignore[dict-item]
+def start(*args: object, **options: Any) -> subprocess.Popen[str]:
+    env = {**os.environ, "PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}", **options.pop("env", {})}
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True} | options
-    return subprocess.Popen([*COMMAND, *map(str, args)], env=env, **options)  # type: ignore[call-overload,no-any-return]
+    process: subprocess.Popen[str] = subprocess.Popen([*COMMAND, *map(str, args)], env=env, **options)
+    return process
 
 
 def finish(*args: object, **options: object) -> tuple[int, str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 import numpy as np
@@ -102,7 +103,7 @@ def test_stars(size: int) -> None:
 
 def test_larger_random_graphs() -> None:
     """Sizes at which passes are cut into many tasks and threads take part: the bits of one thread and one page."""
-    seed = int(np.random.SeedSequence().entropy) % 2**32  # type: ignore[arg-type]
+    seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     n = 150_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import secrets
 import threading
 
 import numpy as np
@@ -101,7 +102,7 @@ def test_cut(name: str, size: int) -> None:
 
 
 def test_random_cuts() -> None:
-    seed = int(np.random.SeedSequence().entropy) % 2**32  # type: ignore[arg-type]
+    seed = secrets.randbits(32)
     print(f"seed {seed}")
     rng = np.random.default_rng(seed)
     for _ in range(60):

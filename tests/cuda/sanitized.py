@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.cuda.emulated import EmulatedDevice
+from tests.cuda.emulated import EmulatedDevice, EmulatedKernel
 from tests.cuda.gxx import runtime_library
 from tests.cuda.planted import ARGUMENTS, TYPES, entries
 from tests.cuda.runs import run
@@ -70,7 +70,8 @@ def _run_kernel(name: str, flags: Sequence[str]) -> None:
     device.fill(count.pointer, 4, 0)
     device.fill(out.pointer, 2048, 0)
     shared, rest = ARGUMENTS.get(name, (256, ()))
-    words = kernel.library.programs[name].words  # type: ignore[attr-defined]  # of an EmulatedKernel
+    assert isinstance(kernel, EmulatedKernel)
+    words = kernel.library.programs[name].words
     arguments = [count.pointer, out.pointer][-(words - len(rest)):]
     device.launch(kernel, 4, 64, (*arguments, *rest), shared, None, True)
     device.download(np.zeros(512, np.uint32), out.pointer)

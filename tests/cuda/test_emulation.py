@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -43,10 +44,10 @@ def get(device: Device, buffer: Buffer, dtype: str) -> NDArray[np.generic]:
     return array
 
 
-def fails(device: EmulatedDevice, name: str, *args: int, **how: int) -> str:
+def fails(device: EmulatedDevice, name: str, *args: int, **how: Any) -> str:
     """The message of a launch that must fail; a failed device stays failed."""
     with pytest.raises(DeviceError) as caught:
-        run(device, name, *args, **how)  # type: ignore[arg-type]
+        run(device, name, *args, **how)
     with pytest.raises(DeviceError):
         device.synchronize()
     assert f"kernel {name}" in str(caught.value)

@@ -190,8 +190,8 @@ class Compiler:
 @pytest.fixture
 def cuda(monkeypatch: pytest.MonkeyPatch) -> Iterator[Cuda]:
     made, package, home = Cuda(), ModuleType("cupy.cuda"), ModuleType("cupy")
-    package.runtime = package.driver = made  # type: ignore[attr-defined]
-    home.cuda = package  # type: ignore[attr-defined]
+    vars(package).update(runtime=made, driver=made)
+    vars(home).update(cuda=package)
     for name, module in (("cupy", home), ("cupy.cuda", package)):
         monkeypatch.setitem(sys.modules, name, module)
     process_locks.cache_clear()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -82,12 +83,12 @@ def write(rows: list[list[str]], style: Style, path: Path) -> None:
     path.write_bytes(gzip.compress(content) if style.packed else content)
 
 
-def check(edges: list[tuple[object, object]], columns: list[list[float]], names: list[str], style: Style,
+def check(edges: list[tuple[Any, Any]], columns: list[list[float]], names: list[str], style: Style,
           path: Path) -> None:  # fmt: skip
     """The file reads back as these edges, in order, with ids in their order and numbers to the bit."""
     read = read_edges(path, threads=style.threads)
     ids = read.ids.values.tolist()
-    assert ids == sorted({end for edge in edges for end in edge})  # type: ignore[type-var]  # all int or all str
+    assert ids == sorted({end for edge in edges for end in edge})  # all int or all str
     assert [(ids[u], ids[v]) for u, v in zip(read.src.tolist(), read.dst.tolist())] == edges
     assert list(read.columns) == names
     for column, expected in zip(read.columns.values(), columns):

@@ -76,7 +76,10 @@ def test_counters_are_i64_and_cast_once() -> None:
     assert value("N", "i64") == f.GraphValue(I64, "N", "builtin")
     whole = value("N * (N - 1) / 2")
     assert expression(whole) == "f32(N * (N - 1)) / 2"
-    assert whole.args[0].args[0].type == I64  # type: ignore[attr-defined]
+    assert isinstance(whole, f.Op)
+    cast = whole.args[0]
+    assert isinstance(cast, f.Op)
+    assert cast.args[0].type == I64
 
 
 def test_a_counter_in_a_comparison_is_not_narrowed() -> None:
