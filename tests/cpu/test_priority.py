@@ -157,7 +157,8 @@ def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
             rounds[delta, without] = got.rounds
     if threads == 2:
         assert rounds[1.0, ""] < rounds[1.0, "refine"] / 2
-    assert rounds[512.0, ""] >= rounds[512.0, "refine"]
+    else:  # how many rounds two workers take is a matter of who is first
+        assert rounds[512.0, ""] >= rounds[512.0, "refine"]
 
 
 @pytest.mark.parametrize("delta", [1.0, 64.0])

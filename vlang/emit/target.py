@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from vlang.emit.dialect import Dialect
 from vlang.emit.scalars import ScalarText
 from vlang.emit.stage import StageWriter
-from vlang.runtime.gpu.stage import GpuStage
 from vlang.runtime.kernelset import PrioritySpec, PushSpec, SumSpec
+
+if TYPE_CHECKING:  # a run on a CPU loads nothing of a GPU
+    from vlang.runtime.gpu.stage import GpuStage
 
 __all__ = ["Module", "StageText", "Target"]
 
