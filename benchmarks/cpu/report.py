@@ -3,7 +3,8 @@
     python benchmarks/cpu/report.py results/cpu-....json                 the record as a table in Markdown
     python benchmarks/cpu/report.py results/cpu-....json FILE.md ...     and put into these files
 
-A file takes the table between the lines `<!-- cpu table -->` and `<!-- end of cpu table -->`.
+A file takes the tables between the lines `<!-- cpu table -->` and `<!-- end of cpu table -->`; where the first is
+`<!-- cpu table without peers -->`, only that against C++ and limits.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ __all__ = ["HEADER", "line", "markdown", "row", "save", "table"]
 HEADER = ("work", "graph", "ours", "other", "against", "ratio", "sweeps", "target", "met", "2/1", "peak", "others")
 _WIDTHS = (31, 16, 11, 8, 22, 6, 6, 10, 3, 5, 13, 6)
 _LEFT = (0, 1, 4)
-_BLOCK = re.compile(r"(<!-- cpu table -->\n).*?(<!-- end of cpu table -->\n)", re.DOTALL)
+_BLOCK = re.compile(r"(<!-- cpu table( without peers)? -->\n).*?(<!-- end of cpu table -->\n)", re.DOTALL)
 
 
 def row(figure: Figure) -> list[str]:
@@ -96,13 +97,15 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[i
 def main(arguments: Sequence[str]) -> None:
     """Print a record, and put it into documents. Raises SystemExit for a document that has no place for it."""
     path = Path(arguments[0])
-    text = markdown(json.loads(path.read_text(encoding="utf-8")), path.name)
+    record = json.loads(path.read_text(encoding="utf-8"))
+    text, alone = markdown(record, path.name), markdown({**record, "peers": []}, path.name)
     print(text, end="")
     for name in arguments[1:]:
         document = Path(name).read_text(encoding="utf-8")
         if not _BLOCK.search(document):
             raise SystemExit(f"{name}: there is no line `<!-- cpu table -->` with its end")
-        Path(name).write_text(_BLOCK.sub(lambda found: found[1] + text + found[2], document), encoding="utf-8")
+        made = _BLOCK.sub(lambda found: found[1] + (alone if found[2] else text) + found[3], document)
+        Path(name).write_text(made, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -100,6 +100,10 @@ def test_a_record_becomes_a_table_in_a_document(tmp_path: Path) -> None:
     document.write_text("before\n<!-- cpu table -->\nold\n<!-- end of cpu table -->\nafter\n")
     report.main([str(path), str(document)])
     assert document.read_text() == f"before\n<!-- cpu table -->\n{text}<!-- end of cpu table -->\nafter\n"
+    document.write_text("<!-- cpu table without peers -->\n<!-- end of cpu table -->\n")
+    report.main([str(path), str(document)])
+    assert "kron:20" in document.read_text()
+    assert "igraph" not in document.read_text()
     document.write_text("no place\n")
     with pytest.raises(SystemExit, match="no line"):
         report.main([str(path), str(document)])
