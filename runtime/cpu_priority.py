@@ -54,7 +54,7 @@ __all__ = ["PriorityLoop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
-_WIDTH = 6.0  # of a bucket, where the mean weight and the mean degree are 1
+_WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
 
 
