@@ -33,7 +33,7 @@ NARROW = 32
 """Bits of a narrow key."""
 
 SMALL = 1 << 14
-"""Entries that NumPy sorts sooner than the kernels, if these are to be compiled first, would be there."""
+"""Entries up to which NumPy sorts: that takes a few milliseconds, compiling the kernels a second."""
 
 Array = NDArray[Any]
 
