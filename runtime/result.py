@@ -39,7 +39,8 @@ class Result:
     "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
     took (`vlang.runtime.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]: whose
     values are final, those as good as the target's. What others have is on its way: `top`, summaries and files leave
-    them out. None of a run without a target.
+    them out. None of a run without a target. warnings: what may make the result another than the one that was meant, a
+    sentence each.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
     nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
@@ -66,6 +67,7 @@ class Result:
         device_reason: str = "as asked",
         origin: Origin | None = None,
         settled: NDArray[np.bool_] | None = None,
+        warnings: tuple[str, ...] = (),
     ) -> None:
         """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
         are those that have `get()`, which fetches them.
@@ -87,6 +89,7 @@ class Result:
         self.chaos: ChaosReport | None = None
         self.origin = origin
         self.settled = settled
+        self.warnings = warnings
         self._listed = None if settled is None else np.flatnonzero(settled)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
@@ -245,6 +248,7 @@ class Result:
             "edges_per_second": self.edges_per_second,
             **({} if self._listed is None else {"settled": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
+            **({"warnings": list(self.warnings)} if self.warnings else {}),
             "history": [asdict(r) for r in self.history],
         }
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 import difflib
 import operator
 from dataclasses import dataclass, field
-from typing import Any, SupportsIndex
+from typing import Any, NamedTuple, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.errors import GraphError
 
-__all__ = ["EdgeList", "VertexIds"]
+__all__ = ["EdgeList", "LeftOut", "VertexIds"]
 
 FEW = 10_000
 
@@ -134,12 +134,21 @@ class VertexIds:
         return close[0] if close else None
 
 
+class LeftOut(NamedTuple):
+    """Why a column of the edges could not be read. numbers: whether some of its cells are numbers, well written or not;
+    else it holds other things, such as names."""
+
+    reason: str
+    numbers: bool
+
+
 @dataclass
 class EdgeList:
     """Edges as read, before any orientation is built.
 
     src, dst: uint32[E], dense vertex numbers. columns: name -> array[E]. directed: False when every edge stands
-    for both directions but is listed once. notes: what the reader did, a sentence each.
+    for both directions but is listed once. notes: what the reader did, a sentence each. left_out: columns that are
+    there, but not as numbers.
     """
 
     src: NDArray[np.uint32]
@@ -148,3 +157,4 @@ class EdgeList:
     columns: dict[str, NDArray[Any]] = field(default_factory=dict)
     directed: bool = True
     notes: list[str] = field(default_factory=list)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds
 from vlang.runtime.graph.read.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.read.store import Store
 from vlang.runtime.graph.read.workers import Workers
@@ -80,9 +80,10 @@ def edges_of_networkx(graph: Any) -> EdgeList:
     edges = list(graph.edges(data=True))
     src = np.fromiter((position[u] for u, _, _ in edges), dtype=np.int64, count=len(edges))
     dst = np.fromiter((position[v] for _, v, _ in edges), dtype=np.int64, count=len(edges))
-    columns, notes = _attributes([data for _, _, data in edges])
+    columns, left_out, notes = _attributes([data for _, _, data in edges])
     result = edge_list(src, dst, columns, bool(graph.is_directed()), None, _node_ids(nodes), 1)
     result.notes += notes
+    result.left_out = left_out
     return result
 
 
@@ -201,19 +202,22 @@ def _node_ids(nodes: list[Any]) -> Array:
     return array
 
 
-def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], list[str]]:
-    """Numeric attributes of edges as columns. `weight` is 1 where it is missing, as NetworkX counts it."""
+def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], dict[str, LeftOut], list[str]]:
+    """Numeric attributes of edges as columns, what is left out, and notes. `weight` is 1 where it is missing, as
+    NetworkX counts it."""
     names = list(dict.fromkeys(name for attributes in data for name in attributes))
-    columns, notes = {}, []
+    columns, left_out, notes = {}, {}, []
     for name in names:
         missing = sum(name not in attributes for attributes in data)
         values = np.asarray([attributes.get(name, 1) for attributes in data])
         if values.dtype.kind not in "biuf" or values.ndim != 1:
             notes.append(f"Edge attribute {name!r} is not a number and is left out.")
+            left_out[str(name)] = LeftOut(f"edge attribute {name!r} is not a number on every edge", numbers=False)
         elif missing and name != "weight":
             notes.append(f"Edge attribute {name!r} is missing on {missing:,} edges and is left out.")
+            left_out[str(name)] = LeftOut(f"edge attribute {name!r} is missing on {missing:,} edges", numbers=True)
         else:
             columns[str(name)] = values
             if missing:
                 notes.append(f"Weight is 1 on {missing:,} edges that have none.")
-    return columns, notes
+    return columns, left_out, notes

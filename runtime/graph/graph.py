@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -15,7 +16,7 @@ from vlang.runtime.graph.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.columns import narrowed
 from vlang.runtime.graph.common import Neighbours
-from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds
 from vlang.runtime.graph.orientations import Orientations
 from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
 from vlang.runtime.graph.workers import available_threads
@@ -28,7 +29,8 @@ class Graph:
 
     name: for messages. n: vertices. m: stored directed edges; an undirected edge counts twice, an undirected
     self-loop once. directed: False if every edge is stored in both directions. ids: the user's vertex ids.
-    threads: how many build adjacency lists.
+    threads: how many build adjacency lists. left_out: columns of the source of the edges that are no numbers, by name,
+    each with the reason.
 
     Made by `Graph.read`, `from_edges`, `from_scipy`, `from_networkx`. Adjacency lists are built on first need, by the
     thread that asks; the edge list is let go when the first orientation is there.
@@ -51,6 +53,7 @@ class Graph:
         directed = edges.directed and not symmetrize
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._said = list(edges.notes)
+        self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
         self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
         if symmetrize and edges.directed:
             self._said.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
@@ -68,11 +71,12 @@ class Graph:
         rule: WeightRule | None = None,
         name: str = "graph",
         notes: Iterable[str] = (),
+        left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
     ) -> Graph:
         """A graph of sound adjacency lists of kind "in" or "out" in the canonical order, as `adjacency` has them."""
         graph = object.__new__(cls)
-        graph._said, graph._kept = list(notes), ()
+        graph._said, graph._kept, graph.left_out = list(notes), (), left_out
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built)
         return graph
@@ -174,7 +178,7 @@ class Graph:
             once = tails <= heads
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
-        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._said))
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._said), dict(self.left_out))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
         """This graph without self-loops or parallel edges, as "keep" or "drop" says of each, and with a note of it.
@@ -219,19 +223,20 @@ class Graph:
         rule = WeightRule(int(low), int(high))
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
+        other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
         other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
         return other
 
     def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
         """Only for what makes graphs of others: one with these ids and lists."""
         other = object.__new__(Graph)
-        other._said, other._kept = [*self._said, note], self._kept
+        other._said, other._kept, other.left_out = [*self._said, note], self._kept, self.left_out
         other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:
         other = object.__new__(Graph)
-        other._said, other._kept = list(self._said), self._kept
+        other._said, other._kept, other.left_out = list(self._said), self._kept, self.left_out
         other._take(self.name, self.ids, m, orientations)
         return other
 
@@ -251,16 +256,28 @@ class Graph:
         self_loops: str = "keep",
         parallel: str = "keep",
         threads: int | None = None,
+        columns: Iterable[str] | None = None,
+        missing: str | float = "error",
     ) -> Graph:
         """The graph of a file, or of a generator such as `kron:20` or `karate`; a file of that name comes first.
 
-        directed: None believes the file. symmetrize: store both directions of every edge. weights: "LO..HI" for
-        integer weights by rule (see `with_rule_weights`), else what the file reader takes. self_loops, parallel:
-        "keep" or "drop". Raises GraphError, DiskError.
+        Args:
+            directed: None believes the file.
+            symmetrize: store both directions of every edge.
+            weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name of the column of the
+                file that becomes `weight`, or its number from 1.
+            self_loops, parallel: "keep" or "drop".
+            columns: names of the edge columns that programs will read. In these every cell must be a number; others
+                that are not numbers are left out, and a program that has an edge field of that name is refused with
+                the reason. None stands for `weight`, if the file has one.
+            missing: what a cell without a value means: "error"; "drop", by which a row goes if the cell is in one of
+                `columns` or that of `weights`; or a number, which takes its place.
+
+        Raises GraphError, DiskError.
         """
         from vlang.runtime.graph.sources import read
 
-        return read(path, directed, symmetrize, weights, self_loops, parallel, threads)
+        return read(path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
 
     @staticmethod
     def from_edges(
@@ -351,4 +368,4 @@ def _checked(edges: EdgeList) -> EdgeList:
     for name, values in columns.items():
         if len(values) != len(src):
             raise GraphError(f"edge column {name!r} has {len(values)} values for {len(src)} edges")
-    return EdgeList(src, dst, edges.ids, columns, edges.directed, edges.notes)
+    return replace(edges, src=src, dst=dst, columns=columns)

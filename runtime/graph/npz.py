@@ -1,7 +1,8 @@
 """Graphs as .npz files: our own, and those of scipy.sparse.save_npz (read without scipy).
 
 Our layout, format 1: `vlang_graph` (the format's number), `kind` ("in" or "out"), `directed`, `offsets` uint64[n + 1],
-`targets` uint32[m], `column.NAME` for each edge column in this order, `rule` int64[2] for weights by rule, `notes`; and
+`targets` uint32[m], `column.NAME` for each edge column in this order, `rule` int64[2] for weights by rule, `notes`,
+`left_out` (names, reasons and "1" for numbers, of columns that could not be read) str[k, 3] if there are any; and
 the ids as `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8, end to end) with `id_ends` uint64[n].
 """
 
@@ -18,7 +19,7 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import DiskError, GraphError
 from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.columns import narrowed
-from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.graph.edges import LeftOut, VertexIds
 from vlang.runtime.graph.from_arrays import edges_of_entries
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.transform import WeightRule
@@ -43,19 +44,26 @@ def save(graph: Graph, path: Path) -> None:
     for name in graph.columns:
         if graph.rule is None or name != "weight":
             arrays[COLUMN + name] = base.stored(name)
+    if graph.left_out:
+        rows = [(name, why.reason, "1" if why.numbers else "") for name, why in graph.left_out.items()]
+        arrays["left_out"] = np.array(rows, dtype=np.str_)
     if graph.rule is not None:
         arrays["rule"] = np.array([graph.rule.low, graph.rule.high], dtype=np.int64)
     with whole_file(path) as file:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def load(path: Path, threads: int | None = None) -> Graph:
-    """The graph of an .npz file. Raises GraphError if it holds none, DiskError if it cannot be read."""
+def load(path: Path, weights: str | None = None, *, threads: int | None = None) -> Graph:
+    """The graph of an .npz file; weights: its edge column that becomes `weight`.
+
+    Raises GraphError if it holds no graph, or no such column, and DiskError if it cannot be read.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
             if "vlang_graph" in archive.files:
-                return _own(archive, path, threads)
+                return _own(archive, path, weights, threads)
             if "format" in archive.files and "shape" in archive.files:
+                _check_weights(path, weights, ["weight"], {})
                 return _matrix(archive, path, threads)
             held = ", ".join(archive.files[:8]) or "nothing"
     except OSError as error:
@@ -74,7 +82,7 @@ def load(path: Path, threads: int | None = None) -> Graph:
 # ------------------------------------------------------------------ our own
 
 
-def _own(archive: Any, path: Path, threads: int | None) -> Graph:
+def _own(archive: Any, path: Path, weights: str | None, threads: int | None) -> Graph:
     version = int(archive["vlang_graph"])
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
@@ -83,16 +91,40 @@ def _own(archive: Any, path: Path, threads: int | None) -> Graph:
         for name in archive.files
         if name.startswith(COLUMN)
     }
+    rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
+    listed = archive["left_out"].tolist() if "left_out" in archive.files else []
+    left_out = {name: LeftOut(reason, bool(numbers)) for name, reason, numbers in listed}
+    _check_weights(path, weights, [*columns, *(["weight"] if rule else [])], left_out)
+    if weights not in (None, "weight"):
+        columns, rule, left_out = _as_weight(columns, str(weights)), None, _without_weight(left_out)
     rows = Rows(archive["offsets"], archive["targets"], columns)
     ids = _ids_from_arrays(archive, rows.offsets.size - 1)
     kind = str(archive["kind"])
     if not _sound(kind, rows, ids):
         raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
-    rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
     return Graph.from_rows(
         kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
-        notes=[str(note) for note in archive["notes"]], threads=threads,
+        notes=[str(note) for note in archive["notes"]], left_out=left_out, threads=threads,
     )  # fmt: skip
+
+
+def _check_weights(path: Path, weights: str | None, there: list[str], left_out: dict[str, LeftOut]) -> None:
+    """Raises GraphError if the column to take as weight is not there."""
+    if weights in left_out:
+        raise GraphError(left_out[str(weights)].reason)
+    if weights is not None and weights not in there:
+        held = f"its columns are {', '.join(there)}" if there else "it has no edge columns"
+        raise GraphError(f"{path}: the column {weights!r} to take as weight is not there; {held}")
+
+
+def _as_weight(columns: dict[str, Array], chosen: str) -> dict[str, Array]:
+    """The columns with one of them as `weight`; one of that name is left out."""
+    return {"weight" if name == chosen else name: values
+            for name, values in columns.items() if name != "weight"}
+
+
+def _without_weight(left_out: dict[str, LeftOut]) -> dict[str, LeftOut]:
+    return {name: why for name, why in left_out.items() if name != "weight"}
 
 
 def _sound(kind: str, rows: Rows, ids: VertexIds) -> bool:

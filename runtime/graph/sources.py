@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,6 +23,8 @@ def read(
     self_loops: str,
     parallel: str,
     threads: int | None,
+    columns: Iterable[str] | None,
+    missing: str | float,
 ) -> Graph:
     """See `Graph.read`."""
     rule = None if weights is None or ".." not in weights else weight_range(weights)
@@ -30,14 +33,17 @@ def read(
     text = str(path)
     if is_spec(text) and not Path(text).exists():
         _only_rule(text, weights, rule)
+        _no_cells(text, missing)
         graph = generate(text, directed=directed, symmetrize=symmetrize, threads=threads)
     elif _is_archive(Path(text)):
-        _only_rule(text, weights, rule)
-        graph = _archive(Path(text), directed, symmetrize, threads)
+        _no_cells(text, missing)
+        graph = _archive(Path(text), directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        graph = _file(Path(text), directed, symmetrize, None if rule else weights, threads)
+        if rule:  # takes the place of a column
+            columns = [name for name in columns or () if name != "weight"]
+        graph = _file(Path(text), directed, symmetrize, None if rule else weights, threads, columns, missing)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
@@ -45,6 +51,11 @@ def read(
 def _only_rule(text: str, weights: str | None, rule: tuple[int, int] | None) -> None:
     if weights is not None and rule is None:
         raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which makes integer weights by a rule")
+
+
+def _no_cells(text: str, missing: str | float) -> None:
+    if missing != "error":
+        raise GraphError(f"missing={missing!r}: {text} is no file of text and has no missing cells; leave it out")
 
 
 def _is_archive(path: Path) -> bool:
@@ -56,10 +67,12 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _archive(path: Path, directed: bool | None, symmetrize: bool, threads: int | None) -> Graph:
+def _archive(
+    path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None
+) -> Graph:
     from vlang.runtime.graph.npz import load
 
-    graph = load(path, threads=threads)
+    graph = load(path, weights, threads=threads)
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph
@@ -69,11 +82,14 @@ def _archive(path: Path, directed: bool | None, symmetrize: bool, threads: int |
     return Graph(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
 
 
-def _file(path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None) -> Graph:
+def _file(
+    path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None,
+    columns: Iterable[str] | None, missing: str | float,
+) -> Graph:  # fmt: skip
     from vlang.runtime.graph.read import read_edges
 
     threads = threads or available_threads()
     return Graph(
-        read_edges(path, directed=directed, weights=weights, threads=threads),
+        read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads),
         name=path.name, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip

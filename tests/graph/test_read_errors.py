@@ -15,6 +15,9 @@ from vlang.runtime.graph.read import read_edges
 MATRIX = b"%%MatrixMarket matrix coordinate "
 BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetric|skew-symmetric"
 PROBLEM = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
+MISSING = (
+    'a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to put a number there'
+)
 PACKED = gzip.compress(b"1 2\n" * 10)
 
 MESSAGES: dict[str, tuple[bytes, str]] = {
@@ -47,7 +50,7 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
     ),
     "empty weight": (
         b"1,2,3\n4,5,\n",
-        "g, line 2: column 3 is empty\n  found:    4,5,\n  expected: a value in each of 3 columns, as on line 1",
+        f"g, line 2: column 3 is empty\n  found:    4,5,\n  expected: {MISSING}",
     ),
     "empty id": (
         b"1,2\n,5\n",
@@ -55,21 +58,20 @@ MESSAGES: dict[str, tuple[bytes, str]] = {
     ),
     "no number": (
         b"1 2 3\n4 5 x\n",
-        "g, line 2: 'x' in column 3 is not a number\n  found:    4 5 x\n  expected: a number, as on the lines before",
+        "g, line 2: 'x' in column 3 is not a number\n  found:    4 5 x\n  expected: a number, such as 5 or 1.5",
     ),
     "no number in Python's style": (
         b"1 2 3\n4 5 1_0\n",
         "g, line 2: '1_0' in column 3 is not a number\n  found:    4 5 1_0\n"
-        "  expected: a number, as on the lines before",
+        "  expected: a number, such as 5 or 1.5",
     ),
     "the first of two": (
         b"1 2 3\n4 5 x\n6\n",
-        "g, line 2: 'x' in column 3 is not a number\n  found:    4 5 x\n  expected: a number, as on the lines before",
+        "g, line 2: 'x' in column 3 is not a number\n  found:    4 5 x\n  expected: a number, such as 5 or 1.5",
     ),
     "nan": (
         b"1 2 3\n4 5 NaN\n",
-        "g, line 2: column 3 is not a number (NaN)\n  found:    4 5 NaN\n"
-        "  expected: a number on every line; leave such edges out",
+        f"g, line 2: column 3 has no number, only 'NaN'\n  found:    4 5 NaN\n  expected: {MISSING}",
     ),
     "too large": (
         b"1 2 3\n4 5 1e999\n",
@@ -295,8 +297,10 @@ def test_columns_that_cannot_be_weights(here: Path) -> None:
         "g: the column 'cost' to take as weight is not there\n  expected: one of: 3 (w)"
     )
     assert message(GraphError, "g", weights="4") == (
-        "g: the column '4' to take as weight is not a column of numbers beside the two vertices\n"
-        "  expected: one of: 3 (w)"
+        "g, line 2: 'x' in column 4 (name) is not a number\n  found:    1,2,3,x\n  expected: a number, such as 5 or 1.5"
+    )
+    assert message(GraphError, "g", weights="source") == (
+        "g: the column 'source' to take as weight holds vertices\n  expected: one of: 3 (w)"
     )
     (here / "g").write_text("1 2\n")
     assert message(GraphError, "g", weights="3") == (

@@ -2,7 +2,8 @@
 
 A field is a run of non-blanks, or, with a delimiter, what stands between two delimiters without the blanks around it;
 it may be quoted as csv does. Integers of up to 18 digits and floats of up to 19 are parsed, exactly rounded; what is
-left (`odd`) goes back with its place. The first thing that is wrong stops the scan with a status and a place.
+left (`odd`) goes back with its place, and so do cells that are missing. The first thing that is wrong stops the scan
+with a status and a place.
 """
 
 from __future__ import annotations
@@ -34,7 +35,6 @@ from vlang.runtime.graph.kernels.digits import (
     PLACE,
     ROWS,
     SIGNS,
-    SKIP,
     SMALLEST,
     SOURCE,
     TARGET,
@@ -42,7 +42,7 @@ from vlang.runtime.graph.kernels.digits import (
     leading_integers,
 )
 
-EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, i64*)"}
+EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*, f64*, u8*, i64*)"}
 
 # The status that scan returns.
 FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
@@ -183,7 +183,7 @@ def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
         c = np.int64(text[after])
         if kind != PLAIN and delimiter != 0 and c != NEWLINE and c != delimiter:
             status = OPEN_QUOTE
-        elif role != SKIP and first == end:
+        elif role in (SOURCE, TARGET) and first == end:
             status = EMPTY
     return status, first, end, after, kind
 
@@ -195,6 +195,28 @@ def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
     if role == INTEGER:
         return FINE if kind == 1 else NEED_FLOAT, value, False
     return FINE if kind == 1 or kind == 2 else ID_TEXT if kind == 0 else ID_WIDE, value, kind == 2
+
+
+@njit
+def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
+    """Whether a token is one of the names, in any case: names in lower case, a line each, a zero at the end."""
+    i = np.int64(0)
+    while np.int64(names[i]) != 0:
+        j = first
+        same = True
+        while np.int64(names[i]) != NEWLINE:
+            c = np.int64(0)
+            if j < end:
+                c = np.int64(text[j])
+                if c >= 65 and c <= 90:
+                    c += 32
+            same = same and c == np.int64(names[i])
+            i += 1
+            j += 1
+        if same and j == end:
+            return True
+        i += 1
+    return False
 
 
 @njit
@@ -231,14 +253,15 @@ def _quick_fields(roles: Any, fields: Any, text_ids: Any) -> Any:
 
 
 def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, floats: Any, odd: Any,
-         powers: Any, tens: Any, result: Any) -> Any:  # fmt: skip
+         powers: Any, tens: Any, names: Any, result: Any) -> Any:  # fmt: skip
     """Read the lines of text[first:end]; text[end - 1] is a line end. Returns a status; `result` says how far.
 
     ids: [2, capacity], source and target of each row: the integer less setup[BASE] (as 64 bits; BIG says that one is
     above 2^63 - 1), or with TEXT_IDS kind << 62 | length << 32 | place of the token, kind 1 with doubled quotes.
     setup[SIGNS]: bit 0 if a negative id, bit 1 if one above 2^63 - 1 has been seen in this file.
     cells, floats: the same memory, [columns, capacity]. odd: [ODD_CAPACITY, 4] row, field, first, end of the tokens of
-    FLOAT fields that were not parsed. result[PLACE], result[FIELD]: the line (its first byte) and field of the fault.
+    FLOAT fields that were not parsed; for cells that are missing, which `names` lists, -1 - field. result[PLACE],
+    result[FIELD]: the line (its first byte) and field of the fault.
     """
     delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]
@@ -280,23 +303,30 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                 status, token, stop, after, kind = _checked_token(text, i, delimiter, role)
                 if status != FINE:
                     break
+                left, lacks = False, False
                 if number_id or role == INTEGER:
                     status, value, above = _long_integer(text, token, stop, role)
+                    if status == NEED_FLOAT:
+                        left = lacks = _missing(text, token, stop, names)
+                        status = FINE if lacks else NEED_FLOAT
                     if status != FINE:
                         break
                     if number_id and above:
                         big = np.int64(1)
                 elif role == FLOAT:
                     at = roles[2 * f + 1] * capacity + rows
-                    if not store_float(text, token, stop, at, cells, floats, powers, tens):
-                        if odds == odd_capacity:
-                            status = ODD_FULL
-                            break
-                        place = 4 * odds
-                        odd[place], odd[place + 1], odd[place + 2], odd[place + 3] = rows, f, token, stop
-                        odds += 1
+                    left = not store_float(text, token, stop, at, cells, floats, powers, tens)
+                    lacks = left and _missing(text, token, stop, names)
                 else:
                     value = (np.int64(kind == ESCAPED) << 62) | ((stop - token) << 32) | token
+                if left:
+                    if odds == odd_capacity:
+                        status = ODD_FULL
+                        break
+                    place = 4 * odds
+                    odd[place], odd[place + 1] = rows, -1 - f if lacks else f
+                    odd[place + 2], odd[place + 3] = token, stop
+                    odds += 1
             if number_id:
                 if value < 0 and not above:
                     negative = np.int64(1)

@@ -8,8 +8,10 @@ decides the direction and writes the notes.
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 
 from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.dimacs import read_dimacs
 from vlang.runtime.graph.read.edge_text import read_edge_text
 from vlang.runtime.graph.read.head import Format, read_head
@@ -27,15 +29,25 @@ _READERS = {
 
 
 def read_edges(
-    path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None, threads: int = 0
-) -> EdgeList:
+    path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
+    columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
+) -> EdgeList:  # fmt: skip
     """Read a text edge list, csv, tsv, MatrixMarket or DIMACS file, plain or gzip, recognised by its content.
 
-    directed: None decides by the format (MatrixMarket symmetric: undirected; DIMACS arcs: directed; text: what a
-    comment such as "# Undirected graph" says, else directed). An undirected file may list each edge once or both ways:
-    see `direction`. weights: the name or number (from 1) of the column that becomes "weight"; None keeps names: the
-    third is "weight", further ones "column4", ..., or as a header says. Columns of integers are int32 or int64,
-    others float64. threads: 0 for one per processor.
+    Args:
+        directed: None decides by the format (MatrixMarket symmetric: undirected; DIMACS arcs: directed; text: what a
+            comment such as "# Undirected graph" says, else directed). An undirected file may list each edge once or
+            both ways: see `direction`.
+        weights: the name or number (from 1) of the column that becomes "weight"; None keeps names: the third is
+            "weight", further ones "column4", ..., or as a header says.
+        columns: names of columns in which every cell must be a number; None stands for "weight". Another column of a
+            text list in which one is not a number is left out, and `left_out` says why; the column of `weights` is
+            always needed.
+        missing: what becomes of cells without a value (`asked.MISSING`): "error"; "drop" leaves a row out if such a
+            cell is in a column that is needed; a number takes the place of every such cell.
+        threads: 0 for one per processor.
+
+    Columns of integers are int32 or int64, others float64; all rows decide.
 
     The ids are the integers of the file (int64, or uint64 if one is above 2^63 - 1), or, if one is not an integer,
     texts; the vertices are those that occur, but 1..n where the format declares n.
@@ -43,7 +55,8 @@ def read_edges(
     Raises GraphError for wrong content, with the line, what stands there and what was expected; DiskError if the file
     is missing or cannot be read.
     """
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing))
     file = TextFile(path)
     head = read_head(file)
     with Workers(threads) as workers:
-        return _READERS[head.format](file, head, directed, weights, workers)
+        return _READERS[head.format](file, head, asked, workers)

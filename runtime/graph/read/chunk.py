@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 import numpy as np
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.passing import passing
-from vlang.runtime.graph.read.layout import Layout, Role
+from vlang.runtime.graph.read.asked import MISSING
+from vlang.runtime.graph.read.layout import Layout, Role, cut_line
 from vlang.runtime.graph.read.numbering import RawEnds
 from vlang.runtime.graph.read.powers import exact_tens, leading_bits
 from vlang.runtime.graph.read.source import line_end
@@ -21,7 +22,7 @@ __all__ = ["Chunk", "Fault", "Scratch", "Status", "read_chunk"]
 _ODD_CAPACITY = 256
 _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITY = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
-_NAN = re.compile(rb"[+-]?nan", re.IGNORECASE)
+_NAMES = np.frombuffer("".join(f"{name}\n" for name in sorted(MISSING)).encode() + b"\0", dtype=np.uint8)
 
 # Places in the kernel's `result`.
 _ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = range(9)
@@ -44,7 +45,7 @@ class Status(IntEnum):
     ODD_FULL = 11
     MIXED_SIGNS = 12
     NO_NUMBER = 13
-    IS_NAN = 14
+    MISSING = 14
     TOO_LARGE = 15
 
 
@@ -63,8 +64,9 @@ class Fault:
 class Chunk:
     """The rows of a chunk, in a Scratch that is used again after the next window.
 
-    layout: with the roles that were used. lines: in the whole chunk. bounds: smallest and largest value of each column
-    of integers, None for floats.
+    layout: with the roles that were used. rows: without those that were dropped for a missing cell. lines: in the
+    whole chunk. bounds: smallest and largest value of each column of integers, None for floats. filled: missing cells
+    that a number stands for.
     """
 
     layout: Layout
@@ -74,6 +76,8 @@ class Chunk:
     columns: list[NDArray[np.int64] | NDArray[np.float64]]
     bounds: list[tuple[int, int] | None]
     fault: Fault | None
+    dropped: int
+    filled: int
 
 
 class Scratch:
@@ -107,6 +111,8 @@ def read_chunk(
         status = _scan(text, first, end, layout, scratch, signs)
         if status == Status.NEED_FLOAT:
             layout = layout.with_float(int(scratch.result[_FIELD]))
+        elif status == Status.FINE and (field := _unfit(layout, scratch)) is not None:
+            layout = layout.with_float(field)
         elif status == Status.ODD_FULL:
             scratch.odd = np.empty(8 * len(scratch.odd), dtype=np.int64)
         else:
@@ -116,6 +122,20 @@ def read_chunk(
     if fault is None and status != Status.FINE:
         fault = _fault(text, status, int(result[_LINES]), int(result[_PLACE]), int(result[_FIELD]), layout)
     return _chunk(text, layout, scratch, fault)
+
+
+def _odd(scratch: Scratch) -> NDArray[np.int64]:
+    """What the kernel left to Python, [cells, 4]: row, field (-1 - field if the cell is missing), first, end."""
+    count = int(scratch.result[_ODD])
+    return scratch.odd[: 4 * count].reshape(count, 4)
+
+
+def _unfit(layout: Layout, scratch: Scratch) -> int | None:
+    """A field of integers with missing cells for which the number that stands for them is no integer."""
+    if not isinstance(layout.missing, float):
+        return None
+    fields = -1 - _odd(scratch)[:, 1]
+    return next((f for f in np.unique(fields[fields >= 0]).tolist() if layout.fields[f].role == Role.INTEGER), None)
 
 
 def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int) -> Status:
@@ -135,7 +155,7 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
     return Status(
         kernels("tokenize")["scan"](
             text, first, end, setup, _roles(layout), scratch.ids, scratch.cells, scratch.cells.view(np.float64),
-            scratch.odd, powers, exact_tens(), scratch.result,
+            scratch.odd, powers, exact_tens(), _NAMES, scratch.result,
         )
     )  # fmt: skip
 
@@ -160,41 +180,92 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
         text, scratch.ids[:rows], scratch.ids[capacity : capacity + rows], int(result[_SMALLEST]),
         int(result[_LARGEST]), bool(result[_NEGATIVE]), bool(result[_BIG]),
     )  # fmt: skip
+    kept, filled = _settle_missing(layout, scratch) if fault is None else (None, 0)
+    if kept is not None:
+        ends = _kept_ends(ends, kept)
     columns: list[NDArray[np.int64] | NDArray[np.float64]] = []
     bounds: list[tuple[int, int] | None] = []
     for slot, field in enumerate(f for f in layout.fields if f.numeric):
         cells = scratch.cells[slot * capacity : slot * capacity + rows]
+        cells = cells if kept is None else cells[kept]
         whole = field.role == Role.INTEGER
         columns.append(cells if whole else cells.view(np.float64))
         bounds.append((int(cells.min(initial=0)), int(cells.max(initial=0))) if whole else None)
-    return Chunk(layout, rows, int(result[_LINES]), ends, columns, bounds, fault)
+    left = len(ends.source)
+    return Chunk(layout, left, int(result[_LINES]), ends, columns, bounds, fault, rows - left, filled)
+
+
+def _settle_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_] | None, int]:
+    """Which rows stay if some are dropped, else None; and how many missing cells have a number put into them."""
+    odd = _odd(scratch)
+    lacking = odd[odd[:, 1] < 0]
+    if not len(lacking):
+        return None, 0
+    if layout.missing == "drop":
+        kept = np.ones(int(scratch.result[_ROWS]), dtype=np.bool_)
+        kept[lacking[:, 0]] = False
+        return kept, 0
+    slots = _roles(layout)[1::2]
+    for field in np.unique(-1 - lacking[:, 1]).tolist():
+        places = lacking[lacking[:, 1] == -1 - field, 0] + slots[field] * scratch.capacity
+        cells = scratch.cells if layout.fields[field].role == Role.INTEGER else scratch.cells.view(np.float64)
+        cells[places] = layout.missing
+    return None, len(lacking)
+
+
+def _kept_ends(ends: RawEnds, kept: NDArray[np.bool_]) -> RawEnds:
+    """The ends of some rows; signs that only other rows have may still be noted."""
+    source, target = ends.source[kept], ends.target[kept]
+    if not len(source):
+        return replace(ends, source=source, target=target, smallest=2**63 - 1, largest=-(2**63))
+    smallest, largest = int(min(source.min(), target.min())), int(max(source.max(), target.max()))
+    return replace(ends, source=source, target=target, smallest=smallest, largest=largest)
 
 
 def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scratch) -> Fault | None:
-    """Parse with Python the few numbers that the kernel left; the first that is none is a fault."""
-    count = int(scratch.result[_ODD])
+    """Parse with Python the few numbers that the kernel left; the first that is none is a fault, and so is the first
+    missing cell with which nothing is to be done."""
+    odd = _odd(scratch)
     slots = _roles(layout)[1::2]
     floats = scratch.cells.view(np.float64)
-    for row, field, start, end in scratch.odd[: 4 * count].reshape(count, 4).tolist():
+    odd = odd[(odd[:, 1] >= 0) | _refused(layout)[np.maximum(-1 - odd[:, 1], 0)]]
+    for row, field, start, end in odd.tolist():
         token = text[start:end].tobytes()
         value = 0.0
+        if field < 0:
+            return _fault_at(text, first, start, Status.MISSING, -1 - field, token, layout)
         if _NUMBER.fullmatch(token):
             value = float(token)
             status = Status.TOO_LARGE if np.isinf(value) else Status.FINE
         elif _INFINITY.fullmatch(token):
             value, status = float(token), Status.FINE
         else:
-            status = Status.IS_NAN if _NAN.fullmatch(token) else Status.NO_NUMBER
+            status = Status.NO_NUMBER
         if status != Status.FINE:
-            before = text[first:start].tobytes()
-            return _fault(text, status, before.count(b"\n"), first + before.rfind(b"\n") + 1, field, layout)
+            return _fault_at(text, first, start, status, field, token, layout)
         floats[int(slots[field]) * scratch.capacity + row] = value
     return None
+
+
+def _refused(layout: Layout) -> NDArray[np.bool_]:
+    """bool[fields]: where a missing cell is a fault. Rows are dropped for columns that are needed only."""
+    if layout.missing == "error":
+        return np.ones(len(layout.fields), dtype=np.bool_)
+    return np.array([layout.missing == "drop" and not field.needed for field in layout.fields])
+
+
+def _fault_at(
+    text: NDArray[np.uint8], first: int, place: int, status: Status, field: int, token: bytes, layout: Layout
+) -> Fault:
+    """The fault of the cell at `place`, in the chunk that begins at `first`."""
+    before = text[first:place].tobytes()
+    fault = _fault(text, status, before.count(b"\n"), first + before.rfind(b"\n") + 1, field, layout)
+    return replace(fault, token=token.decode("utf-8", errors="replace"))
 
 
 def _fault(text: NDArray[np.uint8], status: Status, lines: int, place: int, field: int, layout: Layout) -> Fault:
     end = line_end(text, place, len(text))
     line = text[place:end].tobytes().decode("utf-8", errors="replace").rstrip("\r\n")
-    parts = line.split(chr(layout.delimiter)) if layout.delimiter else line.split()
+    parts = cut_line(line, chr(layout.delimiter) if layout.delimiter else "")
     at = field + (layout.mark != 0)
-    return Fault(status, lines, line, field, parts[at].strip() if at < len(parts) else "")
+    return Fault(status, lines, line, field, parts[at] if at < len(parts) else "")

@@ -6,6 +6,7 @@ http://www.diag.uniroma1.it/challenge9/format.shtml
 from __future__ import annotations
 
 from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.columns import choose_weight
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
@@ -21,7 +22,7 @@ _EXPECTED = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
 _MOST = (1 << 32) - 2
 
 
-def read_dimacs(file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers) -> EdgeList:
+def read_dimacs(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
     """Read a DIMACS graph; its vertices are 1..n. Arcs (`sp`) are directed, edges are not.
 
     Raises GraphError for a wrong problem line, a wrong line, and a wrong count of arcs.
@@ -34,17 +35,18 @@ def read_dimacs(file: TextFile, head: Head, directed: bool | None, weights: str 
         fields.append(Field("weight", Role.INTEGER))
     mark = "a" if kind == "sp" else "e"
     layout = Layout(
-        choose_weight(file.path, fields, weights), start=problem_line.end, line=problem_line.number + 1, mark=ord(mark),
+        choose_weight(file.path, fields, asked), start=problem_line.end, line=problem_line.number + 1, mark=ord(mark),
         shape=" ".join([mark, *(field.name for field in fields)]), declared=count,
+        missing=asked.missing,
     )  # fmt: skip
     read = scan_edges(file, layout, workers)
-    if len(read.source) != edges:
+    if len(read.source) + read.dropped != edges:
         raise problem(
-            file.path, f"{plural(len(read.source), 'edge')} in the file", line=problem_line.number,
+            file.path, f"{plural(len(read.source) + read.dropped, 'edge')} in the file", line=problem_line.number,
             found=problem_line.text, expected=f"{plural(edges, 'edge')}, as this line declares",
         )  # fmt: skip
     facts = Facts(f"DIMACS, p {kind}", directed=kind == "sp", why=f"as p {kind} says")
-    return finish(file, read, facts, directed)
+    return finish(file, read, facts, asked)
 
 
 def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:

@@ -10,6 +10,7 @@ word, may list every edge once or both ways, so:
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +33,7 @@ def as_undirected(read: Scanned) -> tuple[Scanned, bool, str]:
         return read, True, "both directions of every edge are listed, with different values: kept as directed"
     keep = read.source <= read.target
     columns = {name: values[keep] for name, values in read.columns.items()}
-    kept = Scanned(read.source[keep], read.target[keep], read.ids, columns)
+    kept = replace(read, source=read.source[keep], target=read.target[keep], columns=columns)
     return kept, False, "both directions of every edge are listed, and one of each is kept"
 
 

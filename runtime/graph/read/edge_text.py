@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.edges import EdgeList, LeftOut
+from vlang.runtime.graph.read.asked import Asked, is_missing
 from vlang.runtime.graph.read.columns import choose_weight, default_name
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
-from vlang.runtime.graph.read.layout import Field, Layout, Role
-from vlang.runtime.graph.read.problems import plural, problem, shortened
+from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
+from vlang.runtime.graph.read.problems import COMMA, explain_cell, plural, problem, shortened
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.workers import Workers
@@ -25,7 +25,6 @@ _SOURCES = frozenset(["source", "src", "from", "fromnode", "fromnodeid", "fromid
 _TARGETS = frozenset(["target", "dst", "dest", "destination", "to", "tonode", "tonodeid", "toid", "targetid", "head",
                       "end", "node2"])  # fmt: skip
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
-_FIELD = re.compile(r'"(?:[^"]|"")*"|\S+')
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
 _SAID = re.compile(r"^[#%/]+\s*(un)?directed\b", re.IGNORECASE)
@@ -36,58 +35,54 @@ _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 @dataclass(frozen=True)
 class _Table:
-    """The first lines of data, cut into fields; `header` are its names, or nothing."""
+    """The first lines of data, cut into fields; `header` are its names, or nothing. lines: of the rows."""
 
     delimiter: str
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
+    lines: tuple[Line, ...]
     first: Line
 
     @property
     def width(self) -> int:
         return len(self.header or self.rows[0])
 
+    def cells(self, field: int) -> list[str]:
+        """A column as far as it is known."""
+        return [row[field] for row in self.rows if field < len(row)]
 
-def read_edge_text(
-    file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers
-) -> EdgeList:
+
+def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
     """Read a text edge list. Raises GraphError for a file without edges and for the first line that does not fit."""
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
     table = _table(file, head)
-    fields = choose_weight(file.path, _fields(table), weights)
+    fields = choose_weight(file.path, _fields(table), asked, any(map(_NUMBER.fullmatch, table.cells(2))))
     skipped = 1 if table.header else 0
-    text = _text_id(head, table, fields)
+    text = _text_id(table, fields)
     layout = Layout(
         fields, start=table.first.end if skipped else table.first.start, line=table.first.number + skipped,
         delimiter=ord(table.delimiter) if table.delimiter else 0, shape=_shape(table),
-        text_ids=text is not None,
+        text_ids=text is not None, missing=asked.missing,
     )  # fmt: skip
+    left_out = _texts(file, table, layout)
     try:
         read = scan_edges(file, layout, workers)
     except TextIdFound as found:
         text = found.args
         read = scan_edges(file, replace(layout, text_ids=True), workers)
     if not len(read.source):
-        raise problem(file.path, "the file has no edges: nothing follows its header")
+        why = "every row has a missing cell" if read.dropped else "nothing follows its header"
+        raise problem(file.path, f"the file has no edges: {why}")
+    left_out |= {fields[i].name: LeftOut(why, numbers=True) for i, why in read.left_out.items()}
     said, why = _said_direction(head)
     facts = Facts(
         f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns",
         directed=said is not False, why=why,
-        notes=[*_column_notes(table, fields), *_id_notes(text), *_count_notes(head, read)],
+        notes=[*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)],
+        left_out=left_out,
     )  # fmt: skip
-    return finish(file, read, facts, directed)
-
-
-def _cut(text: str, delimiter: str) -> tuple[str, ...]:
-    """The fields of a line, without quotes and the blanks around them."""
-    if delimiter:
-        try:
-            parts = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])
-        except csv.Error:  # a field beyond csv's limit, which is no id
-            parts = text.split(delimiter)
-        return tuple(part.strip() for part in parts)
-    return tuple(p[1:-1].replace('""', '"') if p[0] == '"' and len(p) > 1 else p for p in _FIELD.findall(text))
+    return finish(file, read, facts, asked)
 
 
 def _delimiter(lines: Sequence[Line]) -> str:
@@ -99,19 +94,31 @@ def _delimiter(lines: Sequence[Line]) -> str:
     tabs = {line.count("\t") + 1 for line in bare}
     if len(tabs) == 1 and tabs != {1} and any(len(line.split()) not in tabs for line in bare):
         return "\t"
-    return next((mark for mark in ",;" if mark in bare[0]), "")
+    mark = next((mark for mark in ",;" if mark in bare[0]), "")
+    return next((other for other in (";", "") if _decimal_commas(lines, other)), mark) if mark == "," else mark
+
+
+def _decimal_commas(lines: Sequence[Line], delimiter: str) -> bool:
+    """Whether, with this delimiter, commas stand in numbers behind two columns only: 1;2;0,5."""
+    rows = [cut_line(line.text, delimiter) for line in lines]
+    ends, others = [c for row in rows for c in row[:2]], [c for row in rows for c in row[2:]]
+    return (
+        len({len(row) for row in rows}) == 1 and not any("," in c for c in ends)
+        and any("," in c for c in others) and all(COMMA.fullmatch(c) for c in others if "," in c)
+    )  # fmt: skip
 
 
 def _table(file: TextFile, head: Head) -> _Table:
     delimiter = _delimiter(head.data)
-    rows = tuple(_cut(line.text, delimiter) for line in head.data)
+    rows = tuple(cut_line(line.text, delimiter) for line in head.data)
     if len(rows[0]) < 2:
         raise problem(
             file.path, "there is only one column", line=head.data[0].number, found=head.data[0].text,
             expected="two vertices on a line, between them white space, a comma or a semicolon",
         )  # fmt: skip
     header = rows[0] if _is_header(rows) else ()
-    return _Table(delimiter, header, rows[1:] if header else rows, head.data[0])
+    skipped = 1 if header else 0
+    return _Table(delimiter, header, rows[skipped:], head.data[skipped:], head.data[0])
 
 
 def _plain(name: str) -> str:
@@ -126,12 +133,15 @@ def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
     names = {_plain(name) for name in first}
     if names & _SOURCES and names & _TARGETS:
         return True
+    if any((cell and is_missing(cell)) or COMMA.fullmatch(cell) for cell in first[2:]):
+        return False
     ids = len(second) >= 2 and all(_INTEGER.fullmatch(field) for field in second[:2])
     return ids or any(_NUMBER.fullmatch(field) for field in second[2 : len(first)])
 
 
 def _fields(table: _Table) -> list[Field]:
-    """What each column is: by name in a header, else the first two are ids and numbers are numbers."""
+    """What each column is: by name in a header, else the first two are ids. Others may hold numbers unless one of the
+    first rows shows something else; the scan of all rows decides."""
     names = [_plain(name) for name in table.header]
     source = next((i for i, name in enumerate(names) if name in _SOURCES), None)
     target = next((i for i, name in enumerate(names) if name in _TARGETS), None)
@@ -139,18 +149,44 @@ def _fields(table: _Table) -> list[Field]:
         source, target = 0, 1
     fields = []
     for i in range(table.width):
-        shown = next((row[i] for row in table.rows if i < len(row) and row[i]), "")
         role = Role.SOURCE if i == source else Role.TARGET if i == target else Role.SKIP
-        if role == Role.SKIP and _NUMBER.fullmatch(shown):
+        if role == Role.SKIP and _first_text(table, i) is None:
+            shown = next((cell for cell in table.cells(i) if not is_missing(cell)), "0")
             role = Role.INTEGER if _INTEGER.fullmatch(shown) else Role.FLOAT
-        fields.append(Field(table.header[i] if table.header else default_name(i), role))
+        title = table.header[i] if table.header else ""
+        fields.append(Field(title if table.header else default_name(i), role, title))
     return fields
 
 
-def _text_id(head: Head, table: _Table, fields: Sequence[Field]) -> tuple[int, str] | None:
+def _first_text(table: _Table, field: int) -> tuple[Line, str] | None:
+    """The first cell of a column that has something else than a number, and its line."""
+    for line, row in zip(table.lines, table.rows):
+        if field < len(row) and not _NUMBER.fullmatch(row[field]) and not is_missing(row[field]):
+            return line, row[field]
+    return None
+
+
+def _texts(file: TextFile, table: _Table, layout: Layout) -> dict[str, LeftOut]:
+    """The columns that hold something else than numbers, by name. Raises GraphError for one that is needed."""
+    left_out: dict[str, LeftOut] = {}
+    for i, field in enumerate(layout.fields):
+        found = _first_text(table, i) if field.role == Role.SKIP else None
+        if found is None:
+            continue
+        line, cell = found
+        what, expected = explain_cell(cell, layout.label(i), layout.missing)
+        error = problem(file.path, what, line=line.number, found=line.text, expected=expected)
+        if field.needed:
+            raise error
+        numbers = any(_NUMBER.fullmatch(c) or COMMA.fullmatch(c) for c in table.cells(i))
+        left_out[field.name] = LeftOut(str(error), numbers)
+    return left_out
+
+
+def _text_id(table: _Table, fields: Sequence[Field]) -> tuple[int, str] | None:
     """(line, id) of the first id among the first lines that is not an integer."""
     ids = [i for i, field in enumerate(fields) if field.role in (Role.SOURCE, Role.TARGET)]
-    for line, row in zip(head.data[len(head.data) - len(table.rows) :], table.rows):
+    for line, row in zip(table.lines, table.rows):
         for i in ids:
             if i < len(row) and row[i] and not _INTEGER.fullmatch(row[i]):
                 return line.number, row[i]
@@ -168,10 +204,16 @@ def _shape(table: _Table) -> str:
     return f"{table.width} columns{names}, as on line {table.first.number}"
 
 
-def _column_notes(table: _Table, fields: Sequence[Field]) -> list[str]:
-    skipped = [i for i, field in enumerate(fields) if field.role == Role.SKIP]
-    shown = [f"{i + 1} ({table.header[i]})" if table.header else str(i + 1) for i in skipped]
-    return [f"Not numbers, so left out: column{'' if len(shown) == 1 else 's'} {', '.join(shown)}."] if shown else []
+def _column_notes(
+    file: TextFile, table: _Table, fields: Sequence[Field], left_out: dict[str, LeftOut]
+) -> list[str]:
+    """What is left out: columns of other things than numbers in one sentence, those with wrong cells in one each."""
+    texts = [i for i, field in enumerate(fields) if field.name in left_out and not left_out[field.name].numbers]
+    shown = [f"{i + 1} ({table.header[i]})" if table.header else str(i + 1) for i in texts]
+    notes = [f"Not numbers, so left out: column{'' if len(shown) == 1 else 's'} {', '.join(shown)}."] if shown else []
+    for why in (left.reason for left in left_out.values() if left.numbers):
+        notes.append(f"Left out for {why.splitlines()[0].removeprefix(f'{file.path}, ')}.")
+    return notes
 
 
 def _said_direction(head: Head) -> tuple[bool | None, str]:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.edges import EdgeList, LeftOut
+from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.problems import plural
 from vlang.runtime.graph.read.scan import Scanned
@@ -15,18 +16,20 @@ __all__ = ["Facts", "finish"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a reader found. directed, why: by the format, and the reason; notes: further sentences."""
+    """What a reader found. directed, why: by the format, and the reason; notes: further sentences; left_out: columns
+    that are not numbers."""
 
     format: str
     directed: bool
     why: str
     notes: list[str] = field(default_factory=list)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)
 
 
-def finish(file: TextFile, read: Scanned, facts: Facts, directed: bool | None) -> EdgeList:
-    """The edge list; `directed`, unless None, overrides what the format says."""
-    wanted = facts.directed if directed is None else directed
-    why = facts.why if directed is None or directed == facts.directed else "as asked for"
+def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeList:
+    """The edge list; asked.directed, unless None, overrides what the format says."""
+    wanted = facts.directed if asked.directed is None else asked.directed
+    why = facts.why if wanted == facts.directed else "as asked for"
     listed = len(read.source)
     if wanted:
         arcs, detail = True, ""
@@ -38,13 +41,26 @@ def finish(file: TextFile, read: Scanned, facts: Facts, directed: bool | None) -
         f"{'Directed' if wanted else 'Undirected'}, {why}{detail}.",
         f"{plural(len(read.ids), 'vertex', 'vertices')}, {plural(len(read.source), 'edge')}"
         f"{f' of {listed:,} listed' if listed != len(read.source) else ''}.",
-        _columns(read),
+        _columns(read, facts),
+        *_missing(read, listed, asked),
         *facts.notes,
     ]
-    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes)
+    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out)
 
 
-def _columns(read: Scanned) -> str:
+def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:
+    """What became of missing cells."""
+    notes = []
+    if read.dropped:
+        notes.append(f"Missing cells: {plural(read.dropped, 'row')} of {listed + read.dropped:,} dropped.")
+    if read.filled:
+        notes.append(f"Missing cells: {plural(read.filled, 'cell')} taken as {asked.missing}.")
+    return notes
+
+
+def _columns(read: Scanned, facts: Facts) -> str:
+    if not read.columns and any(why.numbers for why in facts.left_out.values()):
+        return "No edge columns."
     if not read.columns:
         return "No weights: edge fields take their defaults."
     described = [f"{name} ({values.dtype})" for name, values in read.columns.items()]

@@ -6,11 +6,12 @@ https://math.nist.gov/MatrixMarket/formats.html
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.columns import choose_weight
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
@@ -35,7 +36,7 @@ class _Banner:
 
 
 def read_matrix_market(
-    file: TextFile, head: Head, directed: bool | None, weights: str | None, workers: Workers
+    file: TextFile, head: Head, asked: Asked, workers: Workers
 ) -> EdgeList:
     """Read a square sparse matrix; its vertices are 1..n.
 
@@ -53,27 +54,28 @@ def read_matrix_market(
     fields = [Field("row", Role.SOURCE), Field("column", Role.TARGET)]
     fields += [Field("weight", role)] if role is not None else []
     layout = Layout(
-        choose_weight(file.path, fields, weights), start=size.end, line=size.number + 1, declared=count,
+        choose_weight(file.path, fields, asked), start=size.end, line=size.number + 1, declared=count,
+        missing=asked.missing,
         shape=f"{'row column' if role is None else 'row column value'} ({banner.field}, as line 1 says)",
     )  # fmt: skip
     read = scan_edges(file, layout, workers)
-    if len(read.source) != entries:
+    if len(read.source) + read.dropped != entries:
         raise problem(
-            file.path, f"{plural(len(read.source), 'entry', 'entries')} in the file", line=size.number,
+            file.path, f"{plural(len(read.source) + read.dropped, 'entry', 'entries')} in the file", line=size.number,
             found=size.text, expected=f"{plural(entries, 'entry', 'entries')}, as this line declares",
         )  # fmt: skip
     notes: list[str] = []
     if banner.symmetry == "skew-symmetric":
         read = _mirrored(read, -1)
         notes.append("Each entry of a skew-symmetric matrix gives both directions, the second with the value negated.")
-    elif banner.symmetry == "symmetric" and directed:
+    elif banner.symmetry == "symmetric" and asked.directed:
         read = _mirrored(read, 1)
         notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
         f"MatrixMarket, {banner.field}, {banner.symmetry}", directed=banner.symmetry != "symmetric",
         why=f"as the matrix is {banner.symmetry}", notes=notes,
     )  # fmt: skip
-    return finish(file, read, facts, directed)
+    return finish(file, read, facts, asked)
 
 
 def _banner(file: TextFile, line: Line) -> _Banner:
@@ -122,7 +124,8 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
 def _mirrored(read: Scanned, sign: int) -> Scanned:
     """The entries, and those off the diagonal once more across it, with their values times `sign`."""
     off = read.source != read.target
-    return Scanned(
-        np.concatenate([read.source, read.target[off]]), np.concatenate([read.target, read.source[off]]), read.ids,
-        {name: np.concatenate([values, sign * values[off]]) for name, values in read.columns.items()},
+    return replace(
+        read, source=np.concatenate([read.source, read.target[off]]),
+        target=np.concatenate([read.target, read.source[off]]),
+        columns={name: np.concatenate([values, sign * values[off]]) for name, values in read.columns.items()},
     )  # fmt: skip

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.read.asked import Missing, is_missing
 
-__all__ = ["plural", "problem", "shortened"]
+__all__ = ["COMMA", "explain_cell", "plural", "problem", "shortened"]
+
+COMMA = re.compile(r"[+-]?[\d.]*\d(,\d+)+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+"""Numbers with commas in them, for decimals or for thousands."""
 
 _SHOWN = 72
 
@@ -29,6 +34,20 @@ def problem(
     if expected is not None:
         parts.append(f"  expected: {expected}")
     return GraphError("\n".join(parts))
+
+
+def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
+    """What is wrong with a cell of a column of numbers, and what to write. missing: what was asked for."""
+    shown = shortened(cell)
+    if is_missing(cell):
+        what = f"{column} is empty" if not cell else f"{column} has no number, only {shown!r}"
+        if missing == "drop":  # asked for, but this column is not needed
+            return what, "a number; rows are dropped for the columns that a program reads: columns=[...] names them"
+        return what, ('a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to '
+                      "put a number there")  # fmt: skip
+    if COMMA.fullmatch(cell):
+        return f"{shown!r} in {column} is not a number", "a decimal point and no commas, such as 1234.5"
+    return f"{shown!r} in {column} is not a number", "a number, such as 5 or 1.5"
 
 
 def plural(count: int, one: str, many: str | None = None) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from vlang.runtime.graph.edges import VertexIds
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
 from vlang.runtime.graph.read.layout import Layout
 from vlang.runtime.graph.read.numbering import BadText, DeclaredIds, Ids, IntegerIds, TextIds
-from vlang.runtime.graph.read.problems import problem, shortened
+from vlang.runtime.graph.read.problems import explain_cell, problem, shortened
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
 from vlang.runtime.graph.read.store import Store
 from vlang.runtime.graph.read.workers import Workers
@@ -27,34 +27,54 @@ _WINDOW = 1 << 23
 _INT32 = (-(2**31), 2**31 - 1)
 
 
+class _ColumnFound(Exception):
+    """A cell that is no number in a column that nothing needs. args: the field, and why it is left out."""
+
+
 class TextIdFound(Exception):
     """An id that is not an integer, where integers were taken for granted. args: its line number and its text."""
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """The edges of a file: uint32[E] each end as dense numbers, the ids, and array[E] per column of numbers."""
+    """The edges of a file: uint32[E] each end as dense numbers, the ids, and array[E] per column of numbers.
+
+    left_out: by field (from 0), why a column of numbers is not among them. dropped, filled: rows left out for a missing
+    cell, and missing cells that a number stands for.
+    """
 
     source: NDArray[np.uint32]
     target: NDArray[np.uint32]
     ids: VertexIds
     columns: dict[str, NDArray[Any]]
+    left_out: dict[int, str] = field(default_factory=dict)
+    dropped: int = 0
+    filled: int = 0
 
 
 def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
     """Read the lines that `layout` describes.
 
-    Memory: 8 bytes an edge and the columns, the ids' table, and about 4 windows of 8 MB (more with many threads).
-    Raises GraphError with the line for the first line that does not fit, TextIdFound, DiskError.
+    A column that is not needed and turns out to hold something else than numbers is left out: the scan begins anew
+    without it. Memory: 8 bytes an edge and the columns, the ids' table, and about 4 windows of 8 MB (more with many
+    threads). Raises GraphError with the line for the first line that does not fit, TextIdFound, DiskError.
     """
-    ids: Ids
-    if layout.declared is not None:
-        ids = DeclaredIds(layout.declared)
-    else:
-        ids = TextIds() if layout.text_ids else IntegerIds()
-    scanner = _Scanner(file, layout, ids, workers)
-    scanner.run()
-    return scanner.finish()
+    left_out: dict[int, str] = {}
+    while True:
+        ids: Ids
+        if layout.declared is not None:
+            ids = DeclaredIds(layout.declared)
+        else:
+            ids = TextIds() if layout.text_ids else IntegerIds()
+        scanner = _Scanner(file, layout, ids, workers)
+        try:
+            scanner.run()
+        except _ColumnFound as found:
+            place, why = found.args
+            left_out[place] = why
+            layout = layout.without(place)
+        else:
+            return replace(scanner.finish(), left_out=left_out)
 
 
 class _Scanner:
@@ -63,6 +83,7 @@ class _Scanner:
         self._store = Store(len(layout.columns))
         self._line = layout.line
         self._signs = 0
+        self._dropped = self._filled = 0
         self._scratches: list[Scratch] = []
 
     def run(self) -> None:
@@ -101,6 +122,8 @@ class _Scanner:
             raise self._error(fault)
         self._signs |= signs
         self._line += chunk.lines
+        self._dropped += chunk.dropped
+        self._filled += chunk.filled
 
     def _keep(self, chunks: list[Chunk], fraction: float) -> None:
         """Append the rows of a window."""
@@ -140,9 +163,9 @@ class _Scanner:
             if dtype != column.array.dtype:
                 column.become(dtype, self._store.count)
         for chunk in chunks:
-            for field, (mine, found) in enumerate(zip(self._layout.fields, chunk.layout.fields)):
+            for place, (mine, found) in enumerate(zip(self._layout.fields, chunk.layout.fields)):
                 if mine.role != found.role:
-                    self._layout = self._layout.with_float(field)
+                    self._layout = self._layout.with_float(place)
 
     def finish(self) -> Scanned:
         """Settle the numbers of the vertices."""
@@ -155,7 +178,8 @@ class _Scanner:
         except GraphError as error:
             raise GraphError(f"{self._file.path}: {error}") from None
         columns = {name: c.finish(store.count) for name, c in zip(self._layout.columns, store.columns)}
-        return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns)
+        return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns,
+                       dropped=self._dropped, filled=self._filled)
 
     def _not_utf8(self, token: bytes) -> GraphError:
         line = 1
@@ -173,7 +197,11 @@ class _Scanner:
         if fault.status == Status.ID_TEXT and self._layout.declared is None:
             return TextIdFound(line, fault.token)
         what, expected = _explain(fault, self._layout)
-        return problem(self._file.path, what, line=line, found=fault.text, expected=expected)
+        error = problem(self._file.path, what, line=line, found=fault.text, expected=expected)
+        if fault.status in (Status.NO_NUMBER, Status.MISSING, Status.TOO_LARGE) \
+                and not self._layout.fields[fault.field].needed:
+            return _ColumnFound(fault.field, str(error))
+        return error
 
 
 def _pieces(window: Window, first: int) -> Iterator[tuple[int, int]]:
@@ -185,7 +213,7 @@ def _pieces(window: Window, first: int) -> Iterator[tuple[int, int]]:
 
 def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
     """What is wrong, and what was expected."""
-    column = f"column {fault.field + 1 + (layout.mark != 0)}"
+    column = layout.label(min(fault.field, len(layout.fields) - 1))  # EXTRA is behind the last
     token = shortened(fault.token)
     match fault.status:
         case Status.SHORT:
@@ -211,9 +239,7 @@ def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
             return "a quoted field does not end as it should", "a closing quote, then the next column, on the same line"
         case Status.NO_MARK:
             return f"the line does not begin with '{chr(layout.mark)}'", f"{layout.shape}, or a comment: c ..."
-        case Status.IS_NAN:
-            return f"{column} is not a number ({token})", "a number on every line; leave such edges out"
         case Status.TOO_LARGE:
             return f"{token} in {column} is too large", "a number that fits a 64-bit float"
         case _:
-            return f"{token!r} in {column} is not a number", "a number, as on the lines before"
+            return explain_cell(fault.token, column, layout.missing)

@@ -1,0 +1,62 @@
+"""What the caller of a reader asks for, and which cells count as missing."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from vlang.runtime.errors import GraphError
+
+__all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
+
+Missing = str | int | float
+"""What a missing cell means: "error", "drop" (the row goes), or the number that stands in its place."""
+
+MISSING = frozenset(["", "-", "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "null", "none",
+                     "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])  # fmt: skip
+"""Cells without a value, in lower case: the defaults of pandas, in any case, and `-`."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """directed: None believes the file. weights: the column that becomes "weight", None for none. columns: those in
+    which every cell must be a number; None where no program is known, which stands for "weight"."""
+
+    directed: bool | None = None
+    weights: str | None = None
+    columns: frozenset[str] | None = None
+    missing: Missing = "error"
+
+
+def is_missing(cell: str) -> bool:
+    """Whether a cell has no value."""
+    return cell.lower() in MISSING
+
+
+def parse_missing(value: object) -> Missing:
+    """ "error", "drop" or a number, also as text. Raises GraphError for anything else, NaN included."""
+    number = _number(value)
+    if number is not None:
+        return number
+    if isinstance(value, str) and value in ("error", "drop"):
+        return value
+    raise GraphError(f"missing={value!r}: write 'error', 'drop' or a number, which stands for missing cells")
+
+
+def _number(value: object) -> int | float | None:
+    """The number, an int where it is one of 64 bits; None for what is none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.number)):
+        return None
+    try:
+        whole = int(value) if isinstance(value, (str, int, np.integer)) else None
+    except ValueError:
+        whole = None
+    if whole is not None and -(2**63) <= whole < 2**63:
+        return whole
+    try:
+        number = float(value if whole is None else whole)
+    except (ValueError, OverflowError, TypeError):
+        return None
+    return None if math.isnan(number) else number
