@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.ir import forms as f
-from vlang.runtime.errors import BindError
+from vlang.runtime.errors import BindError, GraphError
 from vlang.runtime.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_parameters"]
+__all__ = ["bind_fields", "bind_parameters", "hidden_columns"]
 
 
 def bind_parameters(
@@ -90,7 +91,8 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
     """Arrays for the vertex fields given, as stored: [n], or [n * k] for vectors, whose rows stand one behind the
-    other. Raises BindError for a missing, misshapen or misfit one."""
+    other. Raises BindError for a missing, misshapen or misfit one, and GraphError for an edge field whose column could
+    not be read."""
     arrays: dict[str, NDArray[Any]] = {}
     for decl in program.fields:
         if decl.name in arguments:
@@ -99,11 +101,36 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
                             f"({decl.type}), one a vertex in the order of graph.ids: {decl.name}=...")
     for edge in program.edges:
+        if edge.name in graph.left_out and edge.name not in graph.columns:
+            why = graph.left_out[edge.name].reason
+            raise GraphError(f"{name} reads the edge field `{edge.name}`, and that column could not be read\n{why}")
         if edge.default is None and edge.name not in graph.columns:
             have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
             raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
                             f"{have}; read the graph with weights, or name a column `{edge.name}`")
     return arrays
+
+
+def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each edge field that takes its default while the graph has columns that the program does not read.
+
+    defaults: the texts of the defaults, by edge field.
+    """
+    read = {edge.name for edge in program.edges}
+    others = [name for name in graph.columns if name not in read]
+    others += [name for name, why in graph.left_out.items() if why.numbers and name not in read]
+    if not others:
+        return ()
+    there = ", ".join(f"`{name}`" for name in others)
+    found = []
+    for edge in program.edges:
+        if edge.name not in graph.columns and edge.name in defaults:
+            advice = f"name the column `{edge.name}` to have it read"
+            if edge.name == "weight":
+                which = "it" if len(others) == 1 else "one of them"
+                advice = f"read {which} with weights=\"{others[0]}\", or name it `weight`"
+            found.append(f"edge field `{edge.name}`: default {defaults[edge.name]}; the graph has {there}: {advice}")
+    return tuple(found)
 
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:

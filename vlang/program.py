@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vlang.bind import bind_fields, bind_parameters
+from vlang.bind import bind_fields, bind_parameters, hidden_columns
 from vlang.bind_options import bind_options
 from vlang.check import Problem, check
 from vlang.check.checked import Checked
@@ -19,7 +19,7 @@ from vlang.ir.lower import lower
 from vlang.ir.schedule import schedule
 from vlang.runtime.errors import BindError, DiskError, ProgramError
 from vlang.syntax import parse
-from vlang.syntax.tree import Param
+from vlang.syntax.tree import EdgeField, Param
 
 if TYPE_CHECKING:
 
@@ -195,7 +195,15 @@ class Program:
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
-        return _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+        result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *result.warnings)
+        return result
+
+    def _defaults(self) -> dict[str, str]:
+        """The defaults of the edge fields that have one, as the text says them."""
+        edges = [item for item in self.stages().checked.file.items if isinstance(item, EdgeField)]
+        return {name: self.source[item.init.span.start : item.init.span.end]
+                for item in edges if item.init is not None for name in item.names}
 
     def explain(
         self, stage: str = "facts", graph: Graph | None = None, without: frozenset[str] = frozenset()

@@ -30,6 +30,8 @@ def read(
     rule = None if weights is None or ".." not in weights else weight_range(weights)
     if weights is not None and ".." in weights and rule is None:
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    if isinstance(columns, str):
+        raise GraphError(f"columns={columns!r}: write a list of names, such as [{columns!r}]")
     text = str(path)
     if is_spec(text) and not Path(text).exists():
         _only_rule(text, weights, rule)

@@ -237,6 +237,11 @@ def test_missing_is_for_files_of_text(here: Path) -> None:
             Graph.read(spec, missing="drop")
 
 
+def test_columns_are_a_list(here: Path) -> None:
+    with pytest.raises(GraphError, match=r"columns='cost': write a list of names, such as \['cost'\]"):
+        Graph.read("g", columns="cost")
+
+
 def test_attributes_of_networkx_that_are_left_out() -> None:
     networkx = pytest.importorskip("networkx")
     given = networkx.Graph([(1, 2, {"cost": 3, "weight": "x"}), (2, 3, {"weight": "y"})])

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.graphs import check_reading, graph_options, read_graph
 from vlang.cli.values import run_option
 
 __all__ = ["command"]
@@ -35,5 +35,6 @@ def command(
     from vlang.program import load
 
     loaded = load(program, precision=int(precision)).derived(derive)
-    read = None if graph is None else read_graph(graph, **reading)
+    check_reading(loaded, reading)
+    read = None if graph is None else read_graph(graph, loaded, **reading)
     click.echo(loaded.explain(stage, graph=read, without=without or frozenset()).rstrip("\n"))

@@ -9,13 +9,27 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vlang.cli.show import note
+from vlang.runtime.errors import GraphError
 
 if TYPE_CHECKING:
+    from vlang.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["graph_options", "read_graph"]
+__all__ = ["check_reading", "graph_options", "read_graph"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _missing(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Any:
+    if text is None:
+        return None
+    from vlang.runtime.graph.read.asked import parse_missing
+
+    try:
+        return parse_missing(text)
+    except GraphError:
+        raise click.BadParameter(f"write error, drop or a number, not {text!r}") from None
+
 
 _OPTIONS = (
     click.option("--directed/--undirected", "directed", default=None,
@@ -27,6 +41,9 @@ _OPTIONS = (
                  help="Edges from a vertex to itself."),
     click.option("--parallel", type=click.Choice(["keep", "drop"]), default="keep", show_default=True,
                  help="Repeated edges; of them the one with the least first column stays."),
+    click.option("--missing", callback=_missing, metavar="error|drop|NUMBER",
+                 help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
+                 "error, which is the default, a row to drop, or this number."),
 )  # fmt: skip
 
 
@@ -37,11 +54,30 @@ def graph_options(command: F) -> F:
     return command
 
 
-def read_graph(spec: str, quiet: bool = False, threads: int | None = None, **options: Any) -> Graph:
-    """Read a file or generator, and tell on stderr what the reader did."""
+def check_reading(program: Program, reading: dict[str, Any]) -> None:
+    """Raises click.UsageError for reading options that give what the program does not read."""
+    edges = [edge.name for edge in program.edges]
+    if reading["weights"] is not None and "weight" not in edges:
+        if not edges:
+            raise click.UsageError(f"--weights gives the edge field `weight`, and {program.name} has no edge fields; "
+                                   "leave it out")
+        raise click.UsageError(f"--weights gives the edge field `weight`, and {program.name} reads "
+                               f"{', '.join(f'`{name}`' for name in edges)}; name the column so in the file")
+    if reading["missing"] is not None and not edges:
+        raise click.UsageError(f"--missing is about cells of edge columns, and {program.name} has no edge fields; "
+                               "leave it out")
+
+
+def read_graph(
+    spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
+    missing: Any = None, **options: Any,
+) -> Graph:  # fmt: skip
+    """Read a file or generator, for a program if there is one, and say on stderr what the reader did."""
     from vlang.runtime.graph.graph import Graph
 
-    graph = Graph.read(spec, threads=threads, **options)
+    columns = None if program is None else [edge.name for edge in program.edges]
+    graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
+                       **options)
     if not quiet:
         said = ". ".join(line.rstrip(".") for line in graph.notes)
         note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import sys
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.graphs import check_reading, graph_options, read_graph
 from vlang.cli.show import Progress, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
 from vlang.runtime.errors import BindError
@@ -122,15 +124,18 @@ def command(
                                "them out")
     _check_device(options | ({} if target is None else {"target": 0}))
     loaded = load(program, precision=int(precision)).derived(derive)
+    check_reading(loaded, reading)
     if not quiet:
         warn(loaded)
     given = bindings(loaded, parameters, f"vlang run {program} {graph}")
-    read = read_graph(graph, quiet, threads, **reading)
+    read = read_graph(graph, loaded, quiet, threads, **reading)
     keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
     if target is not None:
         options["target"] = vertex_of("--target", target, read)
     with Progress() as progress:
         result = loaded(read, **keywords, **options, progress=False if quiet else progress)
+    for text in () if quiet else result.warnings:
+        note(f"warning: {_as_options(text)}")
     if target is not None and not as_json:
         for name, value in list(result.row(target).items())[1:]:
             click.echo(f"{name} of {target} = {value}", err=output == "-")
@@ -156,6 +161,11 @@ def _check_device(options: dict[str, Any]) -> None:
     except BindError as error:
         raise click.UsageError(str(error).replace('device="gpu"', "--device gpu")) from None
     check_device(options.get("device", "cpu"))
+
+
+def _as_options(text: str) -> str:
+    """A warning with the options of a call from Python as options of the command."""
+    return re.sub(r'weights="(.*)"', lambda found: f"--weights {shlex.quote(found[1])}", text)
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
