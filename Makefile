@@ -1,18 +1,30 @@
-# make demo   set up .venv and run programs on graphs
-# make test   set up .venv and run every test, the linter and the type checker
+# make demo       set up .venv and run programs on graphs
+# make test       set up .venv and run every test, the linter and the type checker
+# make quick      the tests that tests/quick.txt lists
+# make lint       the linter and the type checker
+# make coverage   every test, and which lines and branches of the Python text they run
+# make clean      remove the virtual environments and what tools have left
 #
-# Set-up happens once: what is installed is remembered under a checksum of pyproject.toml, and later calls of either
+# With PYTHON=python3.12, or a path, each of them uses that interpreter, in a virtual environment of its own (.venv-3.12).
+#
+# Set-up happens once: what is installed is remembered under a checksum of pyproject.toml, and later calls of any
 # target need no network.
 
-PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do \
-	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
-	&& echo $$p && break; done)
+ifdef PYTHON
+VERSION := $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null)
+VENV := .venv-$(or $(VERSION),none)
+else
+PYTHON := $(shell for p in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$p -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 14))' 2>/dev/null && echo $$p && break; done)
+VERSION := $(if $(PYTHON),found)
 VENV := .venv
+endif
 BIN := $(VENV)/bin
 KEY := $(shell cksum pyproject.toml | cut -d' ' -f1)
 WORKERS ?= 2
+PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=ci
 
-.PHONY: demo test lint clean
+.PHONY: demo test quick lint coverage clean
 
 demo: $(VENV)/.base-$(KEY)
 	@echo '$$ vlang run pagerank karate --top 5' && $(BIN)/vlang run pagerank karate --top 5
@@ -21,11 +33,17 @@ demo: $(VENV)/.base-$(KEY)
 	@echo && echo '$$ vlang run pagerank kron:16 --top 5' && $(BIN)/vlang run pagerank kron:16 --top 5
 
 test: lint
-	$(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=ci
+	$(PYTEST)
+
+quick: $(VENV)/.dev-$(KEY)
+	$(PYTEST) @tests/quick.txt
 
 lint: $(VENV)/.dev-$(KEY)
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+
+coverage: $(VENV)/.dev-$(KEY)
+	$(PYTEST) --cov --cov-report=term --cov-report=html:build/coverage
 
 $(VENV)/.base-$(KEY): | $(VENV)/bin/pip
 	$(BIN)/pip install --quiet --editable .
@@ -36,8 +54,8 @@ $(VENV)/.dev-$(KEY): | $(VENV)/bin/pip
 	@touch $@ $(VENV)/.base-$(KEY)
 
 $(VENV)/bin/pip:
-	@test -n '$(PYTHON)' || { echo 'vlang needs CPython 3.11, 3.12 or 3.13; name it: make PYTHON=...' >&2; exit 1; }
+	@test -n '$(VERSION)' || { echo 'vlang needs CPython 3.11 to 3.14$(if $(PYTHON),: $(PYTHON) does not run,); name one: make demo PYTHON=...' >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
 clean:
-	rm -rf $(VENV) build dist vlang.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-3.* build dist vlang.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis .coverage*

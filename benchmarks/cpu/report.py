@@ -1,17 +1,12 @@
 """The table and the record of a run on the CPU.
 
     python benchmarks/cpu/report.py results/cpu-....json                 the record as a table in Markdown
-    python benchmarks/cpu/report.py results/cpu-....json FILE.md ...     and put into these files
-
-A file takes the tables between the lines `<!-- cpu table -->` and `<!-- end of cpu table -->`; where the first is
-`<!-- cpu table without peers -->`, only that against C++ and limits.
 """
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
@@ -30,7 +25,6 @@ __all__ = ["HEADER", "line", "markdown", "row", "save", "table"]
 HEADER = ("work", "graph", "ours", "other", "against", "ratio", "sweeps", "target", "met", "2/1", "peak", "others")
 _WIDTHS = (31, 16, 11, 8, 22, 6, 6, 10, 3, 5, 13, 6)
 _LEFT = (0, 1, 4)
-_BLOCK = re.compile(r"(<!-- cpu table( without peers)? -->\n).*?(<!-- end of cpu table -->\n)", re.DOTALL)
 
 
 def row(figure: Figure) -> list[str]:
@@ -74,7 +68,8 @@ def markdown(record: Mapping[str, Any], name: str) -> str:
     text = [
         f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}, "
         f"CPython {record['python']}, {shown}, g++ {record['g++'].partition(' ')[0]}; {record['date'][:10]}, commit "
-        f"{record['commit']}. Limits in the same run: {record.get('limits', 'not measured')}. Record: `{name}`.",
+        f"{record['commit']}. Limits in the same run: {record.get('limits', 'not measured')}. "
+        f"Record: `benchmarks/results/{name}`.",
         "",
         table(HEADER, [row(figure) for figure in figures], _LEFT),
         "",
@@ -94,21 +89,8 @@ def table(header: Sequence[str], rows: Sequence[Sequence[str]], left: Sequence[i
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (header, rule, *rows))
 
 
-def main(arguments: Sequence[str]) -> None:
-    """Print a record, and put it into documents. Raises SystemExit for a document that has no place for it."""
-    path = Path(arguments[0])
-    record = json.loads(path.read_text(encoding="utf-8"))
-    text, alone = markdown(record, path.name), markdown({**record, "peers": []}, path.name)
-    print(text, end="")
-    for name in arguments[1:]:
-        document = Path(name).read_text(encoding="utf-8")
-        if not _BLOCK.search(document):
-            raise SystemExit(f"{name}: there is no line `<!-- cpu table -->` with its end")
-        made = _BLOCK.sub(lambda found: found[1] + (alone if found[2] else text) + found[3], document)
-        Path(name).write_text(made, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    if len(sys.argv) < 2:
+    if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    main(sys.argv[1:])
+    given = Path(sys.argv[1])
+    print(markdown(json.loads(given.read_text(encoding="utf-8")), given.name), end="")

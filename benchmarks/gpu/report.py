@@ -1,17 +1,18 @@
-"""The table and the record of a run on a GPU."""
+"""The table and the record of a run on a GPU, and the record as a table in Markdown."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from benchmarks.cpu.conditions import conditions as conditions_of_host
+from benchmarks.cpu.report import table
 from vlang.runtime.graph.workers import available_threads
 
-__all__ = ["HEADER", "Row", "conditions", "save", "table_line"]
+__all__ = ["HEADER", "Row", "conditions", "markdown", "save", "table_line"]
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 _WIDTHS = (17, 8, 9, 8, 8, 16, 8, 4, 6, 8, 9, 9)
@@ -45,12 +46,14 @@ class Row:
             return ""
         return "aim" if self.aim is not None and self.ms <= self.aim else "yes" if self.ms <= self.must else "NO"
 
-    def __str__(self) -> str:
+    def cells(self) -> tuple[str, ...]:
+        """As in the table."""
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
-        cells = (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
-                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps),
-                 _short(self.call))  # fmt: skip
-        return table_line(cells) + (f"  {self.problem}" if self.problem else "")
+        return (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
+                self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call))
+
+    def __str__(self) -> str:
+        return table_line(self.cells()) + (f"  {self.problem}" if self.problem else "")
 
 
 def table_line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> str:
@@ -85,3 +88,23 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
     text = json.dumps({**before, **record, "rows": [asdict(row) for row in rows]}, indent=1, default=str)
     path.write_text(text + "\n", encoding="utf-8")
     return path
+
+
+def markdown(record: Mapping[str, Any], name: str) -> str:
+    """The record of a run as it stands in documents; name: of its file."""
+    versions, limits = record["versions"], record["limits"]
+    gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
+    link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]
+    rows = [Row(**row) for row in record["rows"]]
+    text = [
+        f"{record['gpu']}, {record['gpu memory']}, CUDA {versions['cuda driver'] // 1000}."
+        f"{versions['cuda driver'] % 1000 // 10}, CuPy {versions['cupy']}, on {record['processors']} processors "
+        f"({record['processor']}); {record['date'][:10]}, commit {record['commit']}. Limits in the same run: copy "
+        f"{limits['copy'] / 1e12:.2f} TB/s, random 4-byte gathers {' and '.join(gathers)}, page-locked copies "
+        f"{' and '.join(link)}, launch and wait {limits['launch'] * 1e6:.1f} us, "
+        f"grid barrier {limits['barrier'] * 1e6:.2f} us. Record: `benchmarks/results/{name}`.",
+        "",
+        table(HEADER, [row.cells() for row in rows], (0, 1, 5)),
+    ]
+    text += ["", *(f"{row.work}, {row.graph}: {row.problem}" for row in rows if row.problem)]
+    return "\n".join(text).rstrip("\n") + "\n"

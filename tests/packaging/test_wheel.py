@@ -1,4 +1,4 @@
-"""The wheel, built from the sdist, holds exactly the modules and data of the tree, and works when installed."""
+"""The wheel, built from the sdist, holds exactly the modules and data of the tree, and works in a bare environment."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import os
 import subprocess
 import sys
 import zipfile
-from importlib.metadata import version
+from collections.abc import Sequence
+from importlib.metadata import Distribution, distribution, version
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
 KINDS = (".py", ".lark", ".vp", ".cuh")
@@ -26,18 +28,39 @@ def expected() -> set[str]:
     return files
 
 
+def quietly(command: Sequence[str | Path], folder: Path) -> str:
+    """What a command prints; fails with it, if the command does."""
+    env = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "PYTHONHOME")}
+    done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+def declared() -> list[Distribution]:
+    """The distributions that vlang's base dependencies bring, and no others."""
+    found: dict[str, Distribution] = {}
+    waiting = [Requirement(text) for text in distribution("vlang").requires or ()]
+    while waiting:
+        wanted = waiting.pop()
+        if wanted.name not in found and (wanted.marker is None or wanted.marker.evaluate({"extra": ""})):
+            found[wanted.name] = distribution(wanted.name)
+            waiting += [Requirement(text) for text in found[wanted.name].requires or ()]
+    return list(found.values())
+
+
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with an sdist of the tree, and the wheel that is built from that sdist."""
     if importlib.util.find_spec("build") is None:
         pytest.skip("the package `build` is not installed")
     if importlib.util.find_spec("setuptools") is None or int(version("setuptools").split(".")[0]) < 77:
         pytest.skip("setuptools 77 is not installed, and an isolated build would need the network")
     out = tmp_path_factory.mktemp("dist")
-    source = out / "tree"
+    source = tmp_path_factory.mktemp("tree")
     files = subprocess.run(["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"], cwd=ROOT,
                            capture_output=True, check=False)  # fmt: skip
     if files.returncode:
-        pytest.skip("not a git checkout: the tree cannot be told from build results")
+        pytest.skip("not a git checkout: the tree cannot be distinguished from build results")
     for name in files.stdout.decode().split("\0"):
         origin, target = ROOT / name, source / name
         if name and (origin.is_symlink() or origin.is_file()):
@@ -46,11 +69,30 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 target.symlink_to(os.readlink(origin))
             else:
                 target.write_bytes(origin.read_bytes())
-    done = subprocess.run([sys.executable, "-m", "build", "--no-isolation", "--outdir", str(out), str(source)],
-                          capture_output=True, text=True)  # fmt: skip
-    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
-    (built,) = out.glob("*.whl")
+    quietly([sys.executable, "-m", "build", "--no-isolation", "--outdir", out, source], source)
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    (built,) = dist.glob("*.whl")
     return built
+
+
+@pytest.fixture(scope="module")
+def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An environment with the wheel, installed by pip, and with what it declares to need; nothing else is in it."""
+    if importlib.util.find_spec("pip") is None:
+        pytest.skip("pip is not installed here")
+    place = tmp_path_factory.mktemp("bare")
+    quietly([sys.executable, "-m", "venv", "--without-pip", place], place)
+    (site,) = place.glob("lib/python*/site-packages")
+    for found in declared():
+        for top in {file.parts[0] for file in found.files or () if file.parts[0] not in ("..", "__pycache__")}:
+            (site / top).symlink_to(Path(str(found.locate_file(top))))
+    quietly([sys.executable, "-m", "pip", "--python", place / "bin" / "python", "install", "--quiet", "--no-index",
+             "--no-deps", wheel], place)  # fmt: skip
+    return place
 
 
 def test_the_wheel_is_pure(wheel: Path) -> None:
@@ -63,19 +105,48 @@ def test_the_wheel_holds_the_tree_and_nothing_else(wheel: Path) -> None:
     assert names == expected()
 
 
-def test_an_installed_wheel_runs(wheel: Path, tmp_path: Path) -> None:
+def test_pip_installs_the_same_from_the_sdist(dist: Path, tmp_path: Path) -> None:
+    (sdist,) = dist.glob("*.tar.gz")
     site = tmp_path / "site"
-    with zipfile.ZipFile(wheel) as archive:
-        archive.extractall(site)
-    code = (
-        "import vlang, vlang.stdlib, pathlib\n"
-        "assert pathlib.Path(vlang.__file__).is_relative_to(pathlib.Path.cwd() / 'site')\n"
-        "result = vlang.load('bfs')(vlang.Graph.read('karate'), source=1)\n"
-        "assert result['depth'].max() == 3\n"
-    )
-    env = {**os.environ, "PYTHONPATH": str(site)}
-    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=env, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    quietly([sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps", "--no-build-isolation",
+             "--no-compile", "--target", site, sdist], tmp_path)  # fmt: skip
+    assert {path.name for path in site.iterdir()} == {"bin", "vlang", f"vlang-{version('vlang')}.dist-info"}
+    assert {path.relative_to(site).as_posix() for path in (site / "vlang").rglob("*") if path.is_file()} == expected()
+
+
+def test_only_vlang_is_installed(bare: Path) -> None:
+    (site,) = bare.glob("lib/python*/site-packages")
+    assert {path.name for path in site.iterdir() if not path.is_symlink()} == {
+        "vlang", f"vlang-{version('vlang')}.dist-info"}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shown"),
+    [
+        (("list",), "pagerank"),
+        (("run", "bfs", "karate", "source=1", "--json"), '"depth"'),
+        (("run", "my.vp", "graph.csv", "-o", "-"), "b,1"),
+        (("check", "my.vp"), "my.vp"),
+        (("explain", "bfs", "--stage", "cuda"), "struct "),
+        (("explain", "bfs", "--stage", "plan"), "push"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
+)
+def test_the_command_works_in_a_bare_environment(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], shown: str
+) -> None:
+    """Parser, library programs, readers, kernels for a CPU and text for a GPU: all data that the wheel must hold."""
+    monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that everything is compiled in there
+    (tmp_path / "my.vp").write_text("program my\n\nvertex friends: int = count(true for u -- self)\n")
+    (tmp_path / "graph.csv").write_text("source,target\na,b\n")
+    assert shown in quietly([bare / "bin" / "vlang", *arguments], tmp_path)
+
+
+def test_python_imports_the_installed_package(bare: Path, tmp_path: Path) -> None:
+    code = "from vlang import runtime, stdlib, syntax\nprint(runtime.__file__, stdlib.__file__, syntax.__file__)"
+    files = quietly([bare / "bin" / "python", "-c", code], tmp_path).split()
+    assert len(files) == 3
+    assert all(Path(file).is_relative_to(bare) for file in files)
 
 
 def test_the_links_are_relative_and_committed() -> None:

@@ -79,7 +79,7 @@ def test_agreement_finds_a_difference() -> None:
             wrong()
 
 
-def test_a_record_becomes_a_table_in_a_document(tmp_path: Path) -> None:
+def test_a_record_becomes_a_table(tmp_path: Path) -> None:
     figures = [
         Figure("bfs", "ms", 6.0, 8.0, "C++ both ways", 0.75, graph="kron:20", sweeps=0.5, sweep_target=0.4, gain=1.9,
                peak=200.4, arrays=150.0, samples=[(6.0, 8.0, 12.0, 11.4)], others=0.02),
@@ -96,14 +96,3 @@ def test_a_record_becomes_a_table_in_a_document(tmp_path: Path) -> None:
     assert "| import vlang |  | 0.03 s CPU | 0.1 | limit | 0.30 |  | <= 1 | yes |  |  |  |" in text
     assert "| igraph 1.0.0 | bfs | kron:20 | 6 ms | 60 ms | 0.10 | distances(source) | 1.50 s | yes |" in text
     assert "numpy 2.0, g++ 12.2" in text
-    document = tmp_path / "a.md"
-    document.write_text("before\n<!-- cpu table -->\nold\n<!-- end of cpu table -->\nafter\n")
-    report.main([str(path), str(document)])
-    assert document.read_text() == f"before\n<!-- cpu table -->\n{text}<!-- end of cpu table -->\nafter\n"
-    document.write_text("<!-- cpu table without peers -->\n<!-- end of cpu table -->\n")
-    report.main([str(path), str(document)])
-    assert "kron:20" in document.read_text()
-    assert "igraph" not in document.read_text()
-    document.write_text("no place\n")
-    with pytest.raises(SystemExit, match="no line"):
-        report.main([str(path), str(document)])
