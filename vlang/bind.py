@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.ir import forms as f
+from vlang.labelled import in_vertex_order
 from vlang.runtime.errors import BindError
 from vlang.runtime.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
@@ -97,7 +98,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
-                            f"({decl.type}), one a vertex in the order of graph.ids: {decl.name}=...")
+                            f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
+                            f"id: {decl.name}=...")
     for edge in program.edges:
         if edge.default is None and edge.name not in graph.columns:
             have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
@@ -107,8 +109,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
 
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
-    array = np.asarray(value)
     vector = decl.type if isinstance(decl.type, Vector) else None
+    array = in_vertex_order(decl.name, graph, value, vector is not None)
     type_ = vector.item if vector else decl.type
     assert isinstance(type_, Scalar)
     shape = (graph.n, vector.size) if vector else (graph.n,)

@@ -121,8 +121,9 @@ class Program:
     def __call__(self, graph: Graph, /, **arguments: Any) -> Result:
         """Run the program on a graph.
 
-        Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
-        without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
+        Keywords: the program's parameters (vertices as the graph's ids); vertex fields (those without
+        initializer must be given) as arrays of length n in the order of graph.ids, or by vertex id as a dict, a pandas
+        Series or a DataFrame; and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
         "push"), switching ("measured" or "published": how "auto" chooses), page_size (bytes), asynchronous, blocking,
         order ("auto", "rounds", "priority"), target (a vertex: stop once its value is final, rule O; `result.settled`
         says whose values are), precision (32 or 64 bits for int and float), progress (True, or a function that takes a

@@ -74,14 +74,20 @@ class VertexIds:
 
         Raises GraphError naming the id, the ids there are, and the nearest of them.
         """
-        key = self._key(vertex)
-        if key is not None:
-            at = self._position(key)
-            if at < self.count and self.label(at) == key:
-                return at
-        raise GraphError(self._missing(vertex, key))
+        found = self.lookup(vertex)
+        if found is None:
+            raise GraphError(self._missing(vertex, self.key(vertex)))
+        return found
 
-    def _key(self, vertex: object) -> int | str | None:
+    def lookup(self, vertex: object) -> int | None:
+        """The dense number of an id as `find` takes it; None if the graph does not have it."""
+        key = self.key(vertex)
+        if key is None:
+            return None
+        at = self._position(key)
+        return at if at < self.count and self.label(at) == key else None
+
+    def key(self, vertex: object) -> int | str | None:
         """`vertex` as these ids are written; None if it cannot be one of them."""
         if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
             vertex = vertex[()]
