@@ -16,7 +16,7 @@ from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_parameters"]
+__all__ = ["bind_fields", "bind_parameters", "kept_parameters"]
 
 
 def bind_parameters(
@@ -39,6 +39,18 @@ def bind_parameters(
             assert isinstance(param.type, Scalar)
             values[param.name] = _scalar(param.name, param.type, value)
     return values, rest
+
+
+def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with lists of vertices copied, so that a later run can bind them again as they are now."""
+    return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
+                            if isinstance(param.type, VertexSet) and param.name in arguments}}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
 
 
 def _spoken(param: f.ParamDecl) -> str:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from vlang.bind import bind_fields, bind_parameters
+from vlang.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.bind_options import bind_options
 from vlang.check import Problem, check
 from vlang.check.checked import Checked
@@ -141,6 +141,7 @@ class Program:
             arguments["target"] = graph.find(arguments["target"])
         options, precision, rest = bind_options(self, arguments)
         program = self.stages(precision).program
+        rest = kept_parameters(program, rest)
         scalars, left = bind_parameters(program, graph, rest, self.name)
         arrays = bind_fields(program, graph, left, self.name)
         started = self.stages(precision).derived & set(arrays)

@@ -12,20 +12,27 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import GraphError
 
-__all__ = ["EdgeList", "VertexIds"]
+__all__ = ["EdgeList", "VertexIds", "taken"]
 
 FEW = 10_000
+
+
+def taken(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, which cannot be written to any more: a graph has taken it over."""
+    array.flags.writeable = False
+    return array
 
 
 class VertexIds:
     """The user's ids in increasing order: the id of dense vertex i is `ids[i]`.
 
     Dense numbers are ranks, so they compare as the user's ids do. `values` is an int64 or uint64 array, or an
-    object array of str; consecutive integers from `base` are not stored until asked for.
+    object array of str, and read-only; consecutive integers from `base` are not stored until asked for.
     """
 
     def __init__(self, values: NDArray[Any] | None = None, *, base: int = 0, count: int = 0) -> None:
-        self._values = values
+        """Take over an array of ids: it is read-only from now on."""
+        self._values = None if values is None else taken(values)
         self.base = base
         self.count = count if values is None else len(values)
 
@@ -36,10 +43,10 @@ class VertexIds:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The ids, shape [count]; int64, uint64 or object (str)."""
+        """The ids, shape [count]; int64, uint64 or object (str). Read-only."""
         if self._values is None:
             wide = self.base + self.count > 2**63
-            return np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64)
+            return taken(np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64))
         return self._values
 
     @property
