@@ -281,7 +281,8 @@ class Graph:
 
         src and dst hold vertex ids: integers of any type up to 64 bits, or strings. The vertices are the ids that
         occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
-        edge is listed once and stands for both directions. All arrays are copied. Raises GraphError for what does not fit together.
+        edge is listed once and stands for both directions. All arrays are copied. Raises GraphError for what does not
+        fit together.
         """
         from vlang.runtime.graph.from_arrays import edge_list
 

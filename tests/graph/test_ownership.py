@@ -1,5 +1,5 @@
-"""A graph owns its arrays: what a caller does to an array after the constructor changes no answer, and neither does what
-is done to an array that the graph or a result has handed out."""
+"""A graph owns its arrays: what a caller does to an array after the constructor changes no answer, and neither does
+what is done to an array that the graph or a result has handed out."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Given = tuple[Callable[[], Graph], list[Any]]
 
 
 def from_arrays(ends: type, weights: type, **more: Any) -> Given:
-    arrays = [np.array(SRC, ends), np.array(DST, ends), np.array(WEIGHT, weights)]
-    lent = {name: np.array(value) if isinstance(value, list) else value for name, value in more.items()}
+    arrays: list[Any] = [np.array(SRC, ends), np.array(DST, ends), np.array(WEIGHT, weights)]
+    lent: dict[str, Any] = {name: np.array(value) if isinstance(value, list) else value for name, value in more.items()}
     given = [*arrays, *(value for value in lent.values() if isinstance(value, np.ndarray))]
     return lambda: Graph.from_edges(arrays[0], arrays[1], weight=arrays[2], **lent), given
 
@@ -156,7 +156,8 @@ def test_what_is_handed_out_is_read_only(ids: list[Any] | None) -> None:
 
 def test_fields_of_a_result_are_its_own() -> None:
     """Writing to them changes neither the graph nor another result."""
-    program = compile("program own\nvertex d: int = 0\nvertex id: vertex = self\nrepeat 1 times:\n    apply d = outdegree\n")
+    program = compile("program own\nvertex d: int = 0\nvertex id: vertex = self\n"
+                      "repeat 1 times:\n    apply d = outdegree\n")
     graph = Graph.from_edges(SRC, DST, n=5)
     want = program(graph)["d"].tolist()
     result = program(graph)
@@ -169,7 +170,8 @@ def test_fields_of_a_result_are_its_own() -> None:
 
 def test_a_result_keeps_its_parameters() -> None:
     """A list of vertices that changes after a run, or that can be read only once, is what it was when a run goes on."""
-    program = compile("program near(centers: vertices)\nvertex dist: float = 0.0 if position(self, centers) >= 0 else inf\n"
+    program = compile("program near(centers: vertices)\n"
+                      "vertex dist: float = 0.0 if position(self, centers) >= 0 else inf\n"
                       "repeat:\n    gather d = min(u.dist + 1.0 for u -> self)\n    apply dist = min(dist, d)\n")
     graph = Graph.from_edges([0, 1, 2], [1, 2, 3])
     for centers in (np.array([0, 2]), [0, 2], iter([0, 2])):
