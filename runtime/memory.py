@@ -12,11 +12,10 @@ is short. Blocks are private memory, so processes that fork do not share them.
 from __future__ import annotations
 
 import mmap
-import os
-import threading
+import weakref
 from collections import deque
 from contextlib import suppress
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -32,7 +31,7 @@ _MOST_BYTES = 256 << 20
 class _Block:
     """Memory of `size` bytes from `address` on. clean: nobody has written to it."""
 
-    __slots__ = ("_pages", "address", "clean", "size")
+    __slots__ = ("__weakref__", "_pages", "address", "clean", "size")
 
     def __init__(self, size: int) -> None:
         spare = _HUGE if size >= _HUGE else 0
@@ -52,29 +51,52 @@ class _Block:
 class _Lease:
     """What an array on a block refers to: when it goes, the block is idle."""
 
-    __slots__ = ("__array_interface__", "_block", "_home")
+    __slots__ = ("__array_interface__", "__weakref__", "_back")
 
-    def __init__(self, home: Memory, block: _Block, nbytes: int) -> None:
-        self._home, self._block = home, block
+    def __init__(self, block: _Block, nbytes: int, idle: deque[_Back]) -> None:
         self.__array_interface__ = {"version": 3, "data": (block.address, False), "shape": (nbytes,), "typestr": "|u1"}
+        self._back = _Back(self, block, idle)
 
-    def __del__(self) -> None:
-        self._home.back(self._block)
+
+class _Back(weakref.ref[_Lease]):
+    """A block on its way back: it appends itself to what is idle when the lease goes. That is one call without a
+    bytecode, since an interrupt that is raised inside of a destructor is lost."""
+
+    __slots__ = ("block",)
+    block: _Block
+
+    def __new__(cls, lease: _Lease, block: _Block, idle: deque[_Back]) -> Self:
+        self = super().__new__(cls, lease, idle.append)
+        self.block = block
+        return self
+
+    def __init__(self, lease: _Lease, block: _Block, idle: deque[_Back]) -> None:
+        """`weakref.ref` takes part in `__new__` only."""
 
 
 class Memory:
-    """Blocks, of which at most `most` bytes and `blocks` of them are idle: those that came back first go first.
+    """Blocks, of which at most `most` bytes and `blocks` of them are idle.
 
-    idle, used: bytes of blocks that are kept, and of those that arrays lie on. made: blocks asked of the system so far.
-    Threads may share it.
+    Blocks of one size are bounded as they come back, and all together when the next array is asked for. made: blocks
+    asked of the system so far. Threads may share it. There is no lock: each step is one operation of a dict or deque,
+    which neither another thread nor an interrupt can divide, so that a block is idle, used or gone at any time.
     """
 
     def __init__(self, most: int = _MOST_BYTES, blocks: int = _MOST_BLOCKS) -> None:
-        self.idle = self.used = self.made = 0
+        self.made = 0
         self._most, self._blocks = most, blocks
-        self._kept: list[_Block] = []  # in the order in which they came back
-        self._returned: deque[_Block] = deque()
-        self._lock = threading.Lock()
+        self._idle: dict[int, deque[_Back]] = {}  # by size, those that came back last at the right
+        self._there: list[weakref.ref[_Block]] = []
+
+    @property
+    def idle(self) -> int:
+        """Bytes of blocks that are kept."""
+        return sum(size * len(blocks) for size, blocks in list(self._idle.items()))
+
+    @property
+    def used(self) -> int:
+        """Bytes of blocks that arrays lie on."""
+        return sum(block.size for there in self._there if (block := there()) is not None) - self.idle
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` elements, uninitialised. Raises MemoryError."""
@@ -87,72 +109,45 @@ class Memory:
             array.fill(0)
         return array
 
-    def back(self, block: _Block) -> None:
-        """Take a block back. Called by whatever lets the last array go, which may be this very object at work: so
-        nothing here waits."""
-        self._returned.append(block)
-        self._settle()
-
     def trim(self) -> None:
         """Give the system what is idle."""
-        with self._lock:
-            self._sort(0)
-        self._settle()
-
-    def forked(self) -> None:
-        """A child process has the blocks, and none of the threads that may have been at work here."""
-        self._lock = threading.Lock()
+        self._bound(0)
 
     def _array(self, count: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], bool]:
         nbytes = count * dtype.itemsize
         if nbytes < _LEAST:
             return np.empty(count, dtype), False
-        block = self._block(_rounded(nbytes))
+        size = _rounded(nbytes)
+        idle = self._idle.setdefault(size, deque(maxlen=min(self._blocks, self._most // size)))
+        try:
+            block = idle.pop().block
+        except IndexError:
+            block = self._new(size)
         clean, block.clean = block.clean, False
-        return np.asarray(_Lease(self, block, nbytes)).view(dtype), clean
-
-    def _block(self, size: int) -> _Block:
-        with self._lock:
-            self._sort(self._most)
-            at = next((i for i in range(len(self._kept) - 1, -1, -1) if self._kept[i].size == size), None)
-            block = None if at is None else self._kept.pop(at)
-            self.used += size
-            if block is not None:
-                self.idle -= size
-            else:
-                self.made += 1
-        self._settle()
-        return block if block is not None else self._new(size)
+        array = np.asarray(_Lease(block, nbytes, idle)).view(dtype)
+        self._bound(self._most)
+        return array, clean
 
     def _new(self, size: int) -> _Block:
         try:
-            return _Block(size)
+            block = _Block(size)
         except MemoryError:
             self.trim()
-        try:
-            return _Block(size)
-        except MemoryError:
-            with self._lock:
-                self.used -= size
-            raise
+            block = _Block(size)
+        self.made += 1
+        self._there = [*(there for there in self._there if there() is not None), weakref.ref(block)]
+        return block
 
-    def _settle(self) -> None:
-        """Keep what came back, unless somebody is at it, who will see to the rest."""
-        while self._returned and self._lock.acquire(blocking=False):
-            try:
-                self._sort(self._most)
-            finally:
-                self._lock.release()
-
-    def _sort(self, most: int) -> None:
-        """Keep what came back, and let the oldest go beyond `most` bytes."""
-        while self._returned:
-            block = self._returned.popleft()
-            self.used -= block.size
-            self.idle += block.size
-            self._kept.append(block)
-        while self._kept and (self.idle > most or len(self._kept) > self._blocks):
-            self.idle -= self._kept.pop(0).size
+    def _bound(self, most: int) -> None:
+        """Let idle blocks go, of sizes that were asked for first, until they take at most `most` bytes."""
+        sizes = list(self._idle.items())
+        over = sum(size * len(blocks) for size, blocks in sizes) - most
+        many = sum(len(blocks) for _, blocks in sizes) - self._blocks
+        for size, blocks in sizes:
+            while (over > 0 or many > 0) and blocks:
+                with suppress(IndexError):  # another thread has taken it
+                    blocks.popleft()
+                over, many = over - size, many - 1
 
 
 def _rounded(nbytes: int) -> int:
@@ -163,9 +158,6 @@ def _rounded(nbytes: int) -> int:
 
 memory = Memory()
 """That of this process."""
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=memory.forked)
 
 
 def empty(count: int, dtype: DTypeLike) -> NDArray[Any]:

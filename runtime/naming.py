@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.runtime.errors import GraphError
 from vlang.runtime.graph.edges import VertexIds
 
-__all__ = ["NONE", "dense_vertices", "none_of", "user_ids"]
+__all__ = ["NONE", "dense_vertices", "located", "none_of", "user_ids"]
 
 # A field of type `vertex` holds dense vertex numbers; this one says `none`.
 NONE = 0xFFFFFFFF
@@ -64,25 +64,42 @@ def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
     if not len(ids) or (wanted.dtype == object and not ids.text):
         dense[~absent] = [ids.find(v) for v in wanted.tolist()]
     else:
-        dense[~absent] = _ranks(ids, wanted)
+        ranks, wrong = _ranks(ids, wanted)
+        if wrong.any():
+            bad = wanted[wrong][0]
+            ids.find(bad)
+            raise GraphError(f"vertex {bad!r} is not in the graph")
+        dense[~absent] = ranks
     return dense
 
 
-def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> NDArray[Any]:
-    """Where each wanted id stands: integers of any type, or strings as objects if the ids are."""
+def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """The dense number of each id given, int64[k] (0 where there is none), and where there is one, bool[k].
+
+    given: [k], integers of any type, or objects that `VertexIds.find` may be asked for.
+    """
+    if given.dtype.kind in "iu" and not ids.text and len(ids):
+        ranks, wrong = _ranks(ids, given)
+        return np.where(wrong, 0, ranks).astype(np.int64), ~wrong
+    if ids.text:
+        known = dict(zip(ids.values.tolist(), range(len(ids))))
+        found = [known.get(ids.key(one)) for one in given.tolist()]
+    else:
+        found = [ids.lookup(one) for one in given.tolist()]
+    there = np.array([rank is not None for rank in found], dtype=np.bool_)
+    return np.array([rank or 0 for rank in found], dtype=np.int64), there
+
+
+def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Where each wanted id stands, and where it is none: integers of any type, or strings as objects if the ids are."""
     if ids.consecutive:
         wrong = (wanted < ids.base) | (wanted >= ids.base + len(ids))
         wide = np.uint64 if ids.base >= 0 else np.int64
-        ranks = wanted.astype(wide) - wide(ids.base)
-    else:
-        values = ids.values
-        alike = wanted.astype(values.dtype)
-        ranks = np.minimum(np.searchsorted(values, alike), len(values) - 1)
-        wrong = values[ranks] != alike
-        if not ids.text:  # 64 bits with and without a sign would meet in floats
-            wrong |= (alike < 0) != (wanted < 0)
-    if wrong.any():
-        bad = wanted[wrong][0]
-        ids.find(bad)
-        raise GraphError(f"vertex {bad!r} is not in the graph")
-    return ranks
+        return wanted.astype(wide) - wide(ids.base), wrong
+    values = ids.values
+    alike = wanted.astype(values.dtype)
+    ranks = np.minimum(np.searchsorted(values, alike), len(values) - 1)
+    wrong = values[ranks] != alike
+    if not ids.text:  # 64 bits with and without a sign would meet in floats
+        wrong |= (alike < 0) != (wanted < 0)
+    return ranks, wrong

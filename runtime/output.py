@@ -8,8 +8,8 @@ import json
 import math
 import os
 import re
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -72,12 +72,13 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _renamed(target: Path) -> Iterator[IO[bytes]]:
-    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.")
+    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as file:
+        with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield file
             file.flush()
-            os.fchmod(file.fileno(), _mode(target))
             os.fsync(file.fileno())
         os.replace(temporary, target)
     except BaseException:
@@ -90,16 +91,6 @@ def _renamed(target: Path) -> Iterator[IO[bytes]]:
             os.fsync(folder)
         finally:
             os.close(folder)
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, else those that a new file would get."""
-    try:
-        return stat.S_IMODE(target.stat().st_mode)
-    except FileNotFoundError:
-        mask = os.umask(0)
-        os.umask(mask)
-        return 0o666 & ~mask
 
 
 def _reason(error: OSError, target: Path) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.ir import forms as f
+from vlang.labelled import in_vertex_order
 from vlang.runtime.errors import BindError, GraphError
 from vlang.runtime.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
@@ -16,7 +17,7 @@ from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_parameters", "hidden_columns"]
+__all__ = ["bind_fields", "bind_parameters", "hidden_columns", "kept_parameters"]
 
 
 def bind_parameters(
@@ -39,6 +40,18 @@ def bind_parameters(
             assert isinstance(param.type, Scalar)
             values[param.name] = _scalar(param.name, param.type, value)
     return values, rest
+
+
+def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with lists of vertices copied, so that a later run can bind them again as they are now."""
+    return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
+                            if isinstance(param.type, VertexSet) and param.name in arguments}}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
 
 
 def _spoken(param: f.ParamDecl) -> str:
@@ -99,7 +112,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
-                            f"({decl.type}), one a vertex in the order of graph.ids: {decl.name}=...")
+                            f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
+                            f"id: {decl.name}=...")
     for edge in program.edges:
         if edge.name in graph.left_out and edge.name not in graph.columns:
             why = graph.left_out[edge.name].reason
@@ -134,8 +148,8 @@ def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]
 
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
-    array = np.asarray(value)
     vector = decl.type if isinstance(decl.type, Vector) else None
+    array = in_vertex_order(decl.name, graph, value, vector is not None)
     type_ = vector.item if vector else decl.type
     assert isinstance(type_, Scalar)
     shape = (graph.n, vector.size) if vector else (graph.n,)

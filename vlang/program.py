@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.bind import bind_fields, bind_parameters, hidden_columns
+from vlang.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
 from vlang.bind_options import bind_options
 from vlang.check import Problem, check
 from vlang.check.checked import Checked
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from vlang.runtime.result import Result
 
 __all__ = ["FieldInfo", "Parameter", "Program", "compile", "load"]
+
+_Given = ParamSpec("_Given")
+_Found = TypeVar("_Found")
 
 
 @dataclass(frozen=True)
@@ -121,8 +125,9 @@ class Program:
     def __call__(self, graph: Graph, /, **arguments: Any) -> Result:
         """Run the program on a graph.
 
-        Keywords: the program's parameters (vertices as the graph's ids); vertex fields as arrays of length n (those
-        without initializer must be given); and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
+        Keywords: the program's parameters (vertices as the graph's ids); vertex fields (those without
+        initializer must be given) as arrays of length n in the order of graph.ids, or by vertex id as a dict, a pandas
+        Series or a DataFrame; and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
         "push"), switching ("measured" or "published": how "auto" chooses), page_size (bytes), asynchronous, blocking,
         order ("auto", "rounds", "priority"), target (a vertex: stop once its value is final, rule O; `result.settled`
         says whose values are), precision (32 or 64 bits for int and float), progress (True, or a function that takes a
@@ -134,12 +139,16 @@ class Program:
         arrays); chaos (a seed: run once more with every freedom that the facts grant, and compare; what was taken is in
         `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
         """
+        return _apart(self._called, graph, arguments)
+
+    def _called(self, graph: Graph, arguments: dict[str, Any]) -> Result:
         if "derive" in arguments:
             return self.derived(arguments.pop("derive"))(graph, **arguments)
         if arguments.get("target") is not None and all(own.name != "target" for own in self.fields):
             arguments["target"] = graph.find(arguments["target"])
         options, precision, rest = bind_options(self, arguments)
         program = self.stages(precision).program
+        rest = kept_parameters(program, rest)
         scalars, left = bind_parameters(program, graph, rest, self.name)
         arrays = bind_fields(program, graph, left, self.name)
         started = self.stages(precision).derived & set(arrays)
@@ -168,7 +177,7 @@ class Program:
         """
         from vlang.resume import resume
 
-        return resume(self, result, added, removed, options)
+        return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run what is bound already; with draws, take every freedom at random."""
@@ -219,7 +228,7 @@ class Program:
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
-            checked = check(parse(self.source, self.filename), precision)
+            checked = _apart(check, parse(self.source, self.filename), precision)
             program = lower(checked)
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
@@ -258,6 +267,12 @@ class Program:
             contracts = contract_stages(stages.program, whole, present)
             known = self._plans[key] = emit(whole, stages.facts, present, contracts, target, without)
         return known
+
+
+def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
+    """A call in a copy of the context, which holds NumPy's handling of errors: `np.errstate` gives it back in Python
+    code, which an interrupt may leave out, and then the caller's NumPy would stay quiet."""
+    return copy_context().run(function, *args, **named)
 
 
 def _derived(plain: Stages) -> Stages:

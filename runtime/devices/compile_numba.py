@@ -72,8 +72,9 @@ class Compiler:
         pointed = tuple(types.CPointer(_TYPES[a[:-1]]) if a.endswith("*") else _TYPES[a] for a in args)
         try:
             if not self._namespace:
-                self._namespace["__name__"] = "vlang_kernels"
-                exec(compile(self._text, self._filename, "exec"), self._namespace)
+                namespace: dict[str, Any] = {"__name__": "vlang_kernels"}
+                exec(compile(self._text, self._filename, "exec"), namespace)
+                self._namespace = namespace
             function = self._namespace[name]
             jit = njit(_TYPES[result](*pointed), nogil=True, boundscheck=False, **OPTIONS)
             made = jit(getattr(function, "py_func", function))

@@ -28,9 +28,9 @@ class Cpu:
 
     def close(self) -> None:
         """Let the other threads go."""
-        if self._crew is not None:
-            give_back(self._crew)
-            self._crew = None
+        crew, self._crew = self._crew, None  # first, so that no crew is given back twice after an interrupt
+        if crew is not None:
+            give_back(crew)
 
     def prepare(self, cost: int) -> None:
         """Load what launches of that cost need, so that none waits for it."""

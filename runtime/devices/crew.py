@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 
 from vlang.runtime.devices.crew_words import (
     CREW_ARGS,
@@ -27,6 +30,7 @@ from vlang.runtime.devices.objects import Kernel, address_of
 from vlang.runtime.errors import InternalError
 from vlang.runtime.graph.workers import available_threads
 from vlang.runtime.kernels import crew_kernels
+from vlang.runtime.tasks import Task
 
 __all__ = ["Crew", "give_back", "take_crew"]
 
@@ -40,8 +44,10 @@ class Crew:
         self._kernels.prepare(self._kernels)
         self._launch = self._kernels["launch"]
         self._words = np.zeros(CREW_DESKS + CREW_DESK * room, np.int64)
-        self._threads: list[threading.Thread] = []
+        self._threads: list[Task[int]] = []
         self._process = os.getpid()
+        self._lost = weakref.finalize(self, _finished, self._process, self._kernels["end"], self._words, self._threads)
+        self._lost.atexit = False
         self.room = room
         self.counter = address_of(self._words) + 8 * CREW_COUNTER
 
@@ -55,16 +61,16 @@ class Crew:
 
     def helpers(self, wanted: int) -> int:
         """Have so many helpers, or as many as the system grants: how many there are of them."""
+        while self._threads and not self._threads[-1].begun:  # an interrupt came just before
+            self._threads.pop()
         while len(self._threads) < min(wanted, self.room):
             number = len(self._threads)
             self._kernels["prepare"](self._words, number)
-            helper = threading.Thread(target=self._kernels["serve"], args=(self._words, number), name="vlang",
-                                      daemon=True)  # fmt: skip
-            try:
-                helper.start()
-            except RuntimeError:  # no more threads are to be had
-                break
+            helper = Task(partial(self._kernels["serve"], self._words, number))
             self._threads.append(helper)
+            if not helper.begin():  # no more threads are to be had
+                self._threads.pop()
+                break
         return min(wanted, len(self._threads))
 
     def launch(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
@@ -80,10 +86,17 @@ class Crew:
         kernel.ended(int(words[CREW_STATUS]))
 
     def end(self) -> None:
-        """Let the helpers go."""
-        self._kernels["end"](self._words, len(self._threads))
+        """Let the helpers go, and wait until they have gone."""
+        _finished(self._process, self._kernels["end"], self._words, self._threads)
+        self._lost.detach()
         for helper in self._threads:
-            helper.join()
+            helper.wait()
+
+
+def _finished(process: int, end: Kernel, words: NDArray[np.int64], threads: list[Task[int]]) -> None:
+    """Let the helpers of a crew go; the crew may be one that nothing refers to since an interrupt."""
+    if process == os.getpid():
+        end(words, len(threads))
 
 
 _MOST_IDLE = 2

@@ -44,9 +44,11 @@ def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(body, key) + body)
         os.replace(temporary, path)
-    except OSError:
+    except BaseException as error:
         if temporary is not None:
             Path(temporary).unlink(missing_ok=True)
+        if not isinstance(error, OSError):
+            raise
 
 
 def _path(key: str, suffix: str) -> Path | None:

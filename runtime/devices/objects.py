@@ -8,8 +8,10 @@ ignored and built again; entries appear whole or not at all, so that two process
 
 from __future__ import annotations
 
+import atexit
 import ctypes
 import json
+import os
 import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,6 +26,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.devices.kept import key_of, read_entry, write_entry
 from vlang.runtime.errors import InternalError
+from vlang.runtime.tasks import completed
 
 if TYPE_CHECKING:
     from vlang.runtime.devices.compile_numba import Compiler
@@ -145,11 +148,17 @@ class Kernels(Mapping[str, Kernel]):
     def __getitem__(self, name: str) -> Kernel:
         known = self._kernels.get(name)
         if known is None:
-            with _lock:
-                known = self._kernels.get(name)
-                if known is None:
-                    known = self._kernels[name] = self._load(name, self._signatures[name])
+            signature = self._signatures[name]
+            # numba and LLVM keep state of the process, which an interrupt in the middle of them would leave half done.
+            known = completed(lambda: self._loaded_once(name, signature))
         return known
+
+    def _loaded_once(self, name: str, signature: _Signature) -> Kernel:
+        with _lock:
+            known = self._kernels.get(name)
+            if known is None:
+                known = self._kernels[name] = self._load(name, signature)
+            return known
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._signatures)
@@ -158,7 +167,8 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._signatures)
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Load kernels now, compiling those that the cache lacks, so that no pass waits for them."""
+        """Load kernels now, compiling those that the cache lacks, so that no pass waits for them. An interrupt ends it
+        behind the kernel at work."""
         for name in names:
             self[name]
 
@@ -191,6 +201,17 @@ _lock = threading.RLock()
 _loaded: dict[str, Kernels] = {}
 _MOST_SEEN = 256
 _seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity, of objects that stay for that
+
+
+def _settled() -> None:
+    """Wait for a kernel that is being compiled after an interrupt: a process must not end or fork in the middle."""
+    with _lock:
+        pass
+
+
+atexit.register(_settled)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 
 
 def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:

@@ -49,7 +49,12 @@ class PageLocks:
             if found is None:
                 if not self._locked(start, nbytes, array.flags.writeable):
                     return 0
-                found, self._ranges[start] = start, _Range(array, nbytes, self._mapped(start), 0)
+                try:
+                    self._ranges[start] = _Range(array, nbytes, self._mapped(start), 0)
+                except BaseException:  # an interrupt, too: what is not listed would stay locked
+                    self._unlock(start)
+                    raise
+                found = start
             locked = self._ranges[found]
             locked.users += 1
             return locked.address + (start - found)

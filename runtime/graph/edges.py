@@ -12,20 +12,27 @@ from numpy.typing import NDArray
 
 from vlang.runtime.errors import GraphError
 
-__all__ = ["EdgeList", "LeftOut", "VertexIds"]
+__all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
 
 FEW = 10_000
+
+
+def taken(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, which cannot be written to any more: a graph has taken it over."""
+    array.flags.writeable = False
+    return array
 
 
 class VertexIds:
     """The user's ids in increasing order: the id of dense vertex i is `ids[i]`.
 
     Dense numbers are ranks, so they compare as the user's ids do. `values` is an int64 or uint64 array, or an
-    object array of str; consecutive integers from `base` are not stored until asked for.
+    object array of str, and read-only; consecutive integers from `base` are not stored until asked for.
     """
 
     def __init__(self, values: NDArray[Any] | None = None, *, base: int = 0, count: int = 0) -> None:
-        self._values = values
+        """Take over an array of ids: it is read-only from now on."""
+        self._values = None if values is None else taken(values)
         self.base = base
         self.count = count if values is None else len(values)
 
@@ -36,10 +43,10 @@ class VertexIds:
 
     @property
     def values(self) -> NDArray[Any]:
-        """The ids, shape [count]; int64, uint64 or object (str)."""
+        """The ids, shape [count]; int64, uint64 or object (str). Read-only."""
         if self._values is None:
             wide = self.base + self.count > 2**63
-            return np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64)
+            return taken(np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64))
         return self._values
 
     @property
@@ -74,14 +81,20 @@ class VertexIds:
 
         Raises GraphError naming the id, the ids there are, and the nearest of them.
         """
-        key = self._key(vertex)
-        if key is not None:
-            at = self._position(key)
-            if at < self.count and self.label(at) == key:
-                return at
-        raise GraphError(self._missing(vertex, key))
+        found = self.lookup(vertex)
+        if found is None:
+            raise GraphError(self._missing(vertex, self.key(vertex)))
+        return found
 
-    def _key(self, vertex: object) -> int | str | None:
+    def lookup(self, vertex: object) -> int | None:
+        """The dense number of an id as `find` takes it; None if the graph does not have it."""
+        key = self.key(vertex)
+        if key is None:
+            return None
+        at = self._position(key)
+        return at if at < self.count and self.label(at) == key else None
+
+    def key(self, vertex: object) -> int | str | None:
         """`vertex` as these ids are written; None if it cannot be one of them."""
         if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
             vertex = vertex[()]

@@ -1,4 +1,7 @@
-"""Edge lists from what a Python program has: arrays, sparse matrices, NetworkX graphs."""
+"""Edge lists from what a Python program has: arrays, sparse matrices, NetworkX graphs.
+
+The arrays of an edge list from here are copies: the caller may change its own at any time.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vlang.runtime.errors import GraphError
+from vlang.runtime.graph.columns import narrowed
 from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds
 from vlang.runtime.graph.read.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.read.store import Store
@@ -35,7 +39,7 @@ def edge_list(
     ends = ends_of("src", src), ends_of("dst", dst)
     if len(ends[0]) != len(ends[1]):
         raise GraphError(f"src has {len(ends[0])} entries and dst {len(ends[1])}: give one of each for an edge")
-    values = {name: np.asarray(column) for name, column in columns.items()}
+    values = {name: _column(name, column) for name, column in columns.items()}
     if ids is not None:
         if n is not None and n != len(np.asarray(ids)):
             raise GraphError(f"n is {n}, but there are {len(np.asarray(ids))} ids: give one of the two")
@@ -118,14 +122,21 @@ def _objects(name: str, array: Array) -> Array:
     raise GraphError(f"{name} holds {shown}; vertex ids are all integers or all strings")
 
 
+def _column(name: str, values: ArrayLike) -> Array:
+    """The values of an edge column as a graph stores them, in an array of its own."""
+    given = np.asarray(values)
+    stored = narrowed(name, given)
+    return stored.copy() if np.may_share_memory(stored, given) else stored
+
+
 def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
-    """The ends as they are, having checked that they lie in 0..n-1."""
+    """A copy of the ends, having checked that they lie in 0..n-1."""
     if end.dtype.kind == "O":
         raise GraphError(f"src and dst must be integers from 0 to {n - 1} with {what}, not strings")
     if len(end) and (int(end.min()) < 0 or int(end.max()) >= n):
         worst = int(end.min()) if int(end.min()) < 0 else int(end.max())
         raise GraphError(f"an edge ends at vertex {worst}; with {what} vertices are 0 to {n - 1}")
-    return end.astype(np.uint32, copy=False)
+    return end.astype(np.uint32)
 
 
 def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:

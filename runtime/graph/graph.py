@@ -16,7 +16,7 @@ from vlang.runtime.graph.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.columns import narrowed
 from vlang.runtime.graph.common import Neighbours
-from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds
+from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds, taken
 from vlang.runtime.graph.orientations import Orientations
 from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
 from vlang.runtime.graph.workers import available_threads
@@ -44,7 +44,7 @@ class Graph:
         symmetrize: bool = False,
         threads: int | None = None,
     ) -> None:
-        """Take over an edge list.
+        """Take over an edge list: its arrays are the graph's and read-only from now on, and not copied.
 
         symmetrize: store both directions of every edge. Raises GraphError for arrays that do not fit together.
         """
@@ -298,7 +298,8 @@ class Graph:
 
         src and dst hold vertex ids: integers of any type up to 64 bits, or strings. The vertices are the ids that
         occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
-        edge is listed once and stands for both directions. Raises GraphError for what does not fit together.
+        edge is listed once and stands for both directions. All arrays are copied. Raises GraphError for what does not
+        fit together.
         """
         from vlang.runtime.graph.from_arrays import edge_list
 
@@ -357,14 +358,14 @@ class Graph:
 
 
 def _checked(edges: EdgeList) -> EdgeList:
-    """The edge list with narrowed columns, its arrays contiguous and sound: kernels index by them."""
-    src, dst = (np.ascontiguousarray(ends, dtype=np.uint32) for ends in (edges.src, edges.dst))
+    """The edge list with narrowed columns, its arrays contiguous, sound and read-only: kernels index by them."""
+    src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):
         raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")
     for ends in (src, dst):
         if len(ends) and int(ends.max()) >= len(edges.ids):
             raise GraphError(f"an edge ends at vertex number {ends.max()}, but there are {len(edges.ids)} vertices")
-    columns = {name: np.ascontiguousarray(narrowed(name, values)) for name, values in edges.columns.items()}
+    columns = {name: taken(np.ascontiguousarray(narrowed(name, v))) for name, v in edges.columns.items()}
     for name, values in columns.items():
         if len(values) != len(src):
             raise GraphError(f"edge column {name!r} has {len(values)} values for {len(src)} edges")

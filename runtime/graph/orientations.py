@@ -64,6 +64,7 @@ class Orientations:
         with self._lock:
             if kind not in self._built:
                 self._keep(kind, self._rows(kind, columns))
+                self._edges = None  # not before: an interrupt must not lose both
             found = self._built[kind]
             for name in columns:
                 found.column(name)
@@ -162,9 +163,7 @@ class Orientations:
         assert self._edges is not None
         edges = self._edges
         ends = (edges.dst, edges.src) if kind == "in" else (edges.src, edges.dst)
-        rows = build_rows(EdgeScan(*ends, mirror=not self.directed), self.n, edges.columns, self.threads)
-        self._edges = None
-        return rows
+        return build_rows(EdgeScan(*ends, mirror=not self.directed), self.n, edges.columns, self.threads)
 
     def _transposed(self, columns: list[str]) -> Rows:
         base = self.any()

@@ -7,6 +7,8 @@ import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from vlang.runtime.tasks import Task
+
 __all__ = ["available_threads", "cut", "on_threads", "over"]
 
 Item = TypeVar("Item")
@@ -32,7 +34,8 @@ def cut(total: int, parts: int) -> list[tuple[int, int]]:
 def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
     """`[function(i) for i in items]` on up to `threads` threads, this one among them; the first exception is raised.
 
-    Fewer threads do the work where the system grants no more.
+    Fewer threads do the work where the system grants no more. After an interrupt no further item is begun, and those
+    that are end before it is raised, as they write to arrays of the caller.
     """
     results: dict[int, Result] = {}
     failed: list[BaseException] = []
@@ -50,20 +53,25 @@ def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence
             except BaseException as error:
                 failed.append(error)
 
-    helpers = [threading.Thread(target=work, name="vlang", daemon=True) for _ in range(min(threads, len(items)) - 1)]
-    started: list[threading.Thread] = []
+    helpers = [Task(work) for _ in range(min(threads, len(items)) - 1)]
     try:
         for helper in helpers:
-            helper.start()
-            started.append(helper)
-    except RuntimeError:  # no more threads are to be had
-        pass
-    work()
-    for helper in started:
-        helper.join()
+            if not helper.begin():
+                break
+        work()
+        _await(helpers)
+    except BaseException as error:
+        failed.append(error)
+        _await(helpers)
+        raise
     if failed:
         raise failed[0]
     return [results[number] for number in range(len(items))]
+
+
+def _await(helpers: Sequence[Task[None]]) -> None:
+    for helper in helpers:
+        helper.wait()
 
 
 def over(total: int, threads: int, function: Callable[[int, int], object]) -> None:

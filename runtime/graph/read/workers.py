@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
 from types import TracebackType
-from typing import TypeVar
+from typing import Any, TypeVar
+
+from vlang.runtime.graph.workers import available_threads, on_threads
+from vlang.runtime.tasks import Task
 
 __all__ = ["Workers"]
 
@@ -18,26 +19,26 @@ class Workers:
     """`threads` plain threads, 0 for one per processor that this process may use; none are started for one thread."""
 
     def __init__(self, threads: int) -> None:
-        self.threads = threads or len(os.sched_getaffinity(0))
-        # One more than compute: it reads ahead, and waits most of the time.
-        self._pool = ThreadPoolExecutor(self.threads + 1, thread_name_prefix="vlang-read")
+        self.threads = threads or available_threads()
+        self._ahead: Task[Any] | None = None
 
     def __enter__(self) -> Workers:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._pool.shutdown(cancel_futures=True)
+        if self._ahead is not None:
+            self._ahead.wait()
 
-    def submit(self, work: Callable[[], _R]) -> Future[_R]:
-        """Begin `work` in another thread."""
-        return self._pool.submit(work)
+    def submit(self, work: Callable[[], _R]) -> Task[_R]:
+        """Begin `work` in a further thread, which waits for a disk most of the time; the one before must have ended."""
+        task = Task(work)
+        self._ahead = task
+        task.begin()
+        return task
 
     def map(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
         """`work` of every item, in the order of the items."""
-        todo = list(items)
-        if len(todo) <= 1 or self.threads == 1:
-            return [work(item) for item in todo]
-        return list(self._pool.map(work, todo))
+        return on_threads(self.threads, work, list(items))
 
     def blocks(self, work: Callable[[int, int], None], count: int, size: int = 1 << 20) -> None:
         """`work(first, end)` for the pieces of 0..count, `size` long."""
