@@ -33,10 +33,11 @@ class Result:
     where there is no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids
     are strings.
 
-    program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
-    a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
-    supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
-    "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
+    program: name of the program. rounds: those of all loops together. converged: whether every loop ended by
+    itself, not at a limit. reason: why the first that did not, or else the last, ended. history: one `Round` per
+    round of a loop. seconds: wall-clock time of the run without checks and compiling. edges: edges traversed in
+    all. graph_edges: stored directed edges of the graph. device: where it ran, "cpu" or "gpu:0"; device_reason: why
+    there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
     took (`vlang.runtime.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]: whose
     values are final, those as good as the target's. What others have is on its way: `top`, summaries and files leave
     them out. None of a run without a target.
