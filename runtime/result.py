@@ -17,7 +17,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.origin import Origin
-from vlang.runtime.output import fixed_width, json_value, whole_file, write_text
+from vlang.runtime.output import fixed_width, json_value, write_arrays, write_text
 from vlang.runtime.trace import ChaosReport, History, Round
 
 __all__ = ["Result"]
@@ -225,11 +225,7 @@ class Result:
             columns = {name: column[self._listed] for name, column in columns.items()}
         arrays = {**columns, **self.globals}
         plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
-        if isinstance(file, (str, os.PathLike)):
-            with whole_file(file) as out:
-                np.savez(out, allow_pickle=False, **plain)
-        else:
-            np.savez(file, allow_pickle=False, **plain)
+        write_arrays(file, plain)
 
     def summary_dict(self) -> dict[str, Any]:
         """The run without the values of the fields, in types that JSON knows."""
