@@ -32,7 +32,7 @@ from vlang.runtime.kernelset import (
 from vlang.runtime.machine import Loop, Machine, Options, Start, Stats, Values
 from vlang.runtime.nesting import NestedLoop
 from vlang.runtime.plan.order import settled_vertices
-from vlang.runtime.trace import History
+from vlang.runtime.trace import Done, History
 
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
 
@@ -88,6 +88,7 @@ class _Run:
         self.outcome = Outcome()
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # of the innermost loop under way
+        self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # as the history has them
 
     def run(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]], keep: Sequence[str]) -> Outcome:
         """Run every step."""
@@ -115,10 +116,10 @@ class _Run:
             return self._sweep(step)
         if isinstance(step, ForVerticesSpec):
             return self._for_vertices(step)
-        if isinstance(step, ForRangeSpec):
-            return self._for_range(step)
         if isinstance(step, ScalarSpec):
             self.machine.evaluate(step)
+        elif isinstance(step, ForRangeSpec):
+            self._for_range(step)
         elif isinstance(step, Contract):
             check_contract(step, self.graph, self.machine)
         else:
@@ -162,15 +163,25 @@ class _Run:
             edges += self._steps(spec.steps)
         return edges
 
-    def _for_range(self, spec: ForRangeSpec) -> int:
-        edges = 0
-        low, high = int(self._value(spec.low)), int(self._value(spec.high))
-        for number in range(low, high + 1):
-            self.machine.set_scalar(spec.name, number)
-            edges += self._steps(spec.steps)
-            if spec.until is not None and self._value(spec.until):
-                break
-        return edges
+    def _for_range(self, spec: ForRangeSpec) -> None:
+        """Its rounds are counted, bounded and noted like those of a loop; they know no activity."""
+        low, high, most = int(self._value(spec.low)), int(self._value(spec.high)), self.options.max_rounds
+        rounds, reason, converged = 0, "", True
+        while not reason:
+            if low + rounds > high:
+                converged = spec.until is None or not rounds
+                reason = f"ran {rounds} rounds, as the program says" if converged else \
+                    f"stopped after {rounds} rounds, the most that the program allows"
+            elif most is not None and rounds >= most:
+                reason, converged = f"stopped after {rounds} rounds, as asked", False
+            else:
+                begin = time.perf_counter()
+                self.machine.set_scalar(spec.name, low + rounds)
+                edges = self._steps(spec.steps)
+                rounds += 1
+                reason = "`until` holds" if spec.until is not None and self._value(spec.until) else ""
+                self._note(spec, rounds, time.perf_counter() - begin, (Done(self.graph.n, "pull", edges),))
+        self._finish(rounds, reason, converged)
 
     def _loop(self, spec: LoopSpec) -> None:
         limit = None if spec.limit is None else max(0, int(self._value(spec.limit)))
@@ -209,11 +220,22 @@ class _Run:
         self._iteration = around
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
+        self._finish(rounds, reason, converged)
+
+    def _finish(self, rounds: int, reason: str, converged: bool) -> None:
+        """Add a loop that ended to the outcome."""
         outcome = self.outcome
         outcome.rounds += rounds
         if outcome.converged:  # why the first loop that did not ended, or else the last one
             outcome.reason = reason
         outcome.converged &= converged
+
+    def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
+        """Add rounds of a loop, from number `first` on, to the history, and show them. seconds: of each."""
+        self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
+        if self.options.progress is not None:
+            for shown in self.outcome.history.rounds(-1):
+                self.options.progress(shown)
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; how many have run now."""
@@ -227,10 +249,7 @@ class _Run:
         if not done:
             done = (loop.last(),)
         each = (time.perf_counter() - begin) / len(done)
-        self.outcome.history.add(spec.number, rounds + 1, each, done)
-        if self.options.progress is not None:
-            for shown in self.outcome.history.rounds(-1):
-                self.options.progress(shown)
+        self._note(spec, rounds + 1, each, done)
         return rounds + len(done)
 
     def _ended(self, spec: LoopSpec, loop: Loop) -> tuple[str, bool]:

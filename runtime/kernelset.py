@@ -309,7 +309,7 @@ class ForVerticesSpec:
 
 @dataclass(frozen=True)
 class ForRangeSpec:
-    """Its steps for each number from `low` to `high`, which is the scalar `name`; until: tested after each time."""
+    """Its steps for each number from `low` to `high`, which is the scalar `name`; until: tested after each round."""
 
     name: str
     low: ScalarSpec
@@ -395,6 +395,11 @@ class Plan:
     def loops(self) -> tuple[LoopSpec, ...]:
         """Every loop of supersteps, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, LoopSpec))
+
+    @property
+    def counted(self) -> tuple[LoopSpec | ForRangeSpec, ...]:
+        """Every block whose rounds are counted, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, (LoopSpec, ForRangeSpec)))
 
     @property
     def values(self) -> tuple[ScalarSpec, ...]:

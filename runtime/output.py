@@ -10,7 +10,7 @@ import os
 import re
 import secrets
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any, cast
@@ -21,7 +21,8 @@ from numpy.typing import NDArray
 from vlang.runtime.errors import DiskError
 
 __all__ = [
-    "BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_text",
+    "BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_arrays",
+    "write_text",
 ]
 
 # Rows that are turned into text at a time: large enough to amortise NumPy's calls, small beside the arrays.
@@ -158,6 +159,21 @@ def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
     if array.dtype != object:
         return array
     return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
+
+
+def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a NumPy archive of plain arrays under any names: `np.savez` has some of its own (`file`). A path appears
+    whole or not at all. Raises DiskError for a path."""
+    if isinstance(file, (str, os.PathLike)):
+        with whole_file(file) as out:
+            write_arrays(out, arrays)
+        return
+    import zipfile  # not loaded where nothing is written
+
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)
 
 
 def write_text(file: str | os.PathLike[str] | IO[Any], blocks: Iterator[str]) -> None:

@@ -17,7 +17,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.naming import NONE, none_of, user_ids
 from vlang.runtime.origin import Origin
-from vlang.runtime.output import fixed_width, json_value, whole_file, write_text
+from vlang.runtime.output import fixed_width, json_value, write_arrays, write_text
 from vlang.runtime.trace import ChaosReport, History, Round
 
 __all__ = ["Result"]
@@ -33,10 +33,11 @@ class Result:
     where there is no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids
     are strings.
 
-    program: name of the program. rounds: supersteps in all. converged: whether the last loop ended by itself, not at
-    a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
-    supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
-    "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
+    program: name of the program. rounds: those of all loops together. converged: whether every loop ended by
+    itself, not at a limit. reason: why the first that did not, or else the last, ended. history: one `Round` per
+    round of a loop. seconds: wall-clock time of the run without checks and compiling. edges: edges traversed in
+    all. graph_edges: stored directed edges of the graph. device: where it ran, "cpu" or "gpu:0"; device_reason: why
+    there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
     took (`vlang.runtime.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]: whose
     values are final, those as good as the target's. What others have is on its way: `top`, summaries and files leave
     them out. None of a run without a target. warnings: what may make the result another than the one that was meant, a
@@ -227,11 +228,7 @@ class Result:
             columns = {name: column[self._listed] for name, column in columns.items()}
         arrays = {**columns, **self.globals}
         plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
-        if isinstance(file, (str, os.PathLike)):
-            with whole_file(file) as out:
-                np.savez(out, allow_pickle=False, **plain)
-        else:
-            np.savez(file, allow_pickle=False, **plain)
+        write_arrays(file, plain)
 
     def summary_dict(self) -> dict[str, Any]:
         """The run without the values of the fields, in types that JSON knows."""

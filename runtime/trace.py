@@ -1,4 +1,4 @@
-"""What happened in a run, superstep by superstep."""
+"""What happened in a run, round by round."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NAMES = {"A": "any order", "A'": "any order", "S": "any order", "P": "push", "N
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One superstep.
+    """One round: a superstep of a `repeat`, or one pass through the block of a `for i from a to b`.
 
-    loop: which `repeat` of the program, from 0 in the order of the text. round: the superstep in that loop, from 1.
-    active: vertices active after it (those that the next superstep must hear). mode: "pull", "notify-pull", or
-    "connect" for a whole loop that was run by finding components (rule K, docs/internals/rule-k.md).
+    loop: which `repeat` or range of the program, from 0 in the order of the text. round: its number in that loop, from
+    1. active: vertices active after it (those that the next superstep must hear); of a range, all. mode: "pull",
+    "notify-pull", or "connect" for a whole loop that was run by finding components (rule K, docs/internals/rule-k.md).
     seconds: wall-clock time. edges: edges traversed by its gathers and its notification.
     """
 

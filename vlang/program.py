@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping
+import keyword
+from collections.abc import Callable, Collection, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -105,7 +106,7 @@ class Program:
         self.fields = tuple(FieldInfo(d.name, str(d.type), d.required) for d in program.fields if d.output)
         self.edges = tuple(FieldInfo(d.name, str(d.type), d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
-        self.__doc__ = f"{self.name}{inspect.signature(self)}\n\n{self.doc}"
+        self.__doc__ = _documented(self)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -114,12 +115,14 @@ class Program:
 
     @property
     def __signature__(self) -> inspect.Signature:
-        kind = inspect.Parameter.KEYWORD_ONLY
-        empty = inspect.Parameter.empty
-        params = [inspect.Parameter("graph", inspect.Parameter.POSITIONAL_ONLY)]
-        params += [inspect.Parameter(p.name, kind, default=empty if p.required else p.default) for p in self.params]
-        params += [inspect.Parameter(n.name, kind) for n in self.fields if n.required]
-        params.append(inspect.Parameter("options", inspect.Parameter.VAR_KEYWORD))
+        """Keywords with the names that Python allows; others, such as `lambda`, come among the options."""
+        own = inspect.Parameter
+        keywords = {p.name: own.empty if p.required else p.default for p in self.params}
+        keywords |= {field.name: own.empty for field in self.fields if field.required}
+        params = [own(_fresh("graph", keywords), own.POSITIONAL_ONLY)]
+        params += [own(name, own.KEYWORD_ONLY, default=default) for name, default in keywords.items()
+                   if not keyword.iskeyword(name)]
+        params.append(own(_fresh("options", keywords), own.VAR_KEYWORD))
         return inspect.Signature(params)
 
     def __call__(self, graph: Graph, /, **arguments: Any) -> Result:
@@ -317,6 +320,24 @@ def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exceptio
         return DiskError(f"there is no program file {name!r}, and no program of that name{hint}")
     assert isinstance(error, OSError)
     return DiskError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}")
+
+
+def _documented(program: Program) -> str:
+    """How a program is called, and the comment above its header."""
+    signature = inspect.signature(program)
+    graph = next(iter(signature.parameters))
+    values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
+    values |= {one.name: "..." for one in program.fields if one.required}
+    words = [f"`{name}` is a word of Python: write program({graph}, **{{{name!r}: {value}}})"
+             for name, value in values.items() if keyword.iskeyword(name)]
+    return "\n\n".join(part for part in (f"{program.name}{signature}", "\n".join(words), program.doc) if part)
+
+
+def _fresh(name: str, taken: Collection[str]) -> str:
+    """The name, or one like it that is not taken."""
+    while name in taken:
+        name += "_"
+    return name
 
 
 def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:

@@ -1,4 +1,4 @@
-"""Progress for `progress=True`: a line a superstep, on stderr."""
+"""Progress for `progress=True`: a line a round, on stderr."""
 
 from __future__ import annotations
 
@@ -8,6 +8,6 @@ from vlang.runtime.trace import Round
 
 
 def print_round(row: Round) -> None:
-    """Print one superstep."""
+    """Print one round."""
     print(f"round {row.round}: {row.mode}, {row.active:,} active, {row.edges:,} edges, {row.seconds:.3f} s",
           file=sys.stderr, flush=True)

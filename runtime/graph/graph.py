@@ -292,9 +292,11 @@ class Graph:
         parallel: str = "keep",
         name: str = "graph",
         threads: int | None = None,
+        columns: Mapping[str, ArrayLike] | None = None,
         **edge_columns: ArrayLike,
     ) -> Graph:
-        """The graph with the edges src[e] -> dst[e], both of shape [E], and edge columns of shape [E].
+        """The graph with the edges src[e] -> dst[e], both of shape [E], and edge columns of shape [E], as keywords or,
+        under any name, in `columns`.
 
         src and dst hold vertex ids: integers of any type up to 64 bits, or strings. The vertices are the ids that
         occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
@@ -303,6 +305,10 @@ class Graph:
         """
         from vlang.runtime.graph.from_arrays import edge_list
 
+        twice = sorted(set(columns or ()) & set(edge_columns))
+        if twice:
+            raise GraphError(f"the edge column `{twice[0]}` is given twice")
+        edge_columns |= columns or {}
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
         del edges  # so that it can go when the adjacency lists are built

@@ -23,7 +23,7 @@ from vlang.runtime.graph.edges import LeftOut, VertexIds
 from vlang.runtime.graph.from_arrays import edges_of_entries
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.transform import WeightRule
-from vlang.runtime.output import whole_file
+from vlang.runtime.output import write_arrays
 
 __all__ = ["load", "save"]
 
@@ -49,8 +49,7 @@ def save(graph: Graph, path: Path) -> None:
         arrays["left_out"] = np.array(rows, dtype=np.str_)
     if graph.rule is not None:
         arrays["rule"] = np.array([graph.rule.low, graph.rule.high], dtype=np.int64)
-    with whole_file(path) as file:
-        np.savez(file, allow_pickle=False, **arrays)
+    write_arrays(path, arrays)
 
 
 def load(path: Path, weights: str | None = None, *, threads: int | None = None) -> Graph:

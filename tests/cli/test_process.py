@@ -22,6 +22,11 @@ repeat until sum(v.x for v in vertices) < 0:
     gather near = sum(u.x for u -- self)
     apply  x    = iteration + 0 * near
 """
+ENDLESS_RANGE = """program slow
+vertex x: int = 0
+for i from 0 to 9223372036854775806:
+    apply x = x + 1
+"""
 
 
 def start(*args: object, **options: Any) -> subprocess.Popen[str]:
@@ -61,10 +66,11 @@ def test_a_full_standard_output() -> None:
     assert err == "error: standard output: no space left on device\n"
 
 
-def test_ctrl_c_is_one_line_and_leaves_no_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("text", "graph"), [(SLOW, "kron:12"), (ENDLESS_RANGE, "path:5")])
+def test_ctrl_c_is_one_line_and_leaves_no_file(text: str, graph: str, tmp_path: Path) -> None:
     program = tmp_path / "slow.vp"
-    program.write_text(SLOW)
-    process = start("run", program, "kron:12", "-o", tmp_path / "r.csv", stdout=subprocess.DEVNULL)
+    program.write_text(text)
+    process = start("run", program, graph, "-o", tmp_path / "r.csv", stdout=subprocess.DEVNULL)
     assert process.stderr is not None
     for line in process.stderr:
         if line.startswith("round 2"):

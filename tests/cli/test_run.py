@@ -196,6 +196,19 @@ def test_options_of_the_run(vlang: Call) -> None:
     assert len(repr(json.loads(done.out)["fields"]["rank"][0])) > 14
 
 
+def test_rounds_of_a_range(vlang: Call, tmp_path: Path) -> None:
+    """A range is bounded like every loop, whatever its length."""
+    program = tmp_path / "long.vp"
+    program.write_text("program long\nvertex x: int = 0\nfor i from 0 to 9223372036854775806:\n    apply x = x + 1\n")
+    done = vlang("run", program, "path:5", "--max-rounds", 3, "--json")
+    got = json.loads(done.out)
+    assert (done.status, got["rounds"], got["converged"], got["fields"]["x"]) == (0, 3, False, [3] * 5)
+    assert got["reason"] == "stopped after 3 rounds, as asked"
+    assert [(row["loop"], row["round"], row["active"]) for row in got["history"]] == [(0, 1, 5), (0, 2, 5), (0, 3, 5)]
+    assert "round 2: 5 active, pull, 0 edges\n" in done.err
+    assert "3 rounds, not converged: stopped after 3 rounds, as asked" in done.err
+
+
 def test_options_of_the_reader(vlang: Call, tmp_path: Path) -> None:
     path = tmp_path / "e.txt"
     path.write_text("1 2\n1 2\n2 3\n3 3\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ import numpy as np
 import pytest
 
 from tests.cpu.compare import assert_as_interpreted, assert_cut_free, case_of, engine_run, interpreted
+from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family, ref_graph
-from vlang import Program, compile, load
+from vlang import Program, Round, compile, load
 
 DESIGN = Path(__file__).parents[1] / "reference" / "design"
 GRAPHS = all_families()[::5]
@@ -220,10 +222,76 @@ def test_the_first_loop_cut_off_is_the_reason() -> None:
 
 
 def test_max_rounds_bound_every_execution() -> None:
-    program = compile("program a\nvertex x: int = 0\nfor k from 1 to 3:\n    repeat 5 times:\n        apply x += 1")
+    program = compile("program a\nvertex x: int = 0\nrepeat 2 times:\n    repeat 5 times:\n        apply x += 1")
     result = engine_run(program, case_of(family("path")), max_rounds=2)
-    assert np.asarray(result["x"]).tolist() == [6] * 9
+    assert np.asarray(result["x"]).tolist() == [4] * 9
     assert not result.converged
+
+
+# What counts as a round in blocks of every kind (language.md 4.9): the block, and for a run without `max_rounds` and
+# one with `max_rounds=3` the rounds of every loop in the order of the text, and the last x.
+ROUNDS = {
+    "for k from 1 to 5:\n    apply x += 1": ([5], 5, [3], 3),
+    "for k from 1 to 0:\n    apply x += 1": ([0], 0, [0], 0),
+    "for k from -4 to 9223372036854775807 until k == 2:\n    apply x += 1": ([7], 7, [3], 3),
+    "for k from 1 to 5 until k == 9:\n    apply x += 1": ([5], 5, [3], 3),
+    "for k from 1 to 0 until k == 9:\n    apply x += 1": ([0], 0, [0], 0),
+    "for s in group:\n    apply x += 1": ([], 4, [], 4),
+    "sweep level up:\n    apply x += 1": ([], 1, [], 1),
+    "for k from 1 to 2:\n    for j from 1 to 4:\n        apply x += 1": ([2, 8], 8, [2, 6], 6),
+    "repeat 2 times:\n    for j from 1 to 4:\n        apply x += 1": ([2, 8], 8, [2, 6], 6),
+    "for k from 1 to 4:\n    repeat 2 times:\n        apply x += 1": ([4, 8], 8, [3, 6], 6),
+    "for s in group:\n    for j from 1 to 5:\n        apply x += 1": ([20], 20, [12], 12),
+    "for k from 1 to 4:\n    sweep level up:\n        apply x += 1": ([4], 4, [3], 3),
+    "where true:\n    for k from 1 to 5:\n        apply x += 1": ([5], 5, [3], 3),
+}
+
+
+def counts(text: str, device: str = "cpu") -> None:
+    """Rounds of engine and interpreter for one of ROUNDS, in the result, its history and in progress."""
+    program = compile("program a(group: vertices)\nvertex x: int = 0\nvertex level: int\n" + text)
+    case = Case(family("path"), {"group": [0, 2, 4, 6]}, {"level": np.arange(9)})
+    all_, x, cut, x_cut = ROUNDS[text]
+    for most, rounds, value in ((None, all_, x), (3, cut, x_cut)):
+        seen: list[Round] = []
+        result = engine_run(program, case, max_rounds=most, progress=seen.append, device=device)
+        assert np.asarray(result["x"]).tolist() == [value] * 9, text
+        assert [sum(row.loop == at for row in result.history) for at in range(len(rounds))] == rounds, text
+        assert (result.rounds, len(result.history), tuple(seen)) == (sum(rounds), sum(rounds), result.history), text
+        outcome = interpreted(program, case, max_rounds=most)
+        assert_as_interpreted(program, case, result, outcome)
+        assert [loop.rounds for loop in outcome.loops].count(0) == rounds.count(0)
+        if rounds != all_:
+            assert not result.converged
+            assert outcome.reason == "max_rounds"
+            assert re.fullmatch(r"stopped after 3 (supersteps|rounds), as asked", result.reason), result.reason
+
+
+@pytest.mark.parametrize("text", ROUNDS)
+def test_rounds_of_blocks(text: str) -> None:
+    counts(text)
+
+
+@pytest.mark.parametrize(("end", "converged", "reason"), [
+    ("5", True, "ran 5 rounds, as the program says"),
+    ("5 until k == 3", True, "`until` holds"),
+    ("5 until k == 9", False, "stopped after 5 rounds, the most that the program allows"),
+    ("0 until k == 9", True, "ran 0 rounds, as the program says"),
+])  # fmt: skip
+def test_why_a_range_ended(end: str, converged: bool, reason: str) -> None:
+    program = compile(f"program a\nvertex x: int = 0\nfor k from 1 to {end}:\n    apply x += 1")
+    case = case_of(family("path"))
+    result = engine_run(program, case)
+    assert (result.converged, result.reason) == (converged, reason)
+    assert interpreted(program, case).converged == converged
+
+
+def test_edges_of_a_range_count_once() -> None:
+    text = "gather a = sum(u.x for u -> self)\n        apply x = a"
+    program = compile(f"program a\nvertex x: int = 1\nrepeat 2 times:\n    for k from 1 to 3:\n        {text}")
+    result = engine_run(program, case_of(family("path")))
+    assert [(row.loop, row.edges) for row in result.history] == [*[(1, 8)] * 3, (0, 0)] * 2
+    assert result.edges == 48
 
 
 def test_an_outer_loop_that_repeats_itself_is_stopped() -> None:

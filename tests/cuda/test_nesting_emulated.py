@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -10,7 +11,8 @@ from hypothesis import given as drawn_by
 from hypothesis import seed as seeded
 
 from tests.cpu.compare import assert_as_interpreted, case_of, engine_run, interpreted
-from tests.cpu.test_nesting import DESIGN, PROGRAMS
+from tests.cpu.names import programs
+from tests.cpu.test_nesting import DESIGN, PROGRAMS, ROUNDS, counts
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.reference.cases import Case
@@ -47,6 +49,20 @@ def test_as_interpreted(name: str) -> None:
 def test_program_of_the_design(name: str) -> None:
     sources = {"sources": [4, 0, 8]} if name in ("betweenness", "closeness") else {}
     _check(load(DESIGN / f"{name}.vp"), all_families()[::7], **sources)
+
+
+@pytest.mark.parametrize("text", list(ROUNDS)[::3])
+def test_rounds_of_blocks(text: str) -> None:
+    with emulated():
+        counts(text, "emulated")
+
+
+def test_programs_of_names_that_c_or_cuda_uses() -> None:
+    for text, case in islice(programs(), 2, 4):
+        program = compile(text)
+        with emulated():
+            result = engine_run(program, case, device="emulated")
+        assert_as_interpreted(program, case, result, interpreted(program, case), same_rounds=False)
 
 
 # No shrinking: every program tried is compiled, and the one reported is small as it is.

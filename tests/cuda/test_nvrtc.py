@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import Phase, given, seed, settings
 
+from tests.cpu import names
 from tests.cpu.wholes import BESIDE, KCORE, all_types
 from tests.reference.cases import STDLIB
 from tests.reference.programs import Generated, programs
@@ -145,6 +146,13 @@ def test_program_of_the_specification(name: str) -> None:
         return
     plan = plan_of(program)
     assert log_of(plan.text, kernels_of(plan), "sm_90") == ""
+
+
+def test_programs_of_names_that_c_or_cuda_uses() -> None:
+    for number, (text, _) in enumerate(names.programs()):
+        plan = plan_of(compile(text))
+        kernels = [kernel for k, kernel in enumerate(kernels_of(plan)) if k % 10 == number]
+        assert log_of(plan.text, kernels, ARCHITECTURES[number % 4]) == "", text
 
 
 @functools.cache

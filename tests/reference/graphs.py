@@ -143,5 +143,5 @@ def to_graph(graph: RefGraph) -> Graph:
     src, dst, listed = listed_once(graph)
     columns: dict[str, Any] = dict(listed)
     if graph.ids is not None:
-        return Graph.from_edges(src, dst, directed=graph.directed, ids=graph.ids, **columns)
-    return Graph.from_edges(src, dst, directed=graph.directed, n=graph.n, **columns)
+        return Graph.from_edges(src, dst, directed=graph.directed, ids=graph.ids, columns=columns)
+    return Graph.from_edges(src, dst, directed=graph.directed, n=graph.n, columns=columns)

@@ -239,26 +239,31 @@ class _Machine:
 
     def _for_range(self, statement: t.ForRange, selected: Array, env: Env) -> None:
         low, high = self._integer(statement.low, env), self._integer(statement.high, env)
-        self.depth += 1
-        for number in range(low, high + 1):
-            inner = env.new_child({statement.name: counter(number)})
-            self.block(statement.block, selected, inner)
-            if statement.until is not None and self._holds(statement.until, inner):
-                break
+        record = self._record(statement)
+        while not record.reason:
+            if low + record.rounds > high:
+                record.reason = "limit" if statement.until is not None and record.rounds else "count"
+            elif self.max_rounds is not None and record.rounds >= self.max_rounds:
+                record.reason = "max_rounds"
+            else:
+                inner = env.new_child({statement.name: counter(low + record.rounds)})
+                record.rounds += 1
+                record.active.append(self.graph.n)
+                self.block(statement.block, selected, inner)
+                if statement.until is not None and self._holds(statement.until, inner):
+                    record.reason = "until"
         self.depth -= 1
 
     # ---- loops
 
     def _repeat(self, loop: t.Repeat, selected: Array, env: Env) -> None:
-        record = LoopRun(loop.span.line, self.depth)
-        self.outcome.loops.append(record)
+        record = self._record(loop)
         limit = self._integer(loop.limit.count, env) if loop.limit else None
         frame = Frame(0, {}, {}, np.ones(self.graph.n, np.bool_))
         stores = [b for b in env.values() if isinstance(b, Store)]
         for store in stores:
             _note(frame, store)
         self.evaluator.frames.append(frame)
-        self.depth += 1
         while not record.reason:
             if limit is not None and record.rounds >= limit:
                 record.reason = _limit_reason(loop)
@@ -268,6 +273,13 @@ class _Machine:
                 self._superstep(loop, frame, stores, selected, env, record)
         self.depth -= 1
         self.evaluator.frames.pop()
+
+    def _record(self, loop: t.Repeat | t.ForRange) -> LoopRun:
+        """Enter a loop whose rounds are counted."""
+        record = LoopRun(loop.span.line, self.depth)
+        self.outcome.loops.append(record)
+        self.depth += 1
+        return record
 
     def _superstep(
         self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env, record: LoopRun

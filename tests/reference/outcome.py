@@ -13,9 +13,10 @@ CONVERGED = ("count", "inactive", "until")
 
 @dataclass
 class LoopRun:
-    """One execution of a `repeat`. depth: enclosing `repeat` and `for` blocks. active: vertices active at the start
-    of each superstep. reason: "count" (`n times` done), "until", "inactive" (no vertex is active), "limit" (`at most`
-    reached first), "stalled" (no superstep can change anything, and `until` does not hold), "max_rounds"."""
+    """One execution of a `repeat` or `for i from a to b`. depth: enclosing `repeat` and `for` blocks. active: vertices
+    active at the start of each round, all of them in a range. reason: "count" (`n times` or the range is done),
+    "until", "inactive" (no vertex is active), "limit" (`at most` or the end of a range reached first), "stalled" (no
+    superstep can change anything, and `until` does not hold), "max_rounds"."""
 
     line: int
     depth: int
@@ -28,7 +29,7 @@ class LoopRun:
 class Outcome:
     """What a program computed. fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`.
 
-    globals: name -> NumPy scalar. loops: every execution of a `repeat` in order of entry.
+    globals: name -> NumPy scalar. loops: every execution of a loop whose rounds are counted, in order of entry.
     """
 
     fields: dict[str, Array]
@@ -37,7 +38,7 @@ class Outcome:
 
     @property
     def rounds(self) -> list[int]:
-        """Supersteps of each top-level `repeat`."""
+        """Rounds of each top-level loop."""
         return [loop.rounds for loop in self.loops if loop.depth == 0]
 
     @property

@@ -56,9 +56,22 @@ def _unknown(x: Expressions, node: t.Call, at: Sight) -> None:
                   help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
-    close = nearest(name, declared | set(FUNCTIONS) | set(SPECIAL))
+    close = None if name in _ELSEWHERE else nearest(name, declared | set(FUNCTIONS) | set(SPECIAL), 0.7)
     run.error("V101", f"unknown function `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
-              write=close or ())
+              help=_ELSEWHERE.get(name, ()), write=close or ())
+
+
+# Functions of other languages, and what there is instead.
+_WIDENED = "a number fits where a wider type is wanted: no function is needed"
+_NO_ANGLES = "of real numbers there are `sqrt`, `exp`, `log`, `log1p` and `tanh`"
+_ELSEWHERE = {
+    **dict.fromkeys(("int", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "round", "trunc"),
+                    "`floor(x)` gives the int of a float"),
+    **dict.fromkeys(("float", "f16", "f32", "f64", "double"), _WIDENED),
+    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"), _NO_ANGLES),
+    "ceil": "`-floor(-x)` rounds up", "pow": "`a ** b` is a power", "mod": "`a % b` is the remainder",
+    "len": "`N` is the number of vertices; `count(... for ...)` counts",
+}
 
 
 def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:

@@ -83,7 +83,12 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
                       _nobody(at),
                       notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
-            run.error("V104", f"whose `{name}`?", node.span, _nobody(at), write=f"{member}.{name}")
+            compared = any(isinstance(n, t.Member) and n.name == name and run.text(n.value) == member
+                           and n.span.line == node.span.line for n in rewrite.inside(run.file))
+            run.error("V104", f"whose `{name}`?", node.span, _nobody(at),
+                      help=f"`{member}.{name}` is that of `{member}` itself; compare with a parameter, a `let` or the "
+                           "number of a `for`" if compared else (),
+                      write=() if compared else f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
 

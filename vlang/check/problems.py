@@ -41,11 +41,11 @@ def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     return tuple(dict.fromkeys(sorted(problems, key=lambda p: (p.span.start, p.span.end, p.code))))
 
 
-def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like `name`, if one is like it."""
+def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
+    """The known name that is most like `name`, if one is like it: by `likeness`, of 1, or more."""
     known = sorted(set(known))
     same = [k for k in known if k.lower() == name.lower()]
-    close = same or get_close_matches(name, known, n=1, cutoff=0.6)
+    close = same or get_close_matches(name, known, n=1, cutoff=likeness)
     return close[0] if close else None
 
 

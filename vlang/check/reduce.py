@@ -25,6 +25,9 @@ _WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all
 _VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
 
 
+_OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # what differs inside a reduction
+
+
 def over_edges(domain: t.Domain) -> bool:
     """Whether the domain is a set of edges."""
     return domain.kind in ("in", "out", "both")
@@ -35,12 +38,26 @@ def word_for(reduction_name: str) -> str:
     return _WORDS.get(reduction_name, "found")
 
 
+def _same_everywhere(node: t.Reduce, at: Sight) -> bool:
+    """Whether a reduction over vertices reads nothing of a vertex or edge but through its own variable."""
+    for part in rewrite.inside(node):
+        if isinstance(part, t.Self):
+            return False
+        if isinstance(part, t.Name) and part.name != node.domain.name:
+            symbol = at.scope.find(part.name)
+            if part.name.endswith("degree") or (symbol is not None and symbol.kind in _OF_ONE):
+                return False
+    return True
+
+
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     """The value of a reduction, after judging whether there may be one here."""
     run = x.run
     if at.inside is not None:
-        edges = over_edges(node.domain)
-        way = "apply the inner one to a field first" if edges else "name the inner one with `let` first"
+        way = "apply the inner one to a field first" if over_edges(node.domain) else \
+            "name the inner one with `let` first" if _same_everywhere(node, at) else \
+            "it differs from one vertex or edge of the outer one to the next: add up over edges with `gather`, or a " \
+            "group at a time with a `let` in a `for`"
         run.error("V109", "a reduction inside a reduction", node.span, "the inner one", help=way)
         return Value(None)
     edges = over_edges(node.domain)

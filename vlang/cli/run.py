@@ -49,7 +49,7 @@ class _Run(click.Command):
               help="How `--mode auto` chooses: by costs measured on this machine, or by the published rules.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
 @click.option("--page-size", callback=size, metavar="BYTES", help="Bytes of a page: 64K, 32M. Never changes a result.")
-@click.option("--max-rounds", type=click.IntRange(0), help="Stop every loop after so many supersteps.")
+@click.option("--max-rounds", type=click.IntRange(0), help="Stop every loop after so many rounds.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
 @click.option("--asynchronous", is_flag=True,

@@ -6,7 +6,6 @@ The writers produce straight-line code, one operation a line, every value named;
 from __future__ import annotations
 
 import math
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,17 +69,13 @@ def runs_of(type_: Type) -> tuple[Run, ...]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that functions read from the frame. kind: "pointer" (to dtype) or "value". slot: its full name."""
+    """Something that functions read from the frame. kind: "pointer" (to dtype) or "value". name: an identifier of its
+    own in the environment. number: of the slot."""
 
     kind: str
     dtype: str
-    slot: str
+    name: str
     number: int
-
-    @property
-    def name(self) -> str:
-        """The slot's name as an identifier. What stands before the colon tells apart what may look alike after it."""
-        return re.sub(r"[^A-Za-z0-9_]", "_", self.slot)
 
 
 @dataclass(frozen=True)

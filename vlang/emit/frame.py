@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -54,16 +55,17 @@ class Environment:
 
     frame: Frame
     dialect: Dialect
-    entries: dict[Entry, str] = field(default_factory=dict)
+    entries: list[Entry] = field(default_factory=list)
+    _texts: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def pointer(self, slot: str, dtype: str) -> str:
         """The text of a pointer to an array of `dtype`."""
-        return self._entry(Entry("pointer", dtype, slot, self.frame.slot(slot)))
+        return self._entry("pointer", dtype, slot)
 
     def scalar(self, name: str, type_: Scalar) -> str:
         """The text of a graph-level scalar."""
-        number = self.frame.scalar(name, type_)
-        return self.dialect.load(type_, self._entry(Entry("value", stored_as(type_), f"scalar:{name}", number)))
+        self.frame.scalar(name, type_)
+        return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
         """The texts of pointers to the arrays SLOT.0, SLOT.1, ... that hold values of a type (see `runs_of`)."""
@@ -90,15 +92,18 @@ class Environment:
 
     def numbers(self) -> tuple[str, str, str]:
         """The texts of how the caller numbers the vertices: a list of numbers, whether there is one, the least one."""
-        listed, base = (self._entry(Entry("value", "u64", slot, self.frame.slot(slot)))
-                        for slot in ("ids:listed", "ids:base"))
+        listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
         return self.pointer("ids:list", "u64"), listed, base
 
-    def _entry(self, entry: Entry) -> str:
-        known = self.entries.get(entry)
-        if known is None:
-            known = self.entries[entry] = self.dialect.entry(len(self.entries), entry.name)
-        return known
+    def _entry(self, kind: str, dtype: str, slot: str) -> str:
+        key = kind, dtype, slot
+        if key not in self._texts:
+            name, taken = re.sub(r"[^A-Za-z0-9_]", "_", slot), {entry.name for entry in self.entries}
+            while name in taken:  # "scalar:edge.w", an edge field's default, beside "scalar:edge_w", a parameter
+                name += "_"
+            self._texts[key] = self.dialect.entry(len(self.entries), name)
+            self.entries.append(Entry(kind, dtype, name, self.frame.slot(slot)))
+        return self._texts[key]
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,9 @@ def _habit(case: _Case) -> Problem | None:
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
+    if first.text in ("param", "parameter", "const", "input") and case.at <= 1:
+        return case.word(f"there is no `{first.text}` statement", first,
+                         help=("parameters stand in the header: `program name(k: int = 3, start: vertex)`",))
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None
@@ -209,6 +212,19 @@ def _chain(case: _Case) -> Problem | None:
     return None
 
 
+def _in_set(case: _Case) -> Problem | None:
+    """`v in S` as a condition."""
+    here, before = case.here, case.before
+    after = case.words[case.at + 1] if case.at + 1 < len(case.words) else None
+    if here is None or here.text != "in" or before is None or after is None or after.kind != "name":
+        return None
+    if before.kind != "name" and before.text != "self":
+        return None
+    start = before.start
+    write = case.edited(start, after.end, f"position({before.text}, {after.text}) >= 0")
+    return case.word("`in` does not ask whether a vertex is in a set", here, write=write)
+
+
 def _word_as_name(case: _Case) -> Problem | None:
     before = case.before
     if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
@@ -228,7 +244,8 @@ def _statement(case: _Case) -> Problem | None:
     if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
         return None
     if first.kind == "name" and case.at <= 1 and len(case.words) > 1 and case.words[1].kind == "name":
-        close = nearest(first.text, STATEMENT_WORDS)
+        header = case.found.lines[0].words[0].text == "program" and case.line is not case.found.lines[0]
+        close = nearest(first.text, STATEMENT_WORDS - ({"program"} if header else set()))
         if close:
             return case.word(f"no statement begins with `{first.text}`", first, f"did you mean `{close}`?",
                              write=case.edited(first.start, first.end, close))
@@ -271,5 +288,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
-    _word_as_name, _statement,
+    _in_set, _word_as_name, _statement,
 )
