@@ -37,9 +37,10 @@ class Result:
     a limit. reason: why it ended, in words. history: one `Round` per superstep. seconds: wall-clock time of the
     supersteps. edges: edges traversed in all. graph_edges: stored directed edges of the graph. device: where it ran,
     "cpu" or "gpu:0"; device_reason: why there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
-    took (`vlang.runtime.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]: whose
-    values are final, those as good as the target's. What others have is on its way: `top`, summaries and files leave
-    them out. None of a run without a target.
+    took (`vlang.runtime.trace.ChaosReport`), else None. warnings: what may be wrong with the values, such as a float
+    sum that left its type, in words with the line of the program. settled: of a run with target=VERTEX, bool[vertices]:
+    whose values are final, those as good as the target's. What others have is on its way: `top`, summaries and files
+    leave them out. None of a run without a target.
 
     Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
     nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
@@ -85,6 +86,7 @@ class Result:
         self.device = device
         self.device_reason = device_reason
         self.chaos: ChaosReport | None = None
+        self.warnings: tuple[str, ...] = ()
         self.origin = origin
         self.settled = settled
         self._listed = None if settled is None else np.flatnonzero(settled)
@@ -239,6 +241,7 @@ class Result:
             "rounds": self.rounds,
             "converged": self.converged,
             "reason": self.reason,
+            "warnings": list(self.warnings),
             "seconds": self.seconds,
             "device": self.device,
             "edges_traversed": self.edges,

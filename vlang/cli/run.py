@@ -79,7 +79,7 @@ class _Run(click.Command):
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
 @click.option("--chaos", type=click.IntRange(0), metavar="SEED",
               help="Run again with every freedom that the program grants, at random, and compare.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
 @graph_options
 @click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
 @click.pass_context
@@ -135,6 +135,8 @@ def command(
         for name, value in list(result.row(target).items())[1:]:
             click.echo(f"{name} of {target} = {value}", err=output == "-")
     _write(result, output, top, as_json, quiet)
+    for line in result.warnings:
+        note(f"warning: {line}")
     if device is not None and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
     for line in () if result.chaos is None else result.chaos.lines():
