@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.graphs import graph_options, read_graph
-from vlang.cli.show import Progress, note, table
+from vlang.cli.show import Progress, global_text, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
 from vlang.runtime.errors import BindError
 
@@ -181,7 +181,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
             note(f"the first {len(rows)} of {count:,} {settled}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
-            click.echo(f"{name} = {value}", err=output == "-")
+            click.echo(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
 
