@@ -57,6 +57,16 @@ def test_what_is_unreached_makes_a_sum_infinite() -> None:
     assert (result.total, result.least, result["within"]) == (top, -top - 1, 3)
 
 
+def test_given_values_may_be_infinite() -> None:
+    program = compile("program p\nedge w: int\nvertex x: i8\nvertex s: i8 = sum(u.x for u -> self)\n"
+                      "vertex t: int = sum(w for u -> self)\n")
+    assert program.warnings == ()
+    graph = Graph.from_edges(np.array([1, 2, 3]), np.array([0, 0, 1]), w=np.array([1, -(1 << 31), 2], np.int32))
+    result = program(graph, x=np.array([0, 127, -128, 5], np.int8), threads=1)
+    np.testing.assert_array_equal(result.s, [127, 5, 0, 0])
+    np.testing.assert_array_equal(result.t, [-(1 << 31), 2, 0, 0])
+
+
 def test_a_condition_that_excludes_it_adds_no_reduction() -> None:
     text = "program p\nvertex x: int = inf if outdegree == 0 else 1\nglobal g: i64 = sum(v.x for v in vertices if {})\n"
     for cond, reductions in (("v.x < inf", 1), ("inf > v.x", 1), ("v.x != inf", 1), ("v.x == 1", 1),

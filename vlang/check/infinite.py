@@ -1,7 +1,8 @@
 """Integer sums some of whose terms may be infinite (V205): what may be `inf` or `-inf`, followed through the program.
 
-Signs are "+" for `inf` and "-" for `-inf`. Values that a caller gives, and edge fields, count as finite, and so does
-what wraps around. A condition excludes what it compares with: `x < y` is false where x is `inf`.
+Signs are "+" for `inf` and "-" for `-inf`. What wraps around counts as finite, and so does what a caller gives in the
+place of an initializer. Fields without one and edge fields may be infinite, but are not warned of. A condition excludes
+what it compares with: `x < y` is false where x is `inf`.
 """
 
 from __future__ import annotations
@@ -24,24 +25,31 @@ _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 
 
 def judge_sums(run: Run) -> dict[t.Reduce, Signs]:
-    """The sums of integers that may be infinite themselves, and which infinities their terms may be; V205 for each."""
-    flow = _Flow(run)
+    """The sums of integers of which some term may be infinite, and which infinities; V205 for those where a statement
+    of the program gives one."""
+    inputs = {symbol for node in rewrite.inside(run.file)
+              if isinstance(node, t.EdgeField) or (isinstance(node, t.VertexField) and node.init is None)
+              for symbol in run.declared[node]}
+    own, given = _Flow(run, set()), _Flow(run, inputs)
     found: dict[t.Reduce, Signs] = {}
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
-            signs = flow.within(node.body, flow.excluded(node.cond))
+            signs = given.within(node.body, given.excluded(node.cond))
             if signs:
                 found[node] = signs
+            signs = own.within(node.body, own.excluded(node.cond))
+            if signs:
                 _warn(run, node, signs)
     return found
 
 
 class _Flow:
-    """Which values may be infinite: by name, until nothing is added."""
+    """Which values may be infinite, followed through the program until nothing is added. inputs: those that may be from
+    the start."""
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, inputs: set[Symbol]) -> None:
         self._run = run
-        self._known: dict[Symbol, Signs] = {}
+        self._known: dict[Symbol, Signs] = dict.fromkeys(inputs, _BOTH)
         before = -1
         while before != (now := sum(map(len, self._known.values()))):
             before = now
