@@ -6,6 +6,7 @@ order of things, and when a loop ends.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -19,6 +20,7 @@ from vlang.runtime.contracts import check_contract, open_checks
 from vlang.runtime.cycle import CycleWatch
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernelset import (
+    NO_WATCH,
     Contract,
     ForRangeSpec,
     ForVerticesSpec,
@@ -28,6 +30,7 @@ from vlang.runtime.kernelset import (
     StageSpec,
     Step,
     SweepSpec,
+    Watch,
 )
 from vlang.runtime.machine import Loop, Machine, Options, Start, Stats, Values
 from vlang.runtime.nesting import NestedLoop
@@ -53,7 +56,8 @@ class _Reached(Exception):
 class Outcome:
     """What a run left: values, and how its loops went. seconds: wall-clock, without building, compiling and
     the checks of `require`. kept: copies of vertex arrays that were asked for, by slot. settled: bool[n], of a run that
-    may stop at its target, whether the values of a vertex are final."""
+    may stop at its target, whether the values of a vertex are final. infinite: some watched value was infinite;
+    infinite_inside: one that is no output."""
 
     values: Values = field(default_factory=Values)
     rounds: int = 0
@@ -63,28 +67,31 @@ class Outcome:
     seconds: float = 0.0
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
     settled: NDArray[np.bool_] | None = None
+    infinite: bool = False
+    infinite_inside: bool = False
 
 
 def run_plan(
     plan: Plan, graph: Graph, machine: Machine, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]],
     options: Options, starts: Mapping[int, Start] | None = None, keep: Sequence[str] = (), goal: Goal | None = None,
+    watch: Watch = NO_WATCH,
 ) -> Outcome:
     """Run a plan. scalars: parameters given. fields: arrays of vertex fields given, which skip their initializers.
     starts: by number, loops that go on from another run, each entered once. keep: slots of arrays wanted at the end.
-    goal: where to stop, None for the end.
+    goal: where to stop, None for the end. watch: what is looked at for infinities, at the end of every block and run.
 
     Raises OutOfMemory, GraphError (a contract that does not hold), DeviceError, InternalError.
     """
-    return _Run(plan, graph, machine, options, starts or {}, goal).run(scalars, fields, keep)
+    return _Run(plan, graph, machine, options, starts or {}, goal, watch).run(scalars, fields, keep)
 
 
 class _Run:
     def __init__(
         self, plan: Plan, graph: Graph, machine: Machine, options: Options, starts: Mapping[int, Start],
-        goal: Goal | None,
+        goal: Goal | None, watch: Watch,
     ) -> None:
         self.plan, self.graph, self.machine, self.options = plan, graph, machine, options
-        self._starts, self._goal = starts, goal
+        self._starts, self._goal, self._watch = starts, goal, watch
         self.outcome = Outcome()
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # of the innermost loop under way
@@ -102,8 +109,21 @@ class _Run:
         self.machine.settle()
         self.outcome.seconds = time.perf_counter() - begin
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
-        self.outcome.values = self.machine.values()
+        values = self.outcome.values = self.machine.values()
+        self._look_inside()
+        shown = [values.fields[name] for name in self._watch.fields]
+        self.outcome.infinite |= any(map(_has_infinity, shown)) or \
+            any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
+
+    def _look_inside(self) -> None:
+        """Look at what the next pass through a block overwrites, until something infinite has been seen."""
+        if self.outcome.infinite_inside:
+            return
+        inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
+            any(_has_infinity(self.machine.array(f"field:{name}")) for name in self._watch.hidden)
+        self.outcome.infinite_inside |= inside
+        self.outcome.infinite |= inside
 
     def _steps(self, steps: Sequence[Step]) -> int:
         """Run steps in order; the edges traversed, without those of loops, which report their own."""
@@ -161,6 +181,7 @@ class _Run:
         for vertex in self._sets[spec.members].tolist():
             self.machine.set_scalar(spec.name, vertex)
             edges += self._steps(spec.steps)
+            self._look_inside()
         return edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
@@ -179,6 +200,7 @@ class _Run:
                 self.machine.set_scalar(spec.name, low + rounds)
                 edges = self._steps(spec.steps)
                 rounds += 1
+                self._look_inside()
                 reason = "`until` holds" if spec.until is not None and self._value(spec.until) else ""
                 self._note(spec, rounds, time.perf_counter() - begin, (Done(self.graph.n, "pull", edges),))
         self._finish(rounds, reason, converged)
@@ -213,6 +235,7 @@ class _Run:
                     reason, converged = _repeats(period), False
         loop.close()
         watch.close()
+        self._look_inside()
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
         if goal is not None:
@@ -244,6 +267,8 @@ class _Run:
         if spec.reads_iteration:
             self.machine.set_scalar("iteration", rounds + 1)
         done = loop.advance(None if bound is None else bound - rounds)
+        if spec.nested:
+            self._look_inside()
         if spec.until is not None:  # before the counts are read, so that a device is waited for once
             self.machine.evaluate(spec.until)
         if not done:
@@ -279,6 +304,11 @@ class _Run:
         array = self.machine.array
         pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
         return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
+
+
+def _has_infinity(array: Any) -> bool:
+    """Whether a float is infinite in a vertex array as stored, in host memory or on a device: f16 as 16 bits."""
+    return bool(np.isinf(array.view(np.float16) if array.dtype == np.uint16 else array).any())
 
 
 def _repeats(period: int) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 __all__ = [
     "BindError", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
-    "ProgramTypeError", "ResumeError", "VlangError",
+    "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
 ]
 
 
@@ -37,6 +37,10 @@ class ResumeError(VlangError, ValueError):
 
 class GraphError(VlangError, ValueError):
     """A graph, or a file of one, that is not what it should be; or a vertex that is not in the graph."""
+
+
+class RangeError(VlangError, OverflowError):
+    """A value inside a run that is too large for its type, so that the results would be wrong without showing it."""
 
 
 class DiskError(VlangError, OSError):

@@ -344,6 +344,20 @@ class Contract:
     bounds: tuple[Bound, ...] = ()
 
 
+@dataclass(frozen=True)
+class Watch:
+    """What a run looks at for infinities, by name: vertex fields that are outputs or not, graph-level values that are
+    or not."""
+
+    fields: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    globals: frozenset[str] = frozenset()
+    lets: frozenset[str] = frozenset()
+
+
+NO_WATCH = Watch()
+
+
 Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract
 
 

@@ -239,13 +239,13 @@ class Result:
             "rounds": self.rounds,
             "converged": self.converged,
             "reason": self.reason,
+            "warnings": list(self.warnings),
             "seconds": self.seconds,
             "device": self.device,
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             **({} if self._listed is None else {"settled": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
-            **({"warnings": list(self.warnings)} if self.warnings else {}),
             "history": [asdict(r) for r in self.history],
         }
 

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.rules.context import listed
+from vlang.ir.rules.passes import replicate
+from vlang.ir.scope import expressions, statements
 from vlang.runtime.draws import Draws
 from vlang.runtime.errors import ChaosError
 from vlang.runtime.graph.graph import Graph
@@ -112,8 +114,9 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 def _rounds(facts: Facts) -> bool:
     """Whether a float depends on the order of contributions: by a sum, or by what a program declares."""
-    gathers = [gather for loop in facts.loops.values() for gather in loop.gathers] + list(facts.initial)
-    return any("rounding" in gather.replicate.marks for gather in gathers) or \
+    parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
+             for part in f.walk(expr))
+    return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
         any(_floating(reduction.type) for reduction in facts.program.reductions)
 
 

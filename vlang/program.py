@@ -18,8 +18,10 @@ from vlang.check.checked import Checked
 from vlang.ir import forms as f
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.lower import lower
+from vlang.ir.overflow import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.errors import BindError, DiskError, ProgramError
+from vlang.runtime.kernelset import NO_WATCH
 from vlang.syntax import parse
 from vlang.syntax.tree import EdgeField, Param
 
@@ -198,17 +200,19 @@ class Program:
         def plan_for(target: str) -> Plan:
             return self.plan(columns, given, precision, target, call.options.without)
 
+        watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with open_machine(plan_for, graph, call.options, draws) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
-                               slots)
+                               slots, watch=watch)
+        warnings = self._overflows(call, outcome) if outcome.infinite else ()
         falling = {name for loop in facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
-        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *result.warnings)
+        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
         return result
 
     def _defaults(self) -> dict[str, str]:
@@ -216,6 +220,28 @@ class Program:
         edges = [item for item in self.stages().checked.file.items if isinstance(item, EdgeField)]
         return {name: self.source[item.init.span.start : item.init.span.end]
                 for item in edges if item.init is not None for name in item.names}
+
+    def _overflows(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
+        """What to warn of after a run that left infinite values: it runs once more, noting which sums left their type.
+        Raises RangeError where the outputs do not show it."""
+        from vlang.overflow import reported
+        from vlang.runtime.engine import run_plan
+        from vlang.runtime.machines import open_machine
+
+        arrays = {**call.fields, **call.old}
+        columns, given = frozenset(call.graph.columns), frozenset(arrays)
+        program, places = noting(self.stages(call.precision).program, given)
+        facts = analyse(program)
+        options = replace(call.options, target=None, progress=None, order="auto", asynchronous=False, chaos=None,
+                          device_arrays=False)
+
+        def run() -> Mapping[str, Any]:
+            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without),
+                              call.graph, options) as opened:
+                return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
+                                call.starts).values.fields
+
+        return reported(outcome, places, run, call.graph)
 
     def explain(
         self, stage: str = "facts", graph: Graph | None = None, without: frozenset[str] = frozenset()
@@ -258,17 +284,12 @@ class Program:
 
         target: "numba" (CPU) or "cuda" (CUDA C). without: optimisations left out, of vlang.switches.OPTIMISATIONS.
         """
-        from vlang.emit.contracts import contract_stages
-        from vlang.emit.program import emit
-
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
         key = (stages.program.precision, present, given, target, without)
         known = self._plans.get(key)
         if known is None:
-            whole = schedule(stages.program, given, without)
-            contracts = contract_stages(stages.program, whole, present)
-            known = self._plans[key] = emit(whole, stages.facts, present, contracts, target, without)
+            known = self._plans[key] = _planned(stages.program, stages.facts, columns, given, target, without)
         return known
 
 
@@ -276,6 +297,17 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
     """A call in a copy of the context, which holds NumPy's handling of errors: `np.errstate` gives it back in Python
     code, which an interrupt may leave out, and then the caller's NumPy would stay quiet."""
     return copy_context().run(function, *args, **named)
+
+
+def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
+             without: frozenset[str]) -> Plan:
+    """The plan of an IR. columns: those of the graph; given, target, without: see `Program.plan`."""
+    from vlang.emit.contracts import contract_stages
+    from vlang.emit.program import emit
+
+    present = columns & {e.name for e in program.edges}
+    whole = schedule(program, given, without)
+    return emit(whole, facts, present, contract_stages(program, whole, present), target, without)
 
 
 def _derived(plain: Stages) -> Stages:

@@ -13,7 +13,7 @@ from vlang.runtime.errors import ProgramError, ProgramTypeError
 from vlang.syntax import parse
 
 MISTAKES = sorted((Path(__file__).parents[1] / "mistakes").glob("*.vp"))
-CODES = {"V001", *(f"V{n}" for n in range(101, 124)), "V201", "V202", "V203", "V204", "V301"}
+CODES = {"V001", *(f"V{n}" for n in range(101, 124)), "V201", "V202", "V203", "V204", "V205", "V301"}
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:

@@ -328,13 +328,13 @@ for a in s:
         activate when d > 1
 for k from 1 to N until k > 3:
     sweep d down:
-        gather g = sum(u.d for u -> self)
+        gather g = sum(u.d for u -> self if u.d < inf)
 """
     assert body(text) == [
         "start d = 0", "for a in s:", "start e = 0 if self == a else inf",
         "repeat at most 5 times until all(v.d > 0 for v in vertices):", "where d > 0:", "where self != a:",
         "apply d = e", "activate when d > 1", "for k from 1 to N until k > 3:", "sweep d down:",
-        "gather g: i32 = sum(u.d for u -> self)",
+        "gather g: i32 = sum(u.d for u -> self if u.d < inf)",
     ]
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tests.reference import operators as ops
 from tests.reference import special
 from tests.reference.graph import RefGraph
-from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
+from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default, with_infinite
 from tests.reference.state import GRAPH_LEVEL, Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.values import (
     Array,
@@ -292,7 +292,10 @@ class Evaluator:
             return folded, np.bincount(group, minlength=groups)
         if expr.name not in BUILT_IN:
             raise TypeError(f"unknown reduction {expr.name}")
-        return reduce_groups(expr.name, body, group, groups, over_vertices, self.precision)
+        folded, counts = reduce_groups(expr.name, body, group, groups, over_vertices, self.precision)
+        if expr.name == "sum" and stored(expr.body):
+            folded = with_infinite(folded, spread(definite(body, self.precision), len(group)), group)
+        return folded, counts
 
     def _members(self, domain: t.Domain, env: Env) -> tuple[Rows, Array]:
         if domain.set_name is None:
@@ -329,3 +332,16 @@ def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
 
     members = {name: index[kept] for name, index in rows.members.items()}
     return Rows(len(kept), pick(rows.own), members, pick(rows.edge)), group[kept]
+
+
+def stored(expr: t.Expr) -> bool:
+    """Whether an expression is a stored value, or one chosen among such, rather than computed."""
+    match expr:
+        case t.Conditional():
+            return stored(expr.yes) and stored(expr.no)
+        case t.Call():
+            return expr.name in ("min", "max") and all(map(stored, expr.args))
+        case t.Unary():
+            return expr.op == "-" and isinstance(expr.value, t.Literal)
+        case _:
+            return isinstance(expr, (t.Name, t.Member, t.Literal))

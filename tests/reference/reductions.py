@@ -193,3 +193,14 @@ def put(value: Value, rows: Array, new: Value) -> Value:
 def with_default(value: Value, counts: Array, default: Value) -> Value:
     """The value of each group, or `default` where nothing contributed."""
     return choose(counts > 0, value, convert(default, value.type))
+
+
+def with_infinite(value: Value, body: Value, group: Array) -> Value:
+    """A sum of signed integers where terms are infinite: some `inf` gives `inf`, else some `-inf` gives `-inf`."""
+    if not (isinstance(body.type, Scalar) and body.type.kind == "int"):
+        return value
+    assert isinstance(value.type, Scalar)
+    raw = value.raw.copy()
+    raw[group[body.raw == body.type.lowest]] = value.type.lowest
+    raw[group[body.raw == body.type.highest]] = value.type.highest
+    return Value(value.type, raw)

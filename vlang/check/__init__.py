@@ -5,6 +5,7 @@ from __future__ import annotations
 from vlang.check.checked import Checked, Laws, Symbol
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
+from vlang.check.infinite import judge_sums
 from vlang.check.loops import judge_gathers, judge_loops
 from vlang.check.problems import Problem, failure, in_order
 from vlang.check.run import Run
@@ -36,7 +37,8 @@ def problems_of(file: t.File, precision: int = 32,
     if any(p.severity == "error" for p in problems):
         return None, problems
     warnings = tuple(p for p in problems if p.severity == "warning")
-    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws), problems
+    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws,
+                   run.infinite), problems
 
 
 def examine(file: t.File, precision: int = 32,
@@ -60,6 +62,7 @@ def examine(file: t.File, precision: int = 32,
     if not run.problems and not broken:  # loops are judged whole
         judge_loops(run)
         judge_gathers(run)
+        run.infinite = judge_sums(run)
     return run, laws
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.graphs import check_reading, graph_options, read_graph
-from vlang.cli.show import Progress, note, table
+from vlang.cli.show import Progress, global_text, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
 from vlang.runtime.errors import BindError
 
@@ -81,7 +81,7 @@ class _Run(click.Command):
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
 @click.option("--chaos", type=click.IntRange(0), metavar="SEED",
               help="Run again with every freedom that the program grants, at random, and compare.")
-@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors.")
+@click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
 @graph_options
 @click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
 @click.pass_context
@@ -134,12 +134,12 @@ def command(
         options["target"] = vertex_of("--target", target, read)
     with Progress() as progress:
         result = loaded(read, **keywords, **options, progress=False if quiet else progress)
-    for text in () if quiet else result.warnings:
-        note(f"warning: {_as_options(text)}")
     if target is not None and not as_json:
         for name, value in list(result.row(target).items())[1:]:
             click.echo(f"{name} of {target} = {value}", err=output == "-")
     _write(result, output, top, as_json, quiet)
+    for text in result.warnings:
+        note(f"warning: {_as_options(text)}")
     if device is not None and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
     for line in () if result.chaos is None else result.chaos.lines():
@@ -189,7 +189,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
             note(f"the first {len(rows)} of {count:,} {settled}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
-            click.echo(f"{name} = {value}", err=output == "-")
+            click.echo(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from vlang.runtime.trace import Round
 
-__all__ = ["Progress", "note", "table"]
+__all__ = ["Progress", "global_text", "note", "table"]
 
 
 def note(text: str) -> None:
@@ -31,6 +31,15 @@ def cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
+    return str(value)
+
+
+def global_text(value: Any, type_: str) -> str:
+    """A graph-level value, in full; the integers that stand for infinity by name."""
+    from vlang.runtime.output import json_value
+
+    if type_.startswith("i") and json_value(value, type_) is None:
+        return "inf" if value > 0 else "-inf"
     return str(value)
 
 

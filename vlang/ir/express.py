@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,7 +29,7 @@ from vlang.types import (
     scalar_named,
 )
 
-__all__ = ["Expressions", "Names"]
+__all__ = ["Expressions", "Names", "assembled"]
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl",
            ">>": "shr", "|": "bitor", "&": "bitand", "^": "bitxor"}
@@ -67,11 +67,12 @@ class Expressions:
         self.precision = checked.precision
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
+        self.standing: dict[Symbol, f.Expr] = {}  # for accumulators that several gathers give
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
             t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
-            t.VectorExpr: self._vector, t.Reduce: self.reduce,
+            t.VectorExpr: self._vector, t.Reduce: self._whole,
         }  # fmt: skip
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
@@ -144,7 +145,7 @@ class Expressions:
             assert isinstance(type_, Scalar)
             return self._read(f.EdgeValue(type_, name))
         if kind == "accumulator":
-            return f.Accumulator(type_, name)
+            return self.standing.get(symbol, f.Accumulator(type_, name))
         if kind == "loop" and type_ != VERTEX:
             return f.GraphValue(INTEGER, name, kind)
         return f.GraphValue(type_, name, kind)
@@ -285,8 +286,27 @@ class Expressions:
             return value
         return fit(value, computing(settle(symbol.type, self.precision)))
 
+    def _whole(self, node: t.Reduce) -> f.Expr:
+        """A reduction as a value."""
+        parts = self.parts(node)
+        return assembled(parts, parts)
+
+    def parts(self, node: t.Reduce) -> dict[str, f.Reduce]:
+        """The reductions that give the value of one, by what they find: "" the value of all terms, or for a sum of
+        integers of which some may be infinite that of the finite ones, "+" whether a term is `inf`, "-" `-inf`."""
+        reduce = self.reduce(node)
+        signs = self._checked.infinite.get(node)
+        if signs is None:
+            return {"": reduce}
+        ends = {sign: f.Op(BOOL, "eq", (reduce.body, _infinity(reduce.type, sign))) for sign in sorted(signs)}
+        body: f.Expr = reduce.body
+        for test in ends.values():
+            body = f.Op(body.type, "select", (test, f.Const(body.type, 0), body))
+        return {"": replace(reduce, body=body)} | {
+            sign: replace(reduce, type=BOOL, name="any", body=test, default=None) for sign, test in ends.items()}
+
     def reduce(self, node: t.Reduce) -> f.Reduce:
-        """A reduction; its type is definite."""
+        """A reduction as written; its type is definite."""
         domain = f.Domain(node.domain.kind, self._set_name(node.domain))
         cond = None if node.cond is None else self._expr(node.cond)
         symbol = self._checked.symbols.get(node)
@@ -320,6 +340,19 @@ class Expressions:
             wide = U64 if item.kind == "uint" else I64
             body = fit(body, Vector(wide, body.type.size) if isinstance(body.type, Vector) else wide)
         return body.type, body
+
+
+def assembled(parts: dict[str, f.Reduce], values: Mapping[str, f.Expr]) -> f.Expr:
+    """The value of a reduction. parts: as `Expressions.parts` gives them; values: of each of them."""
+    type_, result = parts[""].type, values[""]
+    for sign in sorted(parts.keys() - {""}, reverse=True):  # `inf` goes before `-inf`
+        result = f.Op(type_, "select", (values[sign], _infinity(type_, sign), result))
+    return result
+
+
+def _infinity(type_: Type, sign: str) -> f.Const:
+    assert isinstance(type_, Scalar)
+    return f.Const(type_, type_.highest if sign == "+" else type_.lowest)
 
 
 def _at(expr: f.Expr, time: str) -> f.Expr:

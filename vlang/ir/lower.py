@@ -7,11 +7,13 @@ from collections.abc import Iterable
 from vlang.check.checked import Checked, Symbol
 from vlang.ir import forms as f
 from vlang.ir.convert import computing
-from vlang.ir.express import Expressions, Names
+from vlang.ir.express import Expressions, Names, assembled
 from vlang.syntax import tree as t
 from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["lower"]
+
+_ENDS = {"+": "inf", "-": "minus_inf"}
 
 
 def lower(checked: Checked) -> f.Program:
@@ -126,6 +128,8 @@ class _Lowering:
             self._reduction(node)
         elif isinstance(node, t.Contract):
             self._require(node)
+        elif isinstance(node, t.Gather):
+            return self._gather(node)
         elif not isinstance(node, t.Function):
             return [self._statement(node)]
         return []
@@ -133,10 +137,6 @@ class _Lowering:
     def _statement(self, node: t.Statement) -> f.Statement:
         if isinstance(node, t.GlobalValue):
             return self._global(node)
-        if isinstance(node, t.Gather):
-            assert isinstance(node.value, t.Reduce)
-            reduce = self._x.reduce(node.value)
-            return f.Gather(node.span, self._names.declare(self._symbol(node), reduce.type), reduce)
         if isinstance(node, t.Apply):
             return self._apply(node)
         if isinstance(node, t.Let):
@@ -147,6 +147,21 @@ class _Lowering:
         if isinstance(node, t.Where):
             return f.Where(node.span, self._x.typed(node.cond, BOOL), self._block(node.block.items))
         return self._loop(node)
+
+    def _gather(self, node: t.Gather) -> list[f.Statement]:
+        """A gather; several where it sums integers of which some may be infinite."""
+        assert isinstance(node.value, t.Reduce)
+        symbol, parts = self._symbol(node), self._x.parts(node.value)
+        found: list[f.Statement] = []
+        values: dict[str, f.Expr] = {}
+        for sign, reduce in parts.items():
+            own = symbol if not sign else Symbol("accumulator", f"{symbol.name}_{_ENDS[sign]}", reduce.type, node)
+            name = self._names.declare(own, reduce.type)
+            found.append(f.Gather(node.span, name, reduce))
+            values[sign] = f.Accumulator(reduce.type, name)
+        if len(parts) > 1:
+            self._x.standing[symbol] = assembled(parts, values)
+        return found
 
     def _apply(self, node: t.Apply) -> f.Statement:
         symbols = self._checked.targets[node.target]

@@ -1,0 +1,118 @@
+"""Float sums that become infinite although every term is finite are reported: an error where no output shows them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from vlang import Graph, Result, compile, load
+from vlang.cli import main
+from vlang.runtime.errors import RangeError
+
+STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
+"""Eight edges into vertex 0, which sum to more than an f32 holds."""
+
+OUTPUT = """program p
+edge   w: float
+vertex load: float = sum(w for u -> self)
+"""
+INSIDE = """program p(s: vertices)
+edge   w: float
+vertex share: float = 0
+for v in s:
+    vertex load: float = 1
+    gather more = sum(w for u -> self)
+    apply load += more
+    where self == v:
+        apply share += 1 / load
+"""
+LOOP = """program p
+vertex x: float = 1e38
+repeat 3 times:
+    gather more = sum(u.x for u -> self)
+    apply x = more + 1e38
+"""
+WHOLE = """program p
+vertex x: float = 3e38
+global total: float = sum(v.x for v in vertices)
+"""
+LET = """program p
+vertex x: float = 3e38
+let total = sum(v.x for v in vertices)
+vertex part: float = 1 / total
+"""
+GROWN = """program p
+edge   w: float
+vertex x: float = 3e38
+gather more = sum(w / 10 for u -> self if w > 0)
+apply x = x + more
+"""
+VECTOR = """program p
+edge   w: float
+vertex x: float[2] = 1
+gather more = sum(w * u.x for u -> self)
+apply x = more
+"""
+
+
+def run(text: str, graph: Graph = STAR, **arguments: Any) -> Result:
+    return compile(text, "p.vp")(graph, threads=1, **arguments)
+
+
+@pytest.mark.parametrize(("text", "line", "said", "vertex"), [
+    (OUTPUT, 3, "load", "0"), (LOOP, 4, "more", "0"), (WHOLE, 3, "total", None), (GROWN, 5, "x = x", "0"),
+    (VECTOR, 4, "more", "0"),
+], ids=["initializer", "loop", "global", "addition", "vector"])
+def test_an_output_that_overflows_is_warned_of(text: str, line: int, said: str, vertex: str | None) -> None:
+    result = run(text)
+    (warning,) = result.warnings
+    assert warning.startswith(f"line {line}: `")
+    assert said in warning
+    assert (f"for vertex {vertex}," in warning) == (vertex is not None)
+    assert result.summary_dict()["warnings"] == [warning]
+
+
+@pytest.mark.parametrize(("text", "line", "given"), [(INSIDE, 6, {"s": [0, 1]}), (LET, 3, {})])
+def test_an_overflow_that_no_output_shows_is_an_error(text: str, line: int, given: dict[str, Any]) -> None:
+    with pytest.raises(RangeError, match=f"^line {line}: .*too large for .*would be wrong"):
+        run(text, **given)
+
+
+@pytest.mark.parametrize("text", [OUTPUT, GROWN, VECTOR])
+def test_an_infinite_term_is_no_overflow(text: str) -> None:
+    graph = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.array([np.inf, *[1.0] * 7]), n=9)
+    result = run(text, graph)
+    assert np.isinf(result[result.fields[0]]).any()
+    assert result.warnings == ()
+
+
+def test_a_wider_type_is_no_overflow() -> None:
+    result = run(OUTPUT, precision=64)
+    np.testing.assert_allclose(result.load[0], 8e38)
+    assert result.warnings == ()
+
+
+def test_a_given_field_has_no_sum() -> None:
+    result = run(OUTPUT, load=np.full(9, np.inf, np.float32))
+    assert result.warnings == ()
+
+
+def test_betweenness_says_that_its_paths_overflow() -> None:
+    """From corner to corner of 530 by 530 vertices there are about 10^317 shortest paths."""
+    with pytest.raises(RangeError, match=r"^line \d+: `gather ways = .*` is infinite for vertex \d+, .* for f64"):
+        load("betweenness")(Graph.read("grid:530x530"), sources=[0], threads=1)
+
+
+def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    program, graph = tmp_path / "p.vp", tmp_path / "g.csv"
+    program.write_text(OUTPUT)
+    graph.write_text("source,target,w\n" + "".join(f"{k},0,1e38\n" for k in range(1, 9)))
+    assert main(["run", str(program), str(graph), "--quiet"]) == 0
+    assert "warning: line 3: `vertex load: float = sum(w for u -> self)` is infinite for vertex 0" in \
+        capsys.readouterr().err
+    program.write_text(INSIDE)
+    assert main(["run", str(program), str(graph), "s=0", "--quiet"]) == 1
+    assert "error: line 6:" in capsys.readouterr().err

@@ -1,0 +1,25 @@
+"""Float sums that leave their type on an emulated GPU: reported as on the CPU."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.api.test_overflow import INSIDE, OUTPUT, STAR
+from tests.cuda.emulated import needs_compiler
+from tests.cuda.runs import emulated
+from vlang import compile
+from vlang.runtime.errors import RangeError
+
+pytestmark = needs_compiler
+
+
+def test_an_output_that_overflows_is_warned_of() -> None:
+    with emulated(seed=1):
+        result = compile(OUTPUT, "p.vp")(STAR, device="emulated")
+    (warning,) = result.warnings
+    assert warning.startswith("line 3: `vertex load: float = sum(w for u -> self)` is infinite for vertex 0,")
+
+
+def test_an_overflow_that_no_output_shows_is_an_error() -> None:
+    with emulated(seed=1), pytest.raises(RangeError, match=r"^line 6: .* for vertex 0, .*would be wrong"):
+        compile(INSIDE, "p.vp")(STAR, device="emulated", s=[0, 1])

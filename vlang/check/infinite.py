@@ -1,0 +1,180 @@
+"""Integer sums some of whose terms may be infinite (V205): what may be `inf` or `-inf`, followed through the program.
+
+Signs are "+" for `inf` and "-" for `-inf`. What wraps around counts as finite, and so does what a caller gives in the
+place of an initializer. Fields without one and edge fields may be infinite, but are not warned of. A condition excludes
+what it compares with: `x < y` is false where x is `inf`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlang.check import rewrite
+from vlang.check.checked import Symbol
+from vlang.check.run import Run
+from vlang.syntax import tree as t
+from vlang.types import Scalar
+
+__all__ = ["judge_sums"]
+
+Signs = frozenset[str]
+_NO: Signs = frozenset()
+_BOTH: Signs = frozenset("+-")
+_BY_FOLD = {"min": "+", "max": "-"}
+_OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
+
+
+def judge_sums(run: Run) -> dict[t.Reduce, Signs]:
+    """The sums of integers of which some term may be infinite, and which infinities; V205 for those where a statement
+    of the program gives one."""
+    inputs = {symbol for node in rewrite.inside(run.file)
+              if isinstance(node, t.EdgeField) or (isinstance(node, t.VertexField) and node.init is None)
+              for symbol in run.declared[node]}
+    own, given = _Flow(run, set()), _Flow(run, inputs)
+    found: dict[t.Reduce, Signs] = {}
+    for node in rewrite.inside(run.file):
+        if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
+            signs = given.within(node.body, given.excluded(node.cond))
+            if signs:
+                found[node] = signs
+            signs = own.within(node.body, own.excluded(node.cond))
+            if signs:
+                _warn(run, node, signs)
+    return found
+
+
+class _Flow:
+    """Which values may be infinite, followed through the program until nothing is added. inputs: those that may be from
+    the start."""
+
+    def __init__(self, run: Run, inputs: set[Symbol]) -> None:
+        self._run = run
+        self._known: dict[Symbol, Signs] = dict.fromkeys(inputs, _BOTH)
+        before = -1
+        while before != (now := sum(map(len, self._known.values()))):
+            before = now
+            for node in rewrite.inside(run.file):
+                self._write(node)
+
+    def _write(self, node: t.Node) -> None:
+        if isinstance(node, t.Apply):
+            self._add(self._run.targets[node.target], self.within(node.value, {}))
+        elif isinstance(node, (t.VertexField, t.GlobalValue, t.Let, t.Gather)):
+            value = node.init if isinstance(node, t.VertexField) else node.value
+            if value is not None:
+                self._add(self._run.declared[node], self.within(value, {}))
+
+    def _add(self, symbols: Iterable[Symbol], signs: Signs) -> None:
+        for symbol in symbols:
+            self._known[symbol] = self._known.get(symbol, _NO) | signs
+
+    def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
+        """The infinities that an expression may be. excluded: those that texts cannot be here."""
+        return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
+
+    def _signs(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
+        if isinstance(node, t.Literal):
+            return frozenset("+") if node.text == "inf" else _NO
+        if isinstance(node, (t.Name, t.Member)):
+            symbol = self._run.symbols.get(node)
+            return _NO if symbol is None else self._known.get(symbol, _NO)
+        if isinstance(node, t.Unary):
+            return _flipped(self.within(node.value, excluded)) if node.op == "-" else _NO
+        if isinstance(node, t.Binary):
+            return self._arithmetic(node, excluded)
+        if isinstance(node, t.Conditional):
+            return self.within(node.yes, _joined(excluded, self.excluded(node.test))) | self.within(node.no, excluded)
+        if isinstance(node, t.TupleExpr):
+            return _NO.union(*(self.within(part, excluded) for part in node.items))
+        if isinstance(node, t.Index):
+            return self.within(node.value, excluded)
+        if isinstance(node, t.Call):
+            return self._called(node, excluded)
+        return self._reduced(node) if isinstance(node, t.Reduce) else _NO
+
+    def _arithmetic(self, node: t.Binary, excluded: dict[str, Signs]) -> Signs:
+        left, right = self.within(node.left, excluded), self.within(node.right, excluded)
+        if node.op in ("+", "-"):
+            return left | (right if node.op == "+" else _flipped(right))
+        return _BOTH if node.op in ("*", "//") and left | right else _NO
+
+    def _called(self, node: t.Call, excluded: dict[str, Signs]) -> Signs:
+        args = [self.within(arg, excluded) for arg in node.args]
+        if node.name in ("changed", "change") or not args:
+            return _NO
+        whole = _NO.union(*args)
+        if node.name in _BY_FOLD and len(args) > 1:
+            least = frozenset(_BY_FOLD[node.name])
+            return frozenset.intersection(*args) & least | (whole - least)
+        return frozenset("+") if node.name == "abs" and whole else whole
+
+    def _reduced(self, node: t.Reduce) -> Signs:
+        if node.name not in ("sum", "min", "max", "mode", "median"):
+            return _NO
+        body = self.within(node.body, self.excluded(node.cond))
+        if node.default is not None:
+            return body | self.within(node.default, {})
+        return body | frozenset(_BY_FOLD.get(node.name, ""))
+
+    def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
+        """By text, the infinities that values cannot be where a condition holds."""
+        if isinstance(cond, t.Logical) and cond.op == "and":
+            return _joined(self.excluded(cond.left), self.excluded(cond.right))
+        if not isinstance(cond, t.Compare):
+            return {}
+        sides = ((cond.left, cond.op, cond.right), (cond.right, _OTHER_WAY[cond.op], cond.left))
+        return {self._run.text(value): self._against(op, other) for value, op, other in sides}
+
+    def _against(self, op: str, other: t.Expr) -> Signs:
+        """The infinities that x cannot be where `x op other` holds."""
+        if op in ("<", ">"):
+            return frozenset("+" if op == "<" else "-")
+        signs = self.within(other, {})
+        if op == "!=":
+            value = other.value if isinstance(other, t.Unary) else other
+            return signs if isinstance(value, t.Literal) else _NO
+        bound = {"<=": "+", ">=": "-", "==": "+-"}[op]
+        return frozenset(bound) - signs
+
+
+def _joined(a: dict[str, Signs], b: dict[str, Signs]) -> dict[str, Signs]:
+    return {text: a.get(text, _NO) | b.get(text, _NO) for text in a.keys() | b.keys()}
+
+
+def _flipped(signs: Signs) -> Signs:
+    return frozenset("-" if sign == "+" else "+" for sign in signs)
+
+
+def _signed(run: Run, node: t.Expr) -> bool:
+    type_ = run.types.get(node)
+    return isinstance(type_, Scalar) and type_.kind == "int"
+
+
+def _plain(node: t.Expr) -> bool:
+    """Whether a term is a value that is stored, or one chosen among such, rather than computed."""
+    if isinstance(node, t.Conditional):
+        return _plain(node.yes) and _plain(node.no)
+    if isinstance(node, t.Call):
+        return node.name in ("min", "max") and all(map(_plain, node.args))
+    if isinstance(node, t.Unary):
+        return node.op == "-" and isinstance(node.value, t.Literal)
+    return isinstance(node, (t.Name, t.Member, t.Literal))
+
+
+def _warn(run: Run, node: t.Reduce, signs: Signs) -> None:
+    text = rewrite.one_line(run.text(node.body))
+    value = f"({text})" if isinstance(node.body, t.Conditional) else text
+    tests = [f"{value} < inf"] * ("+" in signs) + [f"{value} > -inf"] * ("-" in signs)
+    if node.cond is None:
+        end = node.domain.span.end
+        edit = (t.Span(end, end, node.span.line, node.span.column), f" if {' and '.join(tests)}")
+    else:
+        cond = rewrite.one_line(run.text(node.cond))
+        loose = isinstance(node.cond, t.Conditional) or (isinstance(node.cond, t.Logical) and node.cond.op == "or")
+        edit = (node.cond.span, " and ".join([*tests, f"({cond})" if loose else cond]))
+    sign = "inf" if "+" in signs else "-inf"
+    symbol = run.symbols.get(node.body)
+    notes = () if symbol is None else run.note(symbol, "declared here")
+    run.warning("V205", f"`{rewrite.short(text)}` may be `{sign}`, and then this sum is", node.span,
+                f"one `{sign}` makes it `{sign}`", notes=notes, help="leave out what is infinite:",
+                write=rewrite.edited(run.file.text, node.span, [edit]), replaces=node.span)
