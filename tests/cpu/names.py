@@ -110,9 +110,9 @@ for range0 from range0_low to 2:
 
 def _fields() -> tuple[str, Case]:
     lines = [f"vertex {name}: int = {at}" for at, name in enumerate(NAMES)]
-    some = NAMES[::4]
+    some = NAMES[::10]
     lines += ["repeat 2 times:", f"    gather x_ = sum({' + '.join(f'u_.{name}' for name in some)} for u_ -> self)"]
-    lines += [f"    apply {name} = {name} + x_ % {at + 2}" for at, name in enumerate(NAMES[::6])]
+    lines += [f"    apply {name} = {name} + x_ % {at + 2}" for at, name in enumerate(NAMES[::15])]
     return "\n".join(["program class", *lines]), Case(_graph(()))
 
 
