@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.cpu.conditions import conditions as conditions_of_host
-from vlang.runtime.graph.workers import available_threads
+from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["HEADER", "Row", "conditions", "save", "table_line"]
 

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
+from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.karate import karate
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.workers import available_threads, over
+from vlang.runtime.threads.workers import available_threads, over
 
 __all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 

@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.adjacency import KINDS, Adjacency
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.columns import narrowed
-from vlang.runtime.graph.common import Neighbours
-from vlang.runtime.graph.edges import EdgeList, VertexIds
-from vlang.runtime.graph.orientations import Orientations
-from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
-from vlang.runtime.graph.workers import available_threads
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.columns import narrowed
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
+from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.neighbours import Neighbours
+from vlang.runtime.graph.topology.orientations import Orientations
+from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
+from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
 
@@ -198,7 +198,7 @@ class Graph:
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
-        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.changes`.
+        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.edit`.
 
         removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}; all parallel edges between two vertices go, and
         the vertices stay. added: the same, with the values of every edge column by its name, [k] each: pairs do for a
@@ -206,7 +206,7 @@ class Graph:
         parallel. In an undirected graph an edge stands for both directions. Raises GraphError, also for an edge to be
         removed that is not there.
         """
-        from vlang.runtime.graph.changes import change
+        from vlang.runtime.graph.edit import change
 
         return change(self, added, removed).graph
 
@@ -283,7 +283,7 @@ class Graph:
         occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
         edge is listed once and stands for both directions. Raises GraphError for what does not fit together.
         """
-        from vlang.runtime.graph.from_arrays import edge_list
+        from vlang.runtime.graph.edges.from_arrays import edge_list
 
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
@@ -307,7 +307,7 @@ class Graph:
         directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. The
         other options are those of `from_edges`. Raises GraphError for what is no square sparse matrix.
         """
-        from vlang.runtime.graph.from_arrays import edges_of_matrix
+        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix
 
         graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
         return graph.thinned(self_loops, parallel)
@@ -327,7 +327,7 @@ class Graph:
         Nodes that are all integers or all strings are the ids, others are known by their str(). The options are those
         of `from_edges`. Raises GraphError for what is no NetworkX graph.
         """
-        from vlang.runtime.graph.from_arrays import edges_of_networkx
+        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx
 
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)

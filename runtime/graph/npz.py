@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import DiskError, GraphError
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.columns import narrowed
-from vlang.runtime.graph.edges import VertexIds
-from vlang.runtime.graph.from_arrays import edges_of_entries
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.columns import narrowed
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.from_arrays import edges_of_entries
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.transform import WeightRule
-from vlang.runtime.output import whole_file
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.transform import WeightRule
+from vlang.runtime.storage.output import whole_file
 
 __all__ = ["load", "save"]
 

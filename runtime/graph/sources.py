@@ -6,10 +6,10 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.workers import available_threads
+from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["read"]
 

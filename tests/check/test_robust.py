@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vlang.check import check
-from vlang.runtime.errors import ProgramError
+from vlang.errors import ProgramError
 from vlang.syntax import parse
 
 ROOT = Path(__file__).parents[2]

@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.sparse_machine import Arcs, SampleMachine, stage_of
 from vlang.emit import cuda
-from vlang.runtime.gpu import pushing, sparse_layout
-from vlang.runtime.gpu.notifying import NotifyPull
-from vlang.runtime.gpu.pushing import Costs, PushLoop
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpu.kernels import sparse_layout
+from vlang.runtime.gpu.ways import pushing
+from vlang.runtime.gpu.ways.notifying import NotifyPull
+from vlang.runtime.gpu.ways.pushing import Costs, PushLoop
 
 FAR = np.int32(2**31 - 1)
 NEVER = 10**6

@@ -11,15 +11,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from vlang.runtime.devices import crew as crews
-from vlang.runtime.devices.cpu import Cpu
-from vlang.runtime.devices.crew import Crew, give_back, take_crew
-from vlang.runtime.devices.objects import Kernel, load_kernels
+from vlang.runtime.compile.objects import Kernel, load_kernels
+from vlang.runtime.threads import crew as crews
+from vlang.runtime.threads.crew import Crew, give_back, take_crew
+from vlang.runtime.threads.launch import Cpu
 
 _TEXT = """
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add, give_way, peek
+from vlang.runtime.compile.intrinsics import fetch_add, give_way, peek
 
 
 def count(hits, tasks, count, counter):

@@ -16,7 +16,7 @@ from tests.fuzz.cases import Fuzzed
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import listed_once
 from vlang.check import check
-from vlang.runtime.errors import ProgramError
+from vlang.errors import ProgramError
 from vlang.syntax import parse
 from vlang.syntax import tree as t
 

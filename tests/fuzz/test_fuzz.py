@@ -23,7 +23,7 @@ from tests.reference.interpreter import run as interpret
 from tests.reference.programs import Generated
 from tests.reference.values import Value
 from vlang import compile
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 from vlang.syntax import parse
 
 FOUND = Path(__file__).parents[1] / "found"

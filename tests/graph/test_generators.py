@@ -12,7 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate
 from vlang.runtime.graph.graph import Graph
 

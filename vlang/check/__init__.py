@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vlang.check.checked import Checked, Laws, Symbol
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.loops import judge_gathers, judge_loops
-from vlang.check.problems import Problem, failure, in_order
-from vlang.check.run import Run
 from vlang.check.statements import Around, Statements
+from vlang.check.tables.checked import Checked, Laws, Symbol
+from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
+from vlang.syntax.problems import Problem, failure, in_order
 
 __all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "problems_of"]
 
@@ -68,7 +68,7 @@ def _laws(run: Run) -> dict[t.Reduction, Laws]:
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
     if not nodes:
         return {}
-    from vlang.check.laws import judge_reduction  # loads NumPy, which most programs are checked without
+    from vlang.check.laws.judge import judge_reduction  # loads NumPy, which most programs are checked without
 
     judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
     return {node: laws for node, laws in judged.items() if laws is not None}

@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from vlang.runtime.errors import InternalError, VlangError
+from vlang.errors import InternalError, VlangError
 
 __all__ = ["main"]
 

@@ -32,7 +32,7 @@ def command(
     **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
-    from vlang.program import load
+    from vlang.api.program import load
 
     loaded = load(program, precision=int(precision)).derived(derive)
     read = None if graph is None else read_graph(graph, **reading)

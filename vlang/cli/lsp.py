@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 
 __all__ = ["command"]
 

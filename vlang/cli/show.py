@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from vlang.runtime.trace import Round
+    from vlang.runtime.engine.trace import Round
 
 __all__ = ["Progress", "note", "table"]
 

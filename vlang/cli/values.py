@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vlang.errors import BindError, DiskError, GraphError
 from vlang.options import parse_size
-from vlang.runtime.errors import BindError, DiskError, GraphError
 
 if TYPE_CHECKING:
-    from vlang.program import Parameter, Program
+    from vlang.api.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
@@ -34,7 +34,7 @@ def run_option(_ctx: click.Context, param: click.Parameter, text: str | None) ->
     """An option of a run, read as in a call from Python. An option's callback."""
     if text is None:
         return None
-    from vlang.bind_options import read_option
+    from vlang.api.bind_options import read_option
 
     try:
         return read_option(str(param.name), text)

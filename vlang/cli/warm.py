@@ -6,7 +6,7 @@ import click
 
 from vlang.cli.run import warn
 from vlang.cli.show import note
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 
 __all__ = ["command"]
 
@@ -22,7 +22,7 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     has errors; the others are compiled nevertheless.
     """
     from vlang import stdlib
-    from vlang.warm import Warmed, folder, warm_graphs, warm_program
+    from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program
 
     place = folder()
     total = Warmed()

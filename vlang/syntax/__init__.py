@@ -14,7 +14,7 @@ def parse(text: str, filename: str) -> tree.File:
     the lines that could be read.
     """
     from vlang.check import problems_of
-    from vlang.check.problems import failure
+    from vlang.syntax.problems import failure
     from vlang.syntax.recovery import read
 
     text = text.removeprefix("\ufeff")

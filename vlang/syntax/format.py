@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from vlang.runtime.errors import InternalError
-from vlang.syntax.layout import Above, Piece, Row, Rows, read_rows
+from vlang.errors import InternalError
+from vlang.syntax.spacing import Above, Piece, Row, Rows, read_rows
 
 __all__ = ["format_text"]
 

@@ -10,10 +10,10 @@ from typing import Any, ClassVar, cast
 from lark import Lark, Token, Transformer, Tree, v_args
 from lark.indenter import Indenter
 
-from vlang.cachedir import cache_dir
+from vlang.runtime.compile.cachedir import cache_dir
 from vlang.syntax import tree as t
 
-GRAMMAR = Path(__file__).resolve().parent.parent / "grammar.lark"
+GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
 
 
 class _Blocks(Indenter):

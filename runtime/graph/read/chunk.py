@@ -9,12 +9,12 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.graph.edges.numbering import RawEnds
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.passing import passing
 from vlang.runtime.graph.read.layout import Layout, Role
-from vlang.runtime.graph.read.numbering import RawEnds
 from vlang.runtime.graph.read.powers import exact_tens, leading_bits
 from vlang.runtime.graph.read.source import line_end
+from vlang.runtime.storage.passing import passing
 
 __all__ = ["Chunk", "Fault", "Scratch", "Status", "read_chunk"]
 

@@ -1,0 +1,1 @@
+"""Threads, and launches of kernels on them."""
