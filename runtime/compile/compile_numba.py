@@ -13,7 +13,7 @@ from numba.core.errors import NumbaError
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.front_end import OPTIONS, link
-from vlang.runtime.compile.objects import target_machine
+from vlang.runtime.compile.llvm import target_machine
 
 __all__ = ["Compiler"]
 

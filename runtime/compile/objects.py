@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
+from vlang.runtime.compile.llvm import cpu, execution_engine
 
 if TYPE_CHECKING:
     from vlang.runtime.compile.compile_numba import Compiler
@@ -172,7 +173,7 @@ class Kernels(Mapping[str, Kernel]):
             self._sizes.append(len(data))
             write_entry(key, "kernels", _MAGIC, data)
         if self._engine is None:
-            self._engine = _execution_engine()
+            self._engine = execution_engine()
         self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
         self._engine.finalize_object()
         address = self._engine.get_function_address(symbol)
@@ -231,29 +232,3 @@ def _environment() -> tuple[str, ...]:
     here = Path(__file__).parent
     sources = [(here / name).read_text(encoding="utf-8") for name in (*COMPILERS, *CONSTANTS)]
     return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
-
-
-@cache
-def cpu() -> tuple[str, str]:
-    """The processor's name and features, as LLVM spells them."""
-    return llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten()
-
-
-@cache
-def _initialize() -> None:
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def target_machine() -> Any:
-    """LLVM's machine for this processor, at full optimisation."""
-    _initialize()
-    name, features = cpu()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=name, features=features, opt=3, codemodel="jitdefault", jit=True
-    )
-
-
-def _execution_engine() -> Any:
-    machine = target_machine()
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

@@ -7,7 +7,7 @@ order of things, and when a loop ends.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.cpu.ways.choose_order import settled_vertices
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.machine import Loop, Machine, Options, Start, Stats, Values
@@ -250,7 +249,7 @@ class _Run:
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Which vertices are settled, and why the loop ended: with all of them as without a target."""
-        settled = self.outcome.settled = settled_vertices(spec, self.machine.array, target)
+        settled = self.outcome.settled = _settled_vertices(spec, self.machine.array, target)
         if settled.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False
@@ -260,6 +259,19 @@ class _Run:
         array = self.machine.array
         pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
         return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
+
+
+def _settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
+    """bool[n]: whether the value of a vertex is final once that of the target is: no worse ones are.
+
+    spec: a loop that ran in order of priority. array: the vertex array in a slot; that of the field whose order decides
+    is no f16: arithmetic widens those, so no gather is joined with one.
+    """
+    priority = next(stage.priority for stage in spec.stages if stage.priority is not None)
+    values = array(f"field:{priority.field}")
+    bound = values[target]
+    worse: NDArray[np.bool_] = values > bound if priority.low else values < bound
+    return ~worse
 
 
 def _repeats(period: int) -> str:

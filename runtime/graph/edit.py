@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import dense_vertices
-from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.edit_rows import edges_given, entries_of, renumbered
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
 
 __all__ = ["Change", "change"]
 
@@ -61,7 +63,7 @@ def change(graph: Graph, added: Any, removed: Any) -> Change:
     offsets = np.zeros(changed.n + 1, np.uint64)
     np.cumsum(np.bincount(of, minlength=changed.n), out=offsets[1:])
     rows = Rows(offsets, others, {name: values[edge] for name, values in more.columns.items()})
-    alone = Graph.from_rows("in", rows, ids.ids, directed=graph.directed, rule=rule, threads=graph.threads)
+    alone = graph.of_rows(rows, ids.ids, rule)
     return Change(graph, changed, ids.places, new, gone, alone)
 
 

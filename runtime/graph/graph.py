@@ -222,6 +222,10 @@ class Graph:
         other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
         return other
 
+    def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
+        """A graph like this one of other in-edges (see `from_rows`)."""
+        return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
+
     def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
         """Only for what makes graphs of others: one with these ids and lists."""
         other = object.__new__(Graph)
@@ -260,7 +264,7 @@ class Graph:
         """
         from vlang.runtime.graph.sources import read
 
-        return read(path, directed, symmetrize, weights, self_loops, parallel, threads)
+        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads)
 
     @staticmethod
     def from_edges(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,12 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.from_arrays import edges_of_entries
-from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.output import whole_file
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
 
 __all__ = ["load", "save"]
 
@@ -49,14 +51,17 @@ def save(graph: Graph, path: Path) -> None:
         np.savez(file, allow_pickle=False, **arrays)
 
 
-def load(path: Path, threads: int | None = None) -> Graph:
-    """The graph of an .npz file. Raises GraphError if it holds none, DiskError if it cannot be read."""
+def load(graph_type: type[Graph], path: Path, threads: int | None = None) -> Graph:
+    """The graph of an .npz file, as an object of the class given.
+
+    Raises GraphError if it holds none, DiskError if it cannot be read.
+    """
     try:
         with np.load(path, allow_pickle=False) as archive:
             if "vlang_graph" in archive.files:
-                return _own(archive, path, threads)
+                return _own(graph_type, archive, path, threads)
             if "format" in archive.files and "shape" in archive.files:
-                return _matrix(archive, path, threads)
+                return _matrix(graph_type, archive, path, threads)
             held = ", ".join(archive.files[:8]) or "nothing"
     except OSError as error:
         raise DiskError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -74,7 +79,7 @@ def load(path: Path, threads: int | None = None) -> Graph:
 # ------------------------------------------------------------------ our own
 
 
-def _own(archive: Any, path: Path, threads: int | None) -> Graph:
+def _own(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
     version = int(archive["vlang_graph"])
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
@@ -89,7 +94,7 @@ def _own(archive: Any, path: Path, threads: int | None) -> Graph:
     if not _sound(kind, rows, ids):
         raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
     rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
-    return Graph.from_rows(
+    return graph_type.from_rows(
         kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
         notes=[str(note) for note in archive["notes"]], threads=threads,
     )  # fmt: skip
@@ -134,7 +139,7 @@ def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
 # ------------------------------------------------------------------ scipy's
 
 
-def _matrix(archive: Any, path: Path, threads: int | None) -> Graph:
+def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
     kind = archive["format"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(size) for size in archive["shape"])
@@ -152,4 +157,4 @@ def _matrix(archive: Any, path: Path, threads: int | None) -> Graph:
         raise GraphError(f"{path}: the arrays of this matrix do not fit together")
     edges = edges_of_entries(row, col, archive["data"], shape[0], "weight", True)
     edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
-    return Graph(edges, name=path.name, threads=threads)
+    return graph_type(edges, name=path.name, threads=threads)

@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.graph.graph import Graph
 from vlang.runtime.threads.workers import available_threads
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
 
 __all__ = ["read"]
 
 
 def read(
+    graph_type: type[Graph],
     path: str | Path,
     directed: bool | None,
     symmetrize: bool,
@@ -23,21 +27,23 @@ def read(
     parallel: str,
     threads: int | None,
 ) -> Graph:
-    """See `Graph.read`."""
+    """See `Graph.read`. graph_type: the class to build, which knows its sources and not the other way round."""
     rule = None if weights is None or ".." not in weights else weight_range(weights)
     if weights is not None and ".." in weights and rule is None:
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
     text = str(path)
     if is_spec(text) and not Path(text).exists():
         _only_rule(text, weights, rule)
-        graph = generate(text, directed=directed, symmetrize=symmetrize, threads=threads)
+        edges, limits = generate(text, directed=directed, threads=threads)
+        graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
+        graph = graph.with_rule_weights(*limits) if limits else graph
     elif _is_archive(Path(text)):
         _only_rule(text, weights, rule)
-        graph = _archive(Path(text), directed, symmetrize, threads)
+        graph = _archive(graph_type, Path(text), directed, symmetrize, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        graph = _file(Path(text), directed, symmetrize, None if rule else weights, threads)
+        graph = _file(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
@@ -56,24 +62,29 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _archive(path: Path, directed: bool | None, symmetrize: bool, threads: int | None) -> Graph:
+def _archive(
+    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, threads: int | None
+) -> Graph:
     from vlang.runtime.graph.npz import load
 
-    graph = load(path, threads=threads)
+    graph = load(graph_type, path, threads=threads)
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph
     edges = graph.edges(both=turned and not graph.directed)
     if directed is not None:
         edges = replace(edges, directed=directed)
-    return Graph(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
+    return graph_type(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
 
 
-def _file(path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None) -> Graph:
+def _file(
+    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
+    threads: int | None,
+) -> Graph:
     from vlang.runtime.graph.read import read_edges
 
     threads = threads or available_threads()
-    return Graph(
+    return graph_type(
         read_edges(path, directed=directed, weights=weights, threads=threads),
         name=path.name, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vlang import compile
-from vlang.check import Laws, check
+from vlang.check import Laws, check, parse
 from vlang.check.laws.symbolic import installed
 from vlang.errors import ProgramError
-from vlang.syntax import parse
 
 LOGSUM = "max(a, b) + log1p(exp(-abs(a - b)))"
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from vlang.check import check
+from vlang.check import check, parse
 from vlang.errors import ProgramError, ProgramTypeError
-from vlang.syntax import parse
 from vlang.syntax.problems import Problem, report
 
 MISTAKES = sorted((Path(__file__).parents[1] / "mistakes").glob("*.vp"))

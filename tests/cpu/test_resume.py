@@ -12,7 +12,7 @@ import pytest
 
 from vlang import BindError, Graph, GraphError, Program, Result, compile, load, stdlib
 from vlang.api.bind import bind_parameters
-from vlang.api.program import Call
+from vlang.api.calls import Call
 from vlang.errors import ResumeError
 from vlang.ir.going import ChangeKind, going_on
 from vlang.runtime.engine.machine import Options

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Call, vlang
 from tests.reference.programs import Generated, programs
+from vlang.check import parse
 from vlang.errors import ProgramError
-from vlang.syntax import parse
 from vlang.syntax.format import format_text
 from vlang.syntax.spacing import read_rows
 from vlang.syntax.tree import dump

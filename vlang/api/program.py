@@ -11,21 +11,20 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.api.bind import bind_fields, bind_parameters
 from vlang.api.bind_options import bind_options
-from vlang.check import Problem, check
-from vlang.check.tables.checked import Checked
+from vlang.api.calls import Call, Stages
+from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
-from vlang.ir.facts import Facts, analyse
+from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.lower import lower
 from vlang.ir.schedule import schedule
-from vlang.syntax import parse
 from vlang.syntax.tree import Param
 
 if TYPE_CHECKING:
 
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.engine import Outcome
-    from vlang.runtime.engine.machine import Options, Start
+    from vlang.runtime.engine.machine import Options
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.origin import Origin
@@ -51,31 +50,6 @@ class FieldInfo:
     name: str
     type: str
     required: bool
-
-
-@dataclass(frozen=True)
-class Stages:
-    """One text at one precision, through every stage short of code. derived: fields whose loops rule D rewrote."""
-
-    checked: Checked
-    program: f.Program
-    facts: Facts
-    derived: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Call:
-    """A call, bound. parameters: as the caller gave them; scalars: as a run takes them. fields: arrays that the caller
-    gave, as stored. old: others that take the place of initializers. starts: by number, loops that go on, and how."""
-
-    graph: Graph
-    options: Options
-    precision: int
-    parameters: Mapping[str, Any]
-    scalars: Mapping[str, Any]
-    fields: Mapping[str, Any]
-    old: Mapping[str, Any] = field(default_factory=dict)
-    starts: Mapping[int, Start] = field(default_factory=dict)
 
 
 @dataclass

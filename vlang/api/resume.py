@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from vlang.api.bind import bind_parameters
 from vlang.api.bind_options import bind_options
+from vlang.api.calls import Call, Stages
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on
 from vlang.runtime.cpu.cpu_machine import CpuMachine
@@ -22,7 +23,7 @@ from vlang.runtime.results.origin import Origin
 from vlang.types import VERTEX
 
 if TYPE_CHECKING:
-    from vlang.api.program import Program, Stages
+    from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.results.result import Result
 
@@ -33,8 +34,6 @@ Array = NDArray[Any]
 
 def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
     """See `Program.resume`."""
-    from vlang.api.program import Call
-
     origin = _origin(program, result)
     program = program.derived(origin.derive)
     options = _options(program, origin, arguments)

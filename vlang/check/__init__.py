@@ -10,8 +10,25 @@ from vlang.check.tables.checked import Checked, Laws, Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
 from vlang.syntax.problems import Problem, failure, in_order
+from vlang.syntax.recovery import read
 
-__all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "problems_of"]
+__all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "parse", "problems_of"]
+
+
+def parse(text: str, filename: str) -> t.File:
+    """The tree of a program text.
+
+    Raises ProgramError with all problems if there are syntax errors (V001): those, and what the checker finds in
+    the lines that could be read.
+    """
+    text = text.removeprefix("\ufeff")
+    reading = read(text, filename)
+    if reading.file is not None and not reading.problems:
+        return reading.file
+    problems = reading.problems
+    if reading.file is not None:
+        problems += problems_of(reading.file, broken=reading.broken)[1]
+    raise failure(problems, text, filename)
 
 
 def check(file: t.File, precision: int = 32) -> Checked:

@@ -41,7 +41,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
-    from vlang.runtime.compile.objects import cpu
+    from vlang.runtime.compile.llvm import cpu
 
     name, features = cpu()
     wide = [f for f in ("avx512f", "avx2", "neon", "sve") if f"+{f}" in features.split(",")]

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 
 from vlang.errors import InternalError
+from vlang.syntax.problems import failure
 from vlang.syntax.spacing import Above, Piece, Row, Rows, read_rows
 
 __all__ = ["format_text"]
@@ -31,11 +32,14 @@ def format_text(text: str, filename: str = "<text>") -> str:
     """
     from lark.exceptions import LarkError
 
-    from vlang.syntax import parse
+    from vlang.syntax.recovery import read
 
-    parse(text, filename)
+    text = text.removeprefix("\ufeff")
+    reading = read(text, filename)
+    if reading.problems or reading.file is None:
+        raise failure(reading.problems, text, filename)
     try:
-        before = read_rows(_ended(text.removeprefix("\ufeff")))
+        before = read_rows(_ended(text))
     except LarkError:
         return text
     result = _write(before)

@@ -19,7 +19,7 @@ import numpy as np
 from vlang.errors import InternalError
 from vlang.runtime.compile.cachedir import cache_dir
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
-from vlang.runtime.compile.objects import cpu
+from vlang.runtime.compile.llvm import cpu
 from vlang.runtime.kernels import cost_kernels
 
 __all__ = ["MEASURED_FROM", "REFERENCE", "Costs", "costs_of", "kept_costs", "measure_costs", "sound"]

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from vlang.errors import BindError
 from vlang.runtime.cpu.ways.push import push_stage
@@ -15,7 +10,7 @@ from vlang.runtime.engine.machine import Options
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
 
-__all__ = ["Order", "check_order", "check_target", "choose_order", "order_reason", "settled_vertices"]
+__all__ = ["Order", "check_order", "check_target", "choose_order", "order_reason"]
 
 
 @dataclass(frozen=True)
@@ -79,21 +74,6 @@ def _no_target(plan: Plan, graph: Graph, options: Options) -> str:
     if choose_order(loop, graph, options).stage is None:
         return f"line {loop.line}: the loop cannot run in order of priority (rule O): {order_reason(loop)}"
     return ""
-
-
-def settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """bool[n]: whether a value is final once that of the target is: it is none that the target's is better than.
-
-    spec: a loop that ran in order of priority. array: the vertex array in a slot; that of the field whose order decides
-    is no f16: arithmetic widens those, so no gather is joined with one.
-    """
-    stage = push_stage(spec)
-    assert stage is not None
-    assert stage.priority is not None
-    values = array(f"field:{stage.priority.field}")
-    bound = values[target]
-    worse: NDArray[np.bool_] = values > bound if stage.priority.low else values < bound
-    return ~worse
 
 
 def order_reason(spec: LoopSpec) -> str:
