@@ -64,7 +64,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'vlang' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # start-up
 
     module, _, attribute = home.partition(":")
     value: object = getattr(import_module(module), attribute)

@@ -91,7 +91,7 @@ class CupyCompiler:
     """NVRTC through CuPy, which finds the library. Raises DeviceError where there is none."""
 
     def __init__(self) -> None:
-        from cupy.cuda import nvrtc
+        from cupy.cuda import nvrtc  # optional
 
         self._nvrtc = nvrtc
         try:

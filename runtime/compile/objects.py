@@ -183,7 +183,7 @@ class Kernels(Mapping[str, Kernel]):
 
     def _compile(self, name: str, signature: _Signature, symbol: str) -> bytes:
         if self._compiler is None:
-            from vlang.runtime.compile.compile_numba import Compiler
+            from vlang.runtime.compile.compile_numba import Compiler  # start-up
 
             self._compiler = Compiler(self._text)
         return self._compiler.object_code(name, signature.result, signature.args, symbol)

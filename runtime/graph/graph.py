@@ -206,7 +206,7 @@ class Graph:
         parallel. In an undirected graph an edge stands for both directions. Raises GraphError, also for an edge to be
         removed that is not there.
         """
-        from vlang.runtime.graph.edit import change
+        from vlang.runtime.graph.edit import change  # start-up
 
         return change(self, added, removed).graph
 
@@ -262,7 +262,7 @@ class Graph:
         integer weights by rule (see `with_rule_weights`), else what the file reader takes. self_loops, parallel:
         "keep" or "drop". Raises GraphError, DiskError.
         """
-        from vlang.runtime.graph.sources import read
+        from vlang.runtime.graph.sources import read  # start-up
 
         return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads)
 
@@ -287,7 +287,7 @@ class Graph:
         occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
         edge is listed once and stands for both directions. Raises GraphError for what does not fit together.
         """
-        from vlang.runtime.graph.edges.from_arrays import edge_list
+        from vlang.runtime.graph.edges.from_arrays import edge_list  # start-up
 
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
@@ -311,7 +311,7 @@ class Graph:
         directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. The
         other options are those of `from_edges`. Raises GraphError for what is no square sparse matrix.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix
+        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
 
         graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
         return graph.thinned(self_loops, parallel)
@@ -331,14 +331,14 @@ class Graph:
         Nodes that are all integers or all strings are the ids, others are known by their str(). The options are those
         of `from_edges`. Raises GraphError for what is no NetworkX graph.
         """
-        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx
+        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
 
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path) -> None:
         """Write the graph as .npz, whole or not at all; `Graph.read` reads it. Raises DiskError."""
-        from vlang.runtime.graph.npz import save
+        from vlang.runtime.graph.npz import save  # start-up
 
         save(self, Path(path))
 

@@ -65,7 +65,7 @@ def _is_archive(path: Path) -> bool:
 def _archive(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, threads: int | None
 ) -> Graph:
-    from vlang.runtime.graph.npz import load
+    from vlang.runtime.graph.npz import load  # start-up
 
     graph = load(graph_type, path, threads=threads)
     turned = directed is not None and directed != graph.directed
@@ -81,7 +81,7 @@ def _file(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
     threads: int | None,
 ) -> Graph:
-    from vlang.runtime.graph.read import read_edges
+    from vlang.runtime.graph.read import read_edges  # start-up
 
     threads = threads or available_threads()
     return graph_type(

@@ -273,7 +273,7 @@ class Result:
         if isinstance(raw, np.ndarray) or shown.dtype == object:
             return shown
         if name not in self._translated:
-            import cupy
+            import cupy  # optional
 
             with raw.device:
                 self._translated[name] = cupy.asarray(shown)

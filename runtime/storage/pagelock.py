@@ -98,7 +98,7 @@ def address_of(array: NDArray[Any]) -> int:
 @cache
 def process_locks() -> PageLocks:
     """The locks of this process, through CuPy."""
-    from cupy.cuda import runtime
+    from cupy.cuda import runtime  # optional
 
     def mapped(address: int) -> int:
         return int(runtime.pointerGetAttributes(address).devicePointer)

@@ -145,7 +145,7 @@ def _precision(name: str, value: Any) -> int | None:
 
 def _progress(name: str, value: Any) -> Any:
     if value is True:
-        from vlang.api.progress import print_round
+        from vlang.api.progress import print_round  # start-up
 
         return print_round
     if not value:
@@ -156,7 +156,7 @@ def _progress(name: str, value: Any) -> Any:
 
 
 def _device(_name: str, value: Any) -> str:
-    from vlang.runtime.gpu.device.choose import parse_device
+    from vlang.runtime.gpu.device.choose import parse_device  # start-up
 
     parse_device(value)
     return str(value)
@@ -187,7 +187,7 @@ def _streams(name: str, value: Any) -> int:
 def _kernel(name: str, value: Any) -> str:
     if value == "auto":
         return "auto"
-    from vlang.runtime.gpu.kernels.choose_kernel import NAMES
+    from vlang.runtime.gpu.kernels.choose_kernel import NAMES  # start-up
 
     return str(_one_of(*NAMES)(name, value))
 
@@ -195,7 +195,7 @@ def _kernel(name: str, value: Any) -> str:
 def _replication(_name: str, value: Any) -> str | int:
     if value == "auto":
         return "auto"
-    from vlang.runtime.gpu.kernels.replication import check_replication
+    from vlang.runtime.gpu.kernels.replication import check_replication  # start-up
 
     return check_replication(value)
 

@@ -42,8 +42,8 @@ def folder() -> Path:
 
 def warm_graphs() -> Warmed:
     """What every program needs: what reads text, builds adjacency lists and generates graphs, and lets threads work."""
-    from vlang.runtime.graph.kernels import kernel_files, kernels
-    from vlang.runtime.kernels import crew_kernels
+    from vlang.runtime.graph.kernels import kernel_files, kernels  # start-up
+    from vlang.runtime.kernels import crew_kernels  # start-up
 
     def work() -> None:
         for found in (*map(kernels, kernel_files()), kernels("sort", "u32"), crew_kernels()):
@@ -60,7 +60,7 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
     program = load(name, precision)
 
     def work() -> None:
-        from vlang.runtime.cpu.cpu_machine import prepare_all
+        from vlang.runtime.cpu.cpu_machine import prepare_all  # start-up
 
         given = frozenset(field.name for field in program.fields if field.required)
         for columns in _columns(program):
@@ -80,7 +80,7 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
 
 def _counted(work: Callable[[], None]) -> Warmed:
     """What some work compiled. The cache directory cannot tell: other processes may write to it meanwhile."""
-    from vlang.runtime.compile.objects import compiled
+    from vlang.runtime.compile.objects import compiled  # start-up
 
     before, begin = compiled(), time.perf_counter()
     work()

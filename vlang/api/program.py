@@ -124,7 +124,7 @@ class Program:
         call = Call(graph, options, precision or self.precision, parameters, scalars, arrays)
         result = self.run(call)
         if options.chaos is not None:
-            from vlang.api.chaos import chaos_run
+            from vlang.api.chaos import chaos_run  # start-up
 
             def run(on: Graph, how: Options, draws: Draws) -> Result:
                 return self.run(replace(call, graph=on, options=how), draws)
@@ -140,15 +140,15 @@ class Program:
         rule I is granted go on from where they ended; what stands around them is computed anew, and so are later loops
         that are refused. Raises ResumeError, with the reason, where no loop may go on; and what a call raises.
         """
-        from vlang.api.resume import resume
+        from vlang.api.resume import resume  # start-up
 
         return resume(self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run what is bound already; with draws, take every freedom at random."""
-        from vlang.runtime.engine.engine import run_plan
-        from vlang.runtime.machines import open_machine
-        from vlang.runtime.results.origin import Origin
+        from vlang.runtime.engine.engine import run_plan  # start-up
+        from vlang.runtime.machines import open_machine  # start-up
+        from vlang.runtime.results.origin import Origin  # start-up
 
         graph, precision = call.graph, call.precision
         facts = self.stages(precision).facts
@@ -176,7 +176,7 @@ class Program:
     ) -> str:
         """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan". without: optimisations
         left out of the code and the plan, of vlang.ir.switches.OPTIMISATIONS."""
-        from vlang.api.stage_text import explain
+        from vlang.api.stage_text import explain  # start-up
 
         return explain(self, stage, graph, without)
 
@@ -212,8 +212,8 @@ class Program:
 
         target: "numba" (CPU) or "cuda" (CUDA C). without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
         """
-        from vlang.emit.emitter import emit
-        from vlang.emit.requires import contract_stages
+        from vlang.emit.emitter import emit  # start-up
+        from vlang.emit.requires import contract_stages  # start-up
 
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
@@ -228,7 +228,7 @@ class Program:
 
 def _derived(plain: Stages) -> Stages:
     """The stages with loops rewritten by rule D. Raises BindError if none may be."""
-    from vlang.ir.derived import derived
+    from vlang.ir.derived import derived  # start-up
 
     program, fields, refused = derived(plain.program, plain.facts)
     if not fields:
@@ -247,7 +247,7 @@ def load(name: str | Path, precision: int = 32) -> Program:
 
     Raises DiskError if there is neither, ProgramError if the text is wrong.
     """
-    from vlang import stdlib
+    from vlang import stdlib  # start-up
 
     path = Path(name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
@@ -282,9 +282,9 @@ def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
 def _result(
     plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str
 ) -> Result:
-    import numpy as np
+    import numpy as np  # start-up
 
-    from vlang.runtime.results.result import Result
+    from vlang.runtime.results.result import Result  # start-up
 
     outputs = [spec for spec in plan.fields if spec.output]
     fields: dict[str, Any] = {}

@@ -60,8 +60,8 @@ def _numba(program: Program, graph: Graph | None, without: frozenset[str]) -> st
 
 def _cuda(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
     """What is written from the program; the skeletons before it are the same for all."""
-    from vlang.emit.cuda.cuda_notes import wrapped
-    from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS
+    from vlang.emit.cuda.cuda_notes import wrapped  # start-up
+    from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS  # start-up
 
     files = ", ".join(f"{name}.cuh" for name in SKELETONS)
     generated = _plan_of(program, graph, "cuda", without).text.partition(GENERATED)[2]
@@ -86,7 +86,7 @@ def _plan(program: Program, graph: Graph | None, without: frozenset[str]) -> str
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
     """What passes over edges do on a GPU: how they push and, with a graph, which kernel pulls its edges in one page."""
-    from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel
+    from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
 
     lines = []
     for stage in plan.stages:
@@ -186,8 +186,8 @@ def _pushes(loop: LoopSpec) -> list[str]:
 
 def _order(loop: LoopSpec) -> str:
     """Whether the best values may go first on the CPU."""
-    from vlang.runtime.cpu.ways.choose_order import order_reason
-    from vlang.runtime.cpu.ways.push import push_stage
+    from vlang.runtime.cpu.ways.choose_order import order_reason  # start-up
+    from vlang.runtime.cpu.ways.push import push_stage  # start-up
 
     stage = push_stage(loop)
     if stage is None or stage.priority is None:

@@ -85,7 +85,7 @@ def _laws(run: Run) -> dict[t.Reduction, Laws]:
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
     if not nodes:
         return {}
-    from vlang.check.laws.judge import judge_reduction  # loads NumPy, which most programs are checked without
+    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which most programs are checked without
 
     judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
     return {node: laws for node, laws in judged.items() if laws is not None}

@@ -20,7 +20,7 @@ def command(programs: tuple[str, ...], precision: str) -> int:
 
     Exits 1 if a program has errors; warnings do not count.
     """
-    from vlang.api.program import load
+    from vlang.api.program import load  # start-up
 
     wrong = 0
     for name in programs:

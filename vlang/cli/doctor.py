@@ -41,7 +41,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
-    from vlang.runtime.compile.llvm import cpu
+    from vlang.runtime.compile.llvm import cpu  # start-up
 
     name, features = cpu()
     wide = [f for f in ("avx512f", "avx2", "neon", "sve") if f"+{f}" in features.split(",")]
@@ -94,7 +94,7 @@ def _cupy() -> str | None:
 
 
 def _nvrtc() -> str:
-    from vlang.runtime.compile.nvrtc import CupyCompiler
+    from vlang.runtime.compile.nvrtc import CupyCompiler  # start-up
 
     try:
         return CupyCompiler().version

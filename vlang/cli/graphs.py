@@ -39,7 +39,7 @@ def graph_options(command: F) -> F:
 
 def read_graph(spec: str, quiet: bool = False, threads: int | None = None, **options: Any) -> Graph:
     """Read a file or generator, and tell on stderr what the reader did."""
-    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.graph.graph import Graph  # start-up
 
     graph = Graph.read(spec, threads=threads, **options)
     if not quiet:

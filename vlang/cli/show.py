@@ -73,7 +73,7 @@ class Progress:
         elif self._status is not None:
             self._status.update(text)
         elif now - self._start > 0.5:
-            from rich.console import Console
+            from rich.console import Console  # start-up
 
             self._status = Console(stderr=True).status(text)
             self._status.start()

@@ -21,8 +21,8 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     Also what reads graphs and builds adjacency lists. What is there already is not compiled again. Exits 1 if a program
     has errors; the others are compiled nevertheless.
     """
-    from vlang import stdlib
-    from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program
+    from vlang import stdlib  # start-up
+    from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program  # start-up
 
     place = folder()
     total = Warmed()

@@ -62,7 +62,7 @@ def emit(
 def _target(name: str) -> Target:
     if name == "numba":
         return NumbaTarget()
-    from vlang.emit.cuda.cuda_target import CudaTarget  # runs on the CPU start without it
+    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up: runs on the CPU start without it
 
     return CudaTarget()
 

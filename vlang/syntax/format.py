@@ -30,9 +30,9 @@ def format_text(text: str, filename: str = "<text>") -> str:
     whose lines only the parser's second, more patient reading understands (an indented line of a lone `\\`) stays as
     it is. Raises ProgramError with the problems of a text that does not parse.
     """
-    from lark.exceptions import LarkError
+    from lark.exceptions import LarkError  # start-up
 
-    from vlang.syntax.recovery import read
+    from vlang.syntax.recovery import read  # start-up
 
     text = text.removeprefix("\ufeff")
     reading = read(text, filename)

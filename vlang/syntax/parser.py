@@ -41,9 +41,9 @@ def grammar() -> Lark:
     text = GRAMMAR.read_text(encoding="utf-8")
     folder = cache_dir()
     if folder is not None:
-        import hashlib
+        import hashlib  # start-up
 
-        import lark
+        import lark  # start-up
 
         key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:16]
         try:

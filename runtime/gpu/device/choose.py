@@ -21,7 +21,7 @@ Factory = Callable[[int, int | None], Device]  # number of the device, bytes at 
 
 
 def _open_gpu(index: int, gpu_memory: int | None) -> Device:
-    from vlang.runtime.gpu.device.cuda import CudaDevice
+    from vlang.runtime.gpu.device.cuda import CudaDevice  # start-up
 
     return CudaDevice(index, gpu_memory)
 
@@ -77,7 +77,7 @@ def check_device(asked: str) -> None:
     """Whether a device that is asked for by name is there, without opening it. Raises DeviceError if not."""
     kind, index = parse_device(asked)
     if kind == "gpu":
-        from vlang.runtime.gpu.device.gpus import check_gpu
+        from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
 
         check_gpu(index)
 

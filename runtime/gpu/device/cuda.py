@@ -160,7 +160,7 @@ class CudaDevice:
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
         """A CuPy array of shape [count] that owns the memory from now on, until it is garbage."""
-        import cupy
+        import cupy  # optional
 
         assert isinstance(buffer, Block)
         owner = _Owner(self._runtime, self._arena.hand_over(buffer))

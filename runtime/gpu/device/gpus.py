@@ -28,7 +28,7 @@ class Gpu:
 def cuda() -> tuple[Any, Any]:
     """CuPy's views of the CUDA runtime and driver. Raises DeviceError with the line to install."""
     try:
-        from cupy.cuda import driver, runtime
+        from cupy.cuda import driver, runtime  # optional
     except ModuleNotFoundError as error:
         if error.name not in ("cupy", "cupy.cuda"):
             raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None

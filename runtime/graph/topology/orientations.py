@@ -121,7 +121,7 @@ class Orientations:
         gone: tails and heads, by old numbers. new: by new ones; values: of each column that is no rule's. n, places:
         vertices then, and where each old one is (None: where it was). And the first of `gone` that is no edge.
         """
-        from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # loads what reads files
+        from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # start-up: it loads readers
 
         self.any()
         with self._lock:
