@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from vlang.runtime.draws import Draws
+from vlang.runtime.engine.draws import Draws
+from vlang.runtime.engine.machine import Machine, Options
+from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernelset import Plan, field_of
-from vlang.runtime.machine import Machine, Options
-from vlang.runtime.state import DTYPES
+from vlang.runtime.plan.plan import Plan, field_of
 
 __all__ = ["Opened", "open_machine"]
 
@@ -38,14 +38,14 @@ def open_machine(
         with _on_cpu(plan_for, graph, options, "as asked", draws) as opened:
             yield opened
         return
-    from vlang.runtime.devices.choose import choose
+    from vlang.runtime.gpu.device.choose import choose  # start-up
 
     choice = choose(options.device, options.gpu_memory, graph.m, lambda: _state_bytes(plan_for("cuda"), graph))
     if choice.device is None:
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
             yield opened
         return
-    from vlang.runtime.gpu.machine import GpuMachine
+    from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
 
     try:
         plan = plan_for("cuda")
@@ -62,13 +62,13 @@ def open_machine(
 def _on_cpu(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str, draws: Draws | None = None
 ) -> Iterator[Opened]:
-    from vlang.runtime.cpu_machine import CpuMachine
+    from vlang.runtime.cpu.cpu_machine import CpuMachine  # start-up
 
     plan = plan_for("numba")
     if draws is None:
         machine = CpuMachine(plan, graph, options)
     else:
-        from vlang.runtime.cpu_chaos import ChaosMachine
+        from vlang.runtime.cpu.cpu_chaos import ChaosMachine  # start-up
 
         machine = ChaosMachine(plan, graph, options, draws)
     try:

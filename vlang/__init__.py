@@ -33,29 +33,29 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from vlang.program import Program, compile, load
-    from vlang.runtime.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory, ProgramError
-    from vlang.runtime.errors import VlangError as Error
+    from vlang.api.program import Program, compile, load
+    from vlang.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory, ProgramError
+    from vlang.errors import VlangError as Error
+    from vlang.runtime.engine.trace import Round
     from vlang.runtime.graph.graph import Graph
-    from vlang.runtime.result import Result
-    from vlang.runtime.trace import Round
+    from vlang.runtime.results.result import Result
 
 # Where each public name lives; `Error` is spelled differently at home.
 _HOMES = {
-    "BindError": "vlang.runtime.errors:BindError",
-    "DeviceError": "vlang.runtime.errors:DeviceError",
-    "DiskError": "vlang.runtime.errors:DiskError",
-    "Error": "vlang.runtime.errors:VlangError",
+    "BindError": "vlang.errors:BindError",
+    "DeviceError": "vlang.errors:DeviceError",
+    "DiskError": "vlang.errors:DiskError",
+    "Error": "vlang.errors:VlangError",
     "Graph": "vlang.runtime.graph.graph:Graph",
-    "GraphError": "vlang.runtime.errors:GraphError",
-    "OutOfMemory": "vlang.runtime.errors:OutOfMemory",
-    "Program": "vlang.program:Program",
-    "ProgramError": "vlang.runtime.errors:ProgramError",
-    "Result": "vlang.runtime.result:Result",
-    "Round": "vlang.runtime.trace:Round",
-    "compile": "vlang.program:compile",
-    "load": "vlang.program:load",
-    "load_ipython_extension": "vlang.editor.notebook:load_ipython_extension",  # for `%load_ext vlang`
+    "GraphError": "vlang.errors:GraphError",
+    "OutOfMemory": "vlang.errors:OutOfMemory",
+    "Program": "vlang.api.program:Program",
+    "ProgramError": "vlang.errors:ProgramError",
+    "Result": "vlang.runtime.results.result:Result",
+    "Round": "vlang.runtime.engine.trace:Round",
+    "compile": "vlang.api.program:compile",
+    "load": "vlang.api.program:load",
+    "load_ipython_extension": "vlang.interop.notebook:load_ipython_extension",  # for `%load_ext vlang`
 }
 
 
@@ -64,7 +64,7 @@ def __getattr__(name: str) -> object:
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module 'vlang' has no attribute {name!r}")
-    from importlib import import_module
+    from importlib import import_module  # start-up
 
     module, _, attribute = home.partition(":")
     value: object = getattr(import_module(module), attribute)

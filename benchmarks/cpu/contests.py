@@ -17,7 +17,7 @@ from benchmarks.cpu.inputs import Input
 from benchmarks.cpu.references import References
 from benchmarks.cpu.works import Work
 from vlang import Graph, Program, Result, load
-from vlang.runtime.graph.build import Rows
+from vlang.runtime.graph.topology.build import Rows
 
 __all__ = ["Contest", "Timed", "contest", "sweep_ms"]
 

@@ -10,7 +10,7 @@ from scipy.sparse import csr_matrix
 from benchmarks.cpu.agreement import same_distances, same_ranks
 from benchmarks.cpu.inputs import Input
 from benchmarks.cpu.peers import Array, Calls
-from vlang.runtime.graph.adjacency import Adjacency
+from vlang.runtime.graph.topology.adjacency import Adjacency
 
 __all__ = ["calls"]
 

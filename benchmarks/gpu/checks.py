@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from benchmarks.gpu.inputs import Input
 from vlang import Result
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.graph.workers import on_threads
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["check_components", "check_levels", "check_paths", "check_sweep"]
 

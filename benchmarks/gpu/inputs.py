@@ -22,9 +22,9 @@ if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
 from vlang import Graph
-from vlang.runtime.graph.edges import EdgeList
+from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.generators import GENERATORS, Spec
-from vlang.runtime.graph.workers import available_threads, over
+from vlang.runtime.threads.workers import available_threads, over
 
 __all__ = ["INPUTS", "QUICK", "Input", "build", "generated"]
 

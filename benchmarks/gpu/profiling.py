@@ -31,7 +31,7 @@ from benchmarks.gpu.run import option
 from benchmarks.gpu.runs import prepared
 from benchmarks.gpu.works import WORKS
 from vlang import Result
-from vlang.runtime.devices.cuda import CudaDevice
+from vlang.runtime.gpu.device.cuda import CudaDevice
 
 QUEUED = ("fill", "upload", "copy")  # methods that put work into a stream
 WAITING = ("download", "synchronize", "load", "allocate", "register", "close")  # those that the host waits for

@@ -13,7 +13,7 @@ from benchmarks.gpu import checks
 from benchmarks.gpu.inputs import Input
 from benchmarks.gpu.works import Work
 from vlang import Program, Result, load
-from vlang.runtime.errors import OutOfMemory
+from vlang.errors import OutOfMemory
 
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 

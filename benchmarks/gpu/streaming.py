@@ -21,14 +21,14 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
 
 from benchmarks.gpu import inputs, report
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.devices.device import Device, Stream
-from vlang.runtime.gpu.cut import Part
-from vlang.runtime.gpu.entries import PREPARATIONS, entry
-from vlang.runtime.gpu.footprint import Use, footprint, stored_arrays
-from vlang.runtime.gpu.topology import AUTO_STREAMS, Topology
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.kernelset import THREADS
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.runtime.gpu.device.device import Device, Stream
+from vlang.runtime.gpu.kernels.entries import PREPARATIONS, entry
+from vlang.runtime.gpu.topology.cut import Part
+from vlang.runtime.gpu.topology.footprint import Use, footprint, stored_arrays
+from vlang.runtime.gpu.topology.topology import AUTO_STREAMS, Topology
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.plan import THREADS
 
 __all__ = ["Streamed", "link_rate", "streamed_passes"]
 
@@ -140,7 +140,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tiny graph")
     parser.add_argument("--gpu", type=int, default=0)
     options = parser.parse_args()
-    from vlang.runtime.devices.cuda import CudaDevice
+    from vlang.runtime.gpu.device.cuda import CudaDevice
 
     given = inputs.build(options.graph, options.quick)
     device = CudaDevice(options.gpu)

@@ -10,12 +10,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.edges import EdgeList, VertexIds
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.karate import karate
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
+from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.workers import available_threads, over
+from vlang.runtime.threads.workers import available_threads, over
 
 __all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 
@@ -63,13 +62,9 @@ def is_spec(text: str) -> bool:
 
 
 def generate(
-    spec: str,
-    *,
-    directed: bool | None = None,
-    symmetrize: bool = False,
-    threads: int | None = None,
-) -> Graph:
-    """The graph of a generator's name, arguments and options.
+    spec: str, *, directed: bool | None = None, threads: int | None = None
+) -> tuple[EdgeList, tuple[int, int] | None]:
+    """The edges that a generator's name, arguments and options ask for, and the limits of weights by rule, if any.
 
     Options in the text: `seed=` (random ones; default 1), `directed=true|false`, `weights=LO..HI` or `weights=W` (see
     `Graph.with_rule_weights`). Random edges may be self-loops or parallel; they are kept (see
@@ -89,11 +84,7 @@ def generate(
     if generator.directed is None and chosen:
         raise GraphError(f"{spec}: {name} is undirected")
     threads = threads or available_threads()
-    graph = Graph(
-        generator.edges(Spec(spec, args, options.seed, bool(chosen), threads)),
-        name=spec, symmetrize=symmetrize, threads=threads,
-    )  # fmt: skip
-    return graph.with_rule_weights(*options.weights) if options.weights else graph
+    return generator.edges(Spec(spec, args, options.seed, bool(chosen), threads)), options.weights
 
 
 def weight_range(text: str) -> tuple[int, int] | None:

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.adjacency import KINDS, Adjacency
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.columns import narrowed
-from vlang.runtime.graph.common import Neighbours
-from vlang.runtime.graph.edges import EdgeList, LeftOut, VertexIds, taken
-from vlang.runtime.graph.orientations import Orientations
-from vlang.runtime.graph.transform import WeightRule, count_loops, listed_rows
-from vlang.runtime.graph.workers import available_threads
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.columns import narrowed
+from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.neighbours import Neighbours
+from vlang.runtime.graph.topology.orientations import Orientations
+from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
+from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
 
@@ -202,7 +202,7 @@ class Graph:
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
-        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.changes`.
+        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.edit`.
 
         removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}; all parallel edges between two vertices go, and
         the vertices stay. added: the same, with the values of every edge column by its name, [k] each: pairs do for a
@@ -210,7 +210,7 @@ class Graph:
         parallel. In an undirected graph an edge stands for both directions. Raises GraphError, also for an edge to be
         removed that is not there.
         """
-        from vlang.runtime.graph.changes import change
+        from vlang.runtime.graph.edit import change  # start-up
 
         return change(self, added, removed).graph
 
@@ -226,6 +226,10 @@ class Graph:
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
         other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
         return other
+
+    def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
+        """A graph like this one of other in-edges (see `from_rows`)."""
+        return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
 
     def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
         """Only for what makes graphs of others: one with these ids and lists."""
@@ -275,9 +279,9 @@ class Graph:
 
         Raises GraphError, DiskError.
         """
-        from vlang.runtime.graph.sources import read
+        from vlang.runtime.graph.sources import read  # start-up
 
-        return read(path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
+        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
 
     @staticmethod
     def from_edges(
@@ -303,7 +307,7 @@ class Graph:
         edge is listed once and stands for both directions. All arrays are copied. Raises GraphError for what does not
         fit together.
         """
-        from vlang.runtime.graph.from_arrays import edge_list
+        from vlang.runtime.graph.edges.from_arrays import edge_list  # start-up
 
         twice = sorted(set(columns or ()) & set(edge_columns))
         if twice:
@@ -331,7 +335,7 @@ class Graph:
         directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. The
         other options are those of `from_edges`. Raises GraphError for what is no square sparse matrix.
         """
-        from vlang.runtime.graph.from_arrays import edges_of_matrix
+        from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
 
         graph = Graph(edges_of_matrix(matrix, weight, directed), name=name, symmetrize=symmetrize, threads=threads)
         return graph.thinned(self_loops, parallel)
@@ -351,14 +355,14 @@ class Graph:
         Nodes that are all integers or all strings are the ids, others are known by their str(). The options are those
         of `from_edges`. Raises GraphError for what is no NetworkX graph.
         """
-        from vlang.runtime.graph.from_arrays import edges_of_networkx
+        from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
 
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path) -> None:
         """Write the graph as .npz, whole or not at all; `Graph.read` reads it. Raises DiskError."""
-        from vlang.runtime.graph.npz import save
+        from vlang.runtime.graph.npz import save  # start-up
 
         save(self, Path(path))
 

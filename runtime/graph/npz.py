@@ -11,19 +11,21 @@ from __future__ import annotations
 import zipfile
 import zlib
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import DiskError, GraphError
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.columns import narrowed
-from vlang.runtime.graph.edges import LeftOut, VertexIds
-from vlang.runtime.graph.from_arrays import edges_of_entries
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.transform import WeightRule
-from vlang.runtime.output import write_arrays
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.columns import narrowed
+from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.edges.from_arrays import edges_of_entries
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.transform import WeightRule
+from vlang.runtime.storage.output import write_arrays
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
 
 __all__ = ["load", "save"]
 
@@ -52,18 +54,20 @@ def save(graph: Graph, path: Path) -> None:
     write_arrays(path, arrays)
 
 
-def load(path: Path, weights: str | None = None, *, threads: int | None = None) -> Graph:
-    """The graph of an .npz file; weights: its edge column that becomes `weight`.
+def load(
+    graph_type: type[Graph], path: Path, weights: str | None = None, *, threads: int | None = None
+) -> Graph:
+    """The graph of an .npz file, as an object of the class given. weights: its edge column that becomes `weight`.
 
     Raises GraphError if it holds no graph, or no such column, and DiskError if it cannot be read.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
             if "vlang_graph" in archive.files:
-                return _own(archive, path, weights, threads)
+                return _own(graph_type, archive, path, weights, threads)
             if "format" in archive.files and "shape" in archive.files:
                 _check_weights(path, weights, ["weight"], {})
-                return _matrix(archive, path, threads)
+                return _matrix(graph_type, archive, path, threads)
             held = ", ".join(archive.files[:8]) or "nothing"
     except OSError as error:
         raise DiskError(f"{path}: cannot be read: {error.strerror or error}") from error
@@ -81,7 +85,9 @@ def load(path: Path, weights: str | None = None, *, threads: int | None = None) 
 # ------------------------------------------------------------------ our own
 
 
-def _own(archive: Any, path: Path, weights: str | None, threads: int | None) -> Graph:
+def _own(
+    graph_type: type[Graph], archive: Any, path: Path, weights: str | None, threads: int | None
+) -> Graph:
     version = int(archive["vlang_graph"])
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
@@ -101,7 +107,7 @@ def _own(archive: Any, path: Path, weights: str | None, threads: int | None) -> 
     kind = str(archive["kind"])
     if not _sound(kind, rows, ids):
         raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
-    return Graph.from_rows(
+    return graph_type.from_rows(
         kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
         notes=[str(note) for note in archive["notes"]], left_out=left_out, threads=threads,
     )  # fmt: skip
@@ -165,7 +171,7 @@ def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
 # ------------------------------------------------------------------ scipy's
 
 
-def _matrix(archive: Any, path: Path, threads: int | None) -> Graph:
+def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
     kind = archive["format"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(size) for size in archive["shape"])
@@ -183,4 +189,4 @@ def _matrix(archive: Any, path: Path, threads: int | None) -> Graph:
         raise GraphError(f"{path}: the arrays of this matrix do not fit together")
     edges = edges_of_entries(row, col, archive["data"], shape[0], "weight", True)
     edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
-    return Graph(edges, name=path.name, threads=threads)
+    return graph_type(edges, name=path.name, threads=threads)

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.graph.build import Rows
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.build import Rows
 
 __all__ = ["ShuffledGraph"]
 

@@ -6,16 +6,20 @@ import re
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.workers import available_threads
+from vlang.runtime.threads.workers import available_threads
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
 
 __all__ = ["read"]
 
 
 def read(
+    graph_type: type[Graph],
     path: str | Path,
     directed: bool | None,
     symmetrize: bool,
@@ -26,7 +30,7 @@ def read(
     columns: Iterable[str] | None,
     missing: str | float,
 ) -> Graph:
-    """See `Graph.read`."""
+    """See `Graph.read`. graph_type: the class to build, which knows its sources and not the other way round."""
     rule = None if weights is None or ".." not in weights else weight_range(weights)
     if weights is not None and ".." in weights and rule is None:
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
@@ -36,16 +40,19 @@ def read(
     if is_spec(text) and not Path(text).exists():
         _only_rule(text, weights, rule)
         _no_cells(text, missing)
-        graph = generate(text, directed=directed, symmetrize=symmetrize, threads=threads)
-    elif _is_archive(Path(text)):
+        edges, limits = generate(text, directed=directed, threads=threads)
+        graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
+        graph = graph.with_rule_weights(*limits) if limits else graph
+    elif _is_archive(graph_type, Path(text)):
         _no_cells(text, missing)
-        graph = _archive(Path(text), directed, symmetrize, None if rule else weights, threads)
+        graph = _archive(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
         if rule:  # takes the place of a column
             columns = [name for name in columns or () if name != "weight"]
-        graph = _file(Path(text), directed, symmetrize, None if rule else weights, threads, columns, missing)
+        graph = _file(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads, columns,
+                      missing)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
@@ -70,28 +77,29 @@ def _is_archive(path: Path) -> bool:
 
 
 def _archive(
-    path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None
+    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
+    threads: int | None,
 ) -> Graph:
-    from vlang.runtime.graph.npz import load
+    from vlang.runtime.graph.npz import load  # start-up
 
-    graph = load(path, weights, threads=threads)
+    graph = load(graph_type, path, weights, threads=threads)
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph
     edges = graph.edges(both=turned and not graph.directed)
     if directed is not None:
         edges = replace(edges, directed=directed)
-    return Graph(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
+    return graph_type(edges, name=graph.name, symmetrize=symmetrize, threads=threads)
 
 
 def _file(
-    path: Path, directed: bool | None, symmetrize: bool, weights: str | None, threads: int | None,
-    columns: Iterable[str] | None, missing: str | float,
+    graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
+    threads: int | None, columns: Iterable[str] | None, missing: str | float,
 ) -> Graph:  # fmt: skip
-    from vlang.runtime.graph.read import read_edges
+    from vlang.runtime.graph.read import read_edges  # start-up
 
     threads = threads or available_threads()
-    return Graph(
+    return graph_type(
         read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads),
         name=path.name, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip

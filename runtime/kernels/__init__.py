@@ -1,11 +1,11 @@
-"""The engine's own kernels, as text for `vlang.runtime.devices.objects`."""
+"""The engine's own kernels, as text for `vlang.runtime.compile.objects`."""
 
 from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
 
-from vlang.runtime.devices.objects import Kernels, load_kernels
+from vlang.runtime.compile.objects import Kernels, load_kernels
 
 __all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "queue_kernels"]
 

@@ -7,7 +7,7 @@ whatever the timing.
 
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add, inner, peek, poke, replace
+from vlang.runtime.compile.intrinsics import fetch_add, inner, peek, poke, replace
 
 
 @inner

@@ -1,9 +1,9 @@
-"""Loops that are timed to find out what an edge costs on this machine (vlang.runtime.cpu_costs). order: a permutation
-in no order, which stands for the neighbours of rows."""
+"""Loops that are timed to find out what an edge costs on this machine (vlang.runtime.cpu.passes.edge_costs). order: a
+permutation in no order, which stands for the neighbours of rows."""
 
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import peek, replace
+from vlang.runtime.compile.intrinsics import peek, replace
 
 
 def pull(order, count, values):

@@ -1,4 +1,4 @@
-"""How threads work on one launch together, without the interpreter: see vlang.runtime.devices.crew.
+"""How threads work on one launch together, without the interpreter: see vlang.runtime.cpu.crew.crew.
 
 Who enters a launch counts itself inside first and then looks whether the launch is still open; who closes it does both
 the other way round. So nobody works on arguments that are no longer good. In the same way who falls asleep says so
@@ -7,23 +7,7 @@ first and then looks for a launch, and who opens one looks for sleepers then.
 
 import numpy as np
 
-from vlang.runtime.devices.crew_words import (
-    CREW_AWAKE,
-    CREW_COUNTER,
-    CREW_DESK,
-    CREW_DESKS,
-    CREW_END,
-    CREW_INSIDE,
-    CREW_LAST,
-    CREW_LOCK,
-    CREW_LOOKS,
-    CREW_SEEN,
-    CREW_SIGNAL,
-    CREW_STATUS,
-    CREW_TURN,
-    CREW_WANTED,
-)
-from vlang.runtime.devices.intrinsics import (
+from vlang.runtime.compile.intrinsics import (
     call_words,
     fence,
     fetch_add,
@@ -38,6 +22,22 @@ from vlang.runtime.devices.intrinsics import (
     signal_awaited,
     signal_made,
     signal_sent,
+)
+from vlang.runtime.plan.layouts.crew_words import (
+    CREW_AWAKE,
+    CREW_COUNTER,
+    CREW_DESK,
+    CREW_DESKS,
+    CREW_END,
+    CREW_INSIDE,
+    CREW_LAST,
+    CREW_LOCK,
+    CREW_LOOKS,
+    CREW_SEEN,
+    CREW_SIGNAL,
+    CREW_STATUS,
+    CREW_TURN,
+    CREW_WANTED,
 )
 
 

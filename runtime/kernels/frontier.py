@@ -6,8 +6,8 @@ increasing order, so that a list walks through the pages.
 
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add, pointer_u32, value_i64
-from vlang.runtime.kernelset import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
+from vlang.runtime.compile.intrinsics import fetch_add, pointer_u32, value_i64
+from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 
 
 def split_flags(words, count, bit, longs, long_count, short_list, long_list, counts, marks):

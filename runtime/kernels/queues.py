@@ -1,12 +1,12 @@
-"""What is done with the queue of a frontier (WALK_... in vlang.runtime.pass_words), whatever the program.
+"""What is done with the queue of a frontier (WALK_... in vlang.runtime.plan.layouts.pass_words), whatever the program.
 
 Tasks are runs of the queue: tasks[0] is the length of a run, tasks[1] the end of the last.
 """
 
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add
-from vlang.runtime.pass_words import WALK_NOBODY
+from vlang.runtime.compile.intrinsics import fetch_add
+from vlang.runtime.plan.layouts.pass_words import WALK_NOBODY
 
 
 def catch_up_8(queue, tasks, count, counter, bits, now, new, stride, first):

@@ -8,7 +8,7 @@ import pickle
 import numpy as np
 
 from vlang import Graph, load
-from vlang.runtime.trace import Done, History, Round, Series
+from vlang.runtime.engine.trace import Done, History, Round, Series
 
 
 def test_a_series_is_a_sequence() -> None:

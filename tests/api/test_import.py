@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import vlang
-from vlang.runtime import errors
+from vlang import errors
 
 HEAVY = ("numba", "llvmlite", "cupy", "rich", "numpy", "scipy", "networkx", "click", "lark")
 

@@ -10,7 +10,7 @@ import pytest
 
 from vlang import Graph, Result, compile, load
 from vlang.cli import main
-from vlang.runtime.errors import RangeError
+from vlang.errors import RangeError
 
 STAR = Graph.from_edges(np.arange(1, 9), np.zeros(8, int), w=np.full(8, 1e38), n=9)
 """Eight edges into vertex 0, which sum to more than an f32 holds."""

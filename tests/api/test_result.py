@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 
 import vlang
-from vlang.runtime.graph.edges import VertexIds
-from vlang.runtime.naming import NONE, dense_vertices, none_of, user_ids
-from vlang.runtime.output import write_text
-from vlang.runtime.result import Result
-from vlang.runtime.trace import Round
+from vlang.runtime.engine.trace import Round
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import NONE, dense_vertices, none_of, user_ids
+from vlang.runtime.results.result import Result
+from vlang.runtime.storage.output import write_text
 
 IMAX = np.iinfo(np.int32).max
 

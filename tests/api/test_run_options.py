@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import vlang
-from vlang.bind_options import check_options
+from vlang.api.bind_options import check_options
 from vlang.options import GPU_OPTIONS, RUN_OPTIONS, parse_size
-from vlang.runtime.graph.edges import VertexIds
-from vlang.runtime.machine import Options
-from vlang.runtime.naming import NONE
-from vlang.runtime.result import Result
+from vlang.runtime.engine.machine import Options
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import NONE
+from vlang.runtime.results.result import Result
 
 
 @pytest.fixture(scope="module")

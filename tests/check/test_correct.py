@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from vlang.check import Checked, check
-from vlang.check.rewrite import inside
-from vlang.syntax import parse
+from vlang.check import Checked, check, parse
 from vlang.syntax import tree as t
+from vlang.syntax.rewrite import inside
 from vlang.types import BOOL, F32, F64, I32, I64, U8, U64, VERTEX, Tuple, Type, Vector
 
 DESIGN = sorted((Path(__file__).parents[1] / "reference" / "design").glob("*.vp"))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import pytest
 
 from vlang import compile
-from vlang.check import Laws, check
-from vlang.check.symbolic import installed
-from vlang.runtime.errors import ProgramError
-from vlang.syntax import parse
+from vlang.check import Laws, check, parse
+from vlang.check.laws.symbolic import installed
+from vlang.errors import ProgramError
 
 LOGSUM = "max(a, b) + log1p(exp(-abs(a - b)))"
 
@@ -19,7 +18,7 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Every test with z3 and without; which of both."""
     if request.param == "no z3":
-        monkeypatch.setattr("vlang.check.laws.installed", lambda: False)
+        monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     elif not installed():
         pytest.skip("z3 is not installed (extra smt)")
     return bool(request.param == "z3")
@@ -145,9 +144,9 @@ def test_contracts_restrict_parameters(declaration: str, contract: str, solver: 
 def test_what_sampling_does_not_find(
     declaration: str, witness: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("vlang.check.laws.installed", lambda: False)
+    monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     assert laws_of(declaration).method == "sampling"
-    monkeypatch.setattr("vlang.check.laws.installed", lambda: True)
+    monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: True)
     with pytest.raises(ProgramError) as caught:
         laws_of(declaration)
     assert witness in str(caught.value)

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from vlang.check import check
-from vlang.check.problems import Problem, report
-from vlang.runtime.errors import ProgramError, ProgramTypeError
-from vlang.syntax import parse
+from vlang.check import check, parse
+from vlang.errors import ProgramError, ProgramTypeError
+from vlang.syntax.problems import Problem, report
 
 MISTAKES = sorted((Path(__file__).parents[1] / "mistakes").glob("*.vp"))
 CODES = {"V001", *(f"V{n}" for n in range(101, 124)), "V201", "V202", "V203", "V204", "V205", "V301"}

@@ -16,7 +16,7 @@ import pytest
 
 from tests.check.test_robust import EXTRA, TOKEN, answer
 from vlang import Program
-from vlang.runtime.errors import ProgramError
+from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "stdlib").glob("*.vp"), *(ROOT / "tests/reference/design").glob("*.vp")))

@@ -12,9 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from vlang.check import check
-from vlang.runtime.errors import ProgramError
-from vlang.syntax import parse
+from vlang.check import check, parse
+from vlang.errors import ProgramError
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = sorted((*(ROOT / "tests/reference/design").glob("*.vp"), *(ROOT / "tests/mistakes").glob("*.vp")))
@@ -91,7 +90,7 @@ def test_the_number_of_syntax_errors_is_bounded() -> None:
 
 
 def test_a_word_of_warning_needs_no_numpy() -> None:
-    code = ("import sys; from vlang.check import check; from vlang.syntax import parse; "
+    code = ("import sys; from vlang.check import check, parse, parse; "
             "check(parse('program p\\nvertex x: int = 0\\n', 'p')); "
             "print([m for m in ('numpy', 'numba', 'rich', 'cupy') if m in sys.modules])")
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)

@@ -12,7 +12,7 @@ import vlang as library
 from tests.cli.conftest import Call
 from vlang import stdlib
 from vlang.cli.show import Progress, table
-from vlang.runtime.trace import Round
+from vlang.runtime.engine.trace import Round
 
 
 def test_list_has_one_line_a_program_in_groups(vlang: Call) -> None:

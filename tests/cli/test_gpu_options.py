@@ -8,8 +8,8 @@ import pytest
 
 from tests.cli.conftest import Call
 from vlang.cli import doctor
-from vlang.runtime.devices import gpus
-from vlang.runtime.errors import DeviceError
+from vlang.errors import DeviceError
+from vlang.runtime.gpu.device import gpus
 
 
 @pytest.fixture(autouse=True)

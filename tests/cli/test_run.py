@@ -304,7 +304,7 @@ def test_chaos(vlang: Call) -> None:
 
 def test_chaos_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first vertex that differs, and what that may mean: status 1."""
-    import vlang.chaos as chaos
+    import vlang.api.chaos as chaos
 
     monkeypatch.setattr(chaos._Bound, "wrong", lambda _self, a, _b: a == a)
     done = vlang("run", "bfs", "karate", "source=1", "--chaos", 3, "-q")

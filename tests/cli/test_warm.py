@@ -9,11 +9,11 @@ import pytest
 
 import vlang as library
 from tests.cli.conftest import Call
-from vlang import warm
-from vlang.runtime import cpu_machine
-from vlang.runtime.devices import kept
+from vlang.api import precompile as warm
+from vlang.runtime.compile import kept
+from vlang.runtime.cpu import cpu_machine
 from vlang.runtime.graph.kernels import kernel_files
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.plan.plan import Plan
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.reference.graphs import to_graph
 from tests.reference.interpreter import run as interpret
 from tests.reference.outcome import Outcome
 from vlang import Graph, Program, Result
-from vlang.syntax import parse
+from vlang.check import parse
 
 CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "pull", "threads": 1},

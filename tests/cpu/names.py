@@ -12,7 +12,7 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.reductions import REDUCTIONS
-from vlang.syntax.words import PREDEFINED, WORDS
+from vlang.syntax.keywords import PREDEFINED, WORDS
 
 __all__ = ["NAMES", "OURS", "ROLES", "programs"]
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from vlang import Graph, load
-from vlang.runtime.passes import Passes
-from vlang.runtime.plan import blocking
-from vlang.runtime.plan.blocking import Trial, choose_blocks
+from vlang.runtime.cpu.passes import blocking
+from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
+from vlang.runtime.cpu.passes.passes import Passes
 
 LARGE = 1 << 22
 

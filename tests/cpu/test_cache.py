@@ -17,7 +17,7 @@ ROOT = Path(__file__).resolve().parents[2]
 COMPILES = """
 import sys
 import numpy as np
-from vlang.runtime.devices.objects import load_kernels
+from vlang.runtime.compile.objects import load_kernels
 out = np.zeros(1, np.int64)
 load_kernels("def put(p, n):\\n    p[0] = n\\n", {"put": "void(i64*, i64)"})["put"](out, 40)
 load_kernels("def add(p, n):\\n    p[0] += n\\n", {"add": "void(i64*, i64)"})["add"](out, 2)

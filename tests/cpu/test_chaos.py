@@ -18,9 +18,9 @@ from tests.cpu.both import long_graph
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graphs import random_graph, to_graph
 from vlang import BindError, Error, Graph, Program, compile, load
-from vlang.runtime.errors import ChaosError
-from vlang.runtime.kernelset import CopySpec, LoopSpec, Plan
-from vlang.runtime.trace import ChaosReport
+from vlang.errors import ChaosError
+from vlang.runtime.engine.trace import ChaosReport
+from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan
 
 GRAPHS = [random_graph(seed, directed=seed % 2 == 0) for seed in range(4)]
 

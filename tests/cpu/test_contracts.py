@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vlang import Graph, GraphError, compile
-from vlang.runtime.contracts import open_checks
+from vlang.runtime.engine.contracts import open_checks
 
 TEXT = """program p()
 edge weight: float

@@ -16,7 +16,7 @@ from tests.reference.graph import ref_graph
 from tests.reference.graphs import all_families, to_graph
 from vlang import Graph, compile, load
 from vlang.ir.print import facts_text
-from vlang.runtime.trace import Round
+from vlang.runtime.engine.trace import Round
 
 
 @pytest.mark.parametrize(("reduction", "type_"), CASES)

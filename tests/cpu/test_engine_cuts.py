@@ -12,7 +12,7 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang import Graph, compile
-from vlang.runtime.kernelset import SEGMENT
+from vlang.runtime.plan.plan import SEGMENT
 
 HUBS: dict[str, dict[int, int]] = {  # vertex -> edges into it, of 30 vertices
     "around a segment": {3: SEGMENT - 1, 7: SEGMENT, 11: SEGMENT + 1, 19: 2 * SEGMENT + 1},

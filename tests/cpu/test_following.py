@@ -12,7 +12,7 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families
 from vlang import Program, compile, load
-from vlang.runtime.kernelset import BLOCK, LANES, SEGMENT
+from vlang.runtime.plan.plan import BLOCK, LANES, SEGMENT
 
 RANKS = """program a
 vertex x: float = 1 / (1 + indegree)

@@ -15,9 +15,9 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
 from vlang import Graph, Program, compile
-from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import SEGMENT
-from vlang.runtime.scratch import whole_tasks, words_of
+from vlang.runtime.cpu.passes.scratch import whole_tasks, words_of
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.plan.plan import SEGMENT
 
 CORES = {text.split()[1].partition("(")[0]: compile(text) for text in (CDLP, KCORE, COLORING, BESIDE)}
 LONG_CUTS: tuple[dict[str, Any], ...] = (

@@ -14,7 +14,7 @@ from tests.reference.cases import Case
 from tests.reference.graphs import RefGraph, random_graph, to_graph
 from vlang import Program
 from vlang import compile as compile_text
-from vlang.runtime.devices import cpu
+from vlang.runtime.cpu.crew import launch as cpu
 
 SEED, PROGRAMS, GRAPHS = 20261122, 6, 3
 FIRST = ("float", "f64", "int", "i64", "vertex", "u8")

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from vlang import Graph, load
-from vlang.runtime import memory as memories
-from vlang.runtime.memory import Memory
+from vlang.runtime.storage import memory as memories
+from vlang.runtime.storage.memory import Memory
 
 _LARGE = 3 << 20
 

@@ -19,11 +19,11 @@ from tests.cpu.names import NAMES, OURS, ROLES, programs
 from tests.reference.cases import Case
 from tests.reference.graphs import to_graph
 from vlang import Graph, GraphError, Program, ProgramError, Result, compile
+from vlang.api.stage_text import STAGES
 from vlang.cli import main
 from vlang.editor.service import completions, hover, problems_in
-from vlang.explain import STAGES
 from vlang.syntax.format import format_text
-from vlang.syntax.words import PREDEFINED, WORDS
+from vlang.syntax.keywords import PREDEFINED, WORDS
 
 
 @functools.cache

@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.pages import Pages, vertex_tasks
-from vlang.runtime.kernelset import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 
 DEGREES: dict[str, list[int]] = {
     "empty": [],

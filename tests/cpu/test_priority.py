@@ -16,10 +16,10 @@ from tests.reference.cases import Case
 from tests.reference.graphs import RefGraph, ref_graphs, to_graph
 from vlang import BindError, Graph, Program, Result, load
 from vlang import compile as compile_text
-from vlang.runtime import cpu_priority
-from vlang.runtime.devices import cpu
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.order_words import ORDER_GRANT
+from vlang.runtime.cpu.crew import launch as cpu
+from vlang.runtime.cpu.ways import priority as cpu_priority
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.layouts.order_words import ORDER_GRANT
 
 HOPS = """program hops(source: vertex)
 edge weight: int = 1

@@ -10,10 +10,10 @@ import pytest
 
 from tests.cpu.compare import same_bits
 from vlang import Graph, Program, compile
-from vlang.runtime import cpu_reach
-from vlang.runtime.cpu_reach import ReachLoop
-from vlang.runtime.devices import cpu
-from vlang.runtime.reach_words import REACH_CREW, REACH_FEW, REACH_LONG
+from vlang.runtime.cpu.crew import launch as cpu
+from vlang.runtime.cpu.ways import reach as cpu_reach
+from vlang.runtime.cpu.ways.reach import ReachLoop
+from vlang.runtime.plan.layouts.reach_words import REACH_CREW, REACH_FEW, REACH_LONG
 
 # `step` is what an edge adds; where the type holds no more, the frontier sends infinity, which reaches nobody.
 TEXT = """program reach

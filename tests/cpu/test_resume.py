@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from vlang import BindError, Graph, GraphError, Program, Result, compile, load, stdlib
-from vlang.bind import bind_parameters
+from vlang.api.bind import bind_parameters
+from vlang.api.calls import Call
+from vlang.errors import ResumeError
 from vlang.ir.going import ChangeKind, going_on
-from vlang.program import Call
-from vlang.runtime.errors import ResumeError
-from vlang.runtime.machine import Options
+from vlang.runtime.engine.machine import Options
 
 DESIGN = Path(__file__).parents[1] / "reference" / "design"
 

@@ -8,7 +8,7 @@ from tests.cpu.compare import assert_as_interpreted, assert_cut_free, interprete
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang import compile
-from vlang.runtime.kernelset import RUN, SEGMENT
+from vlang.runtime.plan.plan import RUN, SEGMENT
 
 SUMS = """program a
 vertex x: float = 1 + outdegree % 5

@@ -15,7 +15,7 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import FAMILIES, family, random_graph, to_graph
 from vlang import Graph, Program, Result, compile, load
-from vlang.runtime.trace import ChaosReport
+from vlang.runtime.engine.trace import ChaosReport
 
 ACYCLIC = ("path", "star_out", "star_in", "grid", "complete", "no_edges", "empty", "one_vertex")
 PATHS = """program paths

@@ -11,8 +11,8 @@ from tests.cpu.compare import CUTS, assert_as_interpreted, assert_cut_free, engi
 from tests.reference.cases import Case
 from tests.reference.graphs import all_families, family, ref_graph
 from vlang import Graph, Program, compile, load
-from vlang.runtime.errors import BindError
-from vlang.switches import OPTIMISATIONS
+from vlang.errors import BindError
+from vlang.ir.switches import OPTIMISATIONS
 
 LEVELS = """program a
 vertex f: int = inf if outdegree == 0 else outdegree % 4

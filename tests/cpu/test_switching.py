@@ -8,12 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from vlang import Graph, cachedir, load
-from vlang.runtime import cpu_costs
-from vlang.runtime.cpu_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
-from vlang.runtime.errors import BindError, InternalError
+from vlang import Graph, load
+from vlang.errors import BindError, InternalError
+from vlang.runtime.compile import cachedir
+from vlang.runtime.cpu.passes import edge_costs as cpu_costs
+from vlang.runtime.cpu.passes.edge_costs import REFERENCE, Costs, costs_of, kept_costs, measure_costs, sound
+from vlang.runtime.cpu.passes.mode import most_summed, should_look, should_notify, should_pull
 from vlang.runtime.kernels import cost_kernels
-from vlang.runtime.plan.mode import most_summed, should_look, should_notify, should_pull
 
 EVEN = Costs(1.0, 1.0, 1.0, 1.0, 1.0, 1.0)
 

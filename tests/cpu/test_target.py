@@ -16,10 +16,10 @@ from tests.reference.cases import Case
 from tests.reference.graphs import RefGraph, ref_graphs, to_graph
 from vlang import BindError, Graph, GraphError, Program, load
 from vlang import compile as compile_text
-from vlang.runtime import cpu_priority
-from vlang.runtime.devices import cpu
-from vlang.runtime.errors import ResumeError
-from vlang.runtime.order_words import ORDER_GRANT
+from vlang.errors import ResumeError
+from vlang.runtime.cpu.crew import launch as cpu
+from vlang.runtime.cpu.ways import priority as cpu_priority
+from vlang.runtime.plan.layouts.order_words import ORDER_GRANT
 
 COLUMNS = {"sssp": "weight", "sswp": "bandwidth", "viterbi": "chance"}
 VALUES = (0.0, 0.5, 1.0, 0.25, 1e-30, 0.1)

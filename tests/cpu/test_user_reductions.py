@@ -9,7 +9,7 @@ from tests.cpu.both import assert_both, long_graph
 from tests.reference.cases import Case
 from tests.reference.graphs import family
 from vlang import compile, load
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.plan.plan import Plan
 
 LOGSUM = """reduction logsum(a, b): float =
     max(a, b) + log1p(exp(-abs(a - b))) if abs(max(a, b)) < inf else max(a, b), identity -inf

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference.graph import Array, RefGraph
-from vlang.runtime.kernelset import SEGMENT
+from vlang.runtime.plan.plan import SEGMENT
 
 DOMAINS = ("u -> self", "self -> u", "u -- self")
 

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from tests.cuda.fences import Fence
 from tests.cuda.gxx import ORDERS, Library, compile_text, needs_compiler
-from vlang.runtime.devices.device import Buffer, DeviceInfo, Event, Kernel, Stream
-from vlang.runtime.errors import DeviceError, OutOfMemory
+from vlang.errors import DeviceError, OutOfMemory
+from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, Stream
 
 __all__ = ["ORDERS", "EmulatedDevice", "Library", "compile_text", "needs_compiler"]
 
@@ -79,7 +79,7 @@ class EmulatedKernel:
 
 
 class EmulatedDevice:
-    """A `vlang.runtime.devices.device.Device` on this machine.
+    """A `vlang.runtime.gpu.device.device.Device` on this machine.
 
     seed: of the order of streams, lanes and blocks. memory: the budget, bytes. order: of ORDERS, for all launches;
     None changes it from launch to launch. flags: more options of g++. unified: whether kernels may read registered

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from vlang.runtime.errors import DeviceError, InternalError
+from vlang.errors import DeviceError, InternalError
 
 __all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_library"]
 

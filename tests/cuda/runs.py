@@ -16,10 +16,10 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import family
 from tests.reference.outcome import Outcome
 from vlang import OutOfMemory, Program, Result, load
-from vlang.runtime.devices.choose import stand_in
-from vlang.runtime.gpu.entries import PREPARATIONS, entry
-from vlang.runtime.gpu.kernels import LANES
-from vlang.runtime.kernelset import Plan, StageSpec
+from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.gpu.kernels.choose_kernel import LANES
+from vlang.runtime.gpu.kernels.entries import PREPARATIONS, entry
+from vlang.runtime.plan.plan import Plan, StageSpec
 
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
 

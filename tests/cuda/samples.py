@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.gpu.stage import GpuStage
-from vlang.runtime.kernelset import FIRST_SLOT, SEGMENT, SLOT_LONGS, SLOT_SEGMENTS, SLOT_STATS
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import FIRST_SLOT, SEGMENT, SLOT_LONGS, SLOT_SEGMENTS, SLOT_STATS
 
 __all__ = ["HUB", "SAMPLES", "Rows", "Sample", "State", "random_rows", "sample_text"]
 

@@ -12,14 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tests.cuda.emulated import EmulatedDevice
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.devices.device import Buffer, Device, Kernel, Stream
-from vlang.runtime.gpu.entries import entry, shared_bytes
-from vlang.runtime.gpu.sparse import OnePage, SparseState, SparseTopology
-from vlang.runtime.gpu.sparse_layout import NEVER, SPARSE_PREPARATIONS
-from vlang.runtime.gpu.stage import GpuStage
-from vlang.runtime.gpu.transfers import Transfer
-from vlang.runtime.kernelset import (
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
+from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import NEVER, SPARSE_PREPARATIONS
+from vlang.runtime.gpu.passes.sparse import OnePage, SparseState, SparseTopology
+from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import (
     ROW_BEGIN,
     ROW_COLUMNS,
     ROW_END,
@@ -30,7 +31,6 @@ from vlang.runtime.kernelset import (
     SLOT_STATS,
     StageSpec,
 )
-from vlang.runtime.machine import Stats
 
 __all__ = ["Arcs", "SampleMachine", "sample_text"]
 
@@ -88,8 +88,8 @@ class Arcs:
 
 
 class SampleMachine:
-    """A `vlang.runtime.gpu.sparse.SparseMachine`. arcs: by orientation. field: the values of the field to begin with.
-    pages: how many the arcs are cut into. reading, leave: how kernels reach them (see SparseTopology)."""
+    """A `vlang.runtime.gpu.passes.sparse.SparseMachine`. arcs: by orientation. field: the values of the field to begin
+    with. pages: how many the arcs are cut into. reading, leave: how kernels reach them (see SparseTopology)."""
 
     def __init__(
         self, device: EmulatedDevice, arcs: Mapping[str, Arcs], field: NDArray[Any], pages: int = 1,

@@ -10,15 +10,15 @@ from numpy.typing import NDArray
 
 from tests.cuda.emulated import EmulatedDevice
 from vlang import Graph
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.devices.device import Buffer, Stream
-from vlang.runtime.gpu.cut import Part, Sharding
-from vlang.runtime.gpu.entries import entry
-from vlang.runtime.gpu.footprint import Use, footprint, stored_arrays
-from vlang.runtime.gpu.topology import Topology
-from vlang.runtime.gpu.transfers import Transfer
-from vlang.runtime.graph.adjacency import Adjacency
-from vlang.runtime.kernelset import SEGMENT
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.runtime.gpu.device.device import Buffer, Stream
+from vlang.runtime.gpu.kernels.entries import entry
+from vlang.runtime.gpu.topology.cut import Part, Sharding
+from vlang.runtime.gpu.topology.footprint import Use, footprint, stored_arrays
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.plan import SEGMENT
 
 __all__ = ["COLUMN", "PREPARED", "USES", "Visits", "adjacency_of", "hub_graph", "opened", "streamed"]
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from tests.cuda.emulated import ORDERS, EmulatedDevice, compile_text, needs_compiler
 from tests.cuda.planted import HEAD, KERNELS, TYPES, entries
-from vlang.runtime.devices.device import Buffer, Device
-from vlang.runtime.errors import DeviceError, InternalError, OutOfMemory
+from vlang.errors import DeviceError, InternalError, OutOfMemory
+from vlang.runtime.gpu.device.device import Buffer, Device
 
 pytestmark = needs_compiler
 

@@ -16,10 +16,10 @@ from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
 from vlang import OutOfMemory, Program, compile, load
-from vlang.runtime.devices.choose import stand_in
-from vlang.runtime.gpu.entries import ROOM_WORDS
-from vlang.runtime.gpu.rooms import room_words
-from vlang.runtime.kernelset import SEGMENT, THREADS
+from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.gpu.kernels.entries import ROOM_WORDS
+from vlang.runtime.gpu.passes.gpu_scratch import room_words
+from vlang.runtime.plan.plan import SEGMENT, THREADS
 
 pytestmark = needs_compiler
 

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
-from vlang import cachedir
 from vlang.emit import cuda
-from vlang.runtime.devices.device import DeviceInfo
-from vlang.runtime.errors import BindError
-from vlang.runtime.gpu import calibrate
-from vlang.runtime.gpu.entries import SIGNATURES, cell_count, shared_bytes
-from vlang.runtime.gpu.kernels import NAMES, Rows, choose_kernel, grid, template_of
-from vlang.runtime.gpu.replication import (
+from vlang.errors import BindError
+from vlang.runtime.compile import cachedir
+from vlang.runtime.gpu.device.device import DeviceInfo
+from vlang.runtime.gpu.kernels import calibrate
+from vlang.runtime.gpu.kernels.choose_kernel import NAMES, Rows, choose_kernel, grid, template_of
+from vlang.runtime.gpu.kernels.entries import SIGNATURES, cell_count, shared_bytes
+from vlang.runtime.gpu.kernels.replication import (
     DEFAULTS,
     Constants,
     check_replication,
@@ -25,8 +25,8 @@ from vlang.runtime.gpu.replication import (
     replicas_of,
     shard_vertices,
 )
-from vlang.runtime.gpu.stage import GpuStage
-from vlang.runtime.kernelset import SEGMENT
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import SEGMENT
 
 H200_SHARED = 227 << 10
 FLOAT_SUM = GpuStage("s1", item=4, accumulator=8, cell=8, native=False, exact=False)
@@ -252,7 +252,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 @needs_compiler
 def test_calibration_runs() -> None:
     """The kernels stay inside their memory and end; what they take on a CPU says nothing."""
-    folder = Path(cuda.__file__).parent
+    folder = Path(cuda.__file__).parent / "skeletons"
     text = "\n".join((folder / name).read_text() for name in ("prelude.cuh", "atomics.cuh"))
     device = EmulatedDevice(multiprocessors=1)
     constants = calibrate.measure(device, text, rounds=4)

@@ -10,9 +10,9 @@ import pytest
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from vlang import BindError, Graph, OutOfMemory
-from vlang.runtime.gpu import sweep
-from vlang.runtime.gpu.topology import Topology
-from vlang.runtime.gpu.transfers import Link, Traffic, worth_copying
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
+from vlang.runtime.gpu.ways import sweep
 
 pytestmark = needs_compiler
 

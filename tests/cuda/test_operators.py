@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tests.cuda.gxx import Library, compile_text, needs_compiler
 from tests.cuda.samples import sample_text
-from vlang.emit.skeletons import operators
+from vlang.emit.cpu.skeletons import operators
 
 pytestmark = needs_compiler
 SEED = 20261121

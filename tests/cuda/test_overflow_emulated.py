@@ -8,7 +8,7 @@ from tests.api.test_overflow import INSIDE, OUTPUT, STAR
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from vlang import compile
-from vlang.runtime.errors import RangeError
+from vlang.errors import RangeError
 
 pytestmark = needs_compiler
 

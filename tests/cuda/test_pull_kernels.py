@@ -11,8 +11,8 @@ import pytest
 
 from tests.cuda.gxx import ORDERS, Library, compile_text, needs_compiler
 from tests.cuda.samples import HUB, SAMPLES, Array, Rows, State, random_rows, sample_text
-from vlang.runtime.gpu.entries import PREPARATIONS, cell_count, entry, row_block_count, shared_bytes
-from vlang.runtime.kernelset import (
+from vlang.runtime.gpu.kernels.entries import PREPARATIONS, cell_count, entry, row_block_count, shared_bytes
+from vlang.runtime.plan.plan import (
     BLOCK,
     ROW_BLOCKS,
     ROW_COLUMNS,

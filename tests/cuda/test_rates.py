@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
-from vlang import cachedir
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.errors import OutOfMemory
-from vlang.runtime.gpu import rates
-from vlang.runtime.gpu.pushing import Costs
-from vlang.runtime.gpu.rates import MEASURED_FROM, REFERENCE, Rates, measure_rates, rates_of, sound
-from vlang.runtime.gpu.transfers import Link
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.errors import OutOfMemory
+from vlang.runtime.compile import cachedir
+from vlang.runtime.gpu.passes import rates
+from vlang.runtime.gpu.passes.rates import MEASURED_FROM, REFERENCE, Rates, measure_rates, rates_of, sound
+from vlang.runtime.gpu.topology.transfers import Link
+from vlang.runtime.gpu.ways.pushing import Costs
 
 
 def test_the_reference_changes_nothing() -> None:

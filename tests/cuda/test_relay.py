@@ -11,10 +11,10 @@ from tests.cpu.compare import engine_run
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, given, program
 from vlang import Graph
-from vlang.emit.cuda import target
-from vlang.runtime.gpu import sparse_layout
-from vlang.runtime.gpu.relay import relay_kernel, relays
-from vlang.runtime.kernelset import LoopSpec
+from vlang.emit.cuda import cuda_target as target
+from vlang.runtime.gpu.kernels import sparse_layout
+from vlang.runtime.gpu.ways.relay import relay_kernel, relays
+from vlang.runtime.plan.plan import LoopSpec
 
 pytestmark = needs_compiler
 

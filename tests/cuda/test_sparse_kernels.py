@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.sparse_machine import Arcs, SampleMachine, stage_of
 from vlang.emit import cuda
-from vlang.runtime.gpu import pushing, sparse_layout
-from vlang.runtime.gpu.notifying import NotifyPull
-from vlang.runtime.gpu.pushing import Costs, PushLoop
-from vlang.runtime.machine import Done, Stats
+from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpu.kernels import sparse_layout
+from vlang.runtime.gpu.ways import pushing
+from vlang.runtime.gpu.ways.notifying import NotifyPull
+from vlang.runtime.gpu.ways.pushing import Costs, PushLoop
 
 FAR = np.int32(2**31 - 1)
 NEVER = 10**6
@@ -125,7 +126,7 @@ def run(loop: PushLoop, room: int | None = None) -> list[Done]:
 # ------------------------------------------------------------------------------------------------------------- layout
 def members(struct: str) -> list[str]:
     """The words of a struct of the kernels, in order."""
-    folder = Path(cuda.__file__).parent
+    folder = Path(cuda.__file__).parent / "skeletons"
     text = "".join((folder / f"{name}.cuh").read_text() for name in ("frontier", "notify", "relay"))
     found = re.search(rf"struct {struct} {{\n(.*?)\n}};", text, re.DOTALL)
     assert found is not None

@@ -8,7 +8,7 @@ import pytest
 from tests.cuda.emulated import EmulatedDevice
 from tests.cuda.gxx import needs_compiler
 from vlang import Graph, OutOfMemory, load
-from vlang.runtime.devices.choose import stand_in
+from vlang.runtime.gpu.device.choose import stand_in
 
 pytestmark = needs_compiler
 

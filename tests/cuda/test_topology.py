@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.streamed import USES, Visits, adjacency_of, hub_graph, opened, streamed
 from vlang import Graph
-from vlang.runtime.devices.device import Stream
-from vlang.runtime.errors import OutOfMemory
-from vlang.runtime.gpu.cut import Cut, Part, Sharding, Shards, long_rows
-from vlang.runtime.gpu.footprint import footprint, share_memory, stored_arrays
-from vlang.runtime.gpu.topology import Topology
-from vlang.runtime.gpu.transfers import Link, Marks, Transfer, choose_transfer
-from vlang.runtime.kernelset import SEGMENT
+from vlang.errors import OutOfMemory
+from vlang.runtime.gpu.device.device import Stream
+from vlang.runtime.gpu.topology.cut import Cut, Part, Sharding, Shards, long_rows
+from vlang.runtime.gpu.topology.footprint import footprint, share_memory, stored_arrays
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Link, Marks, Transfer, choose_transfer
+from vlang.runtime.plan.plan import SEGMENT
 
 HUBS: dict[str, tuple[int, ...]] = {"none": (), "some": (7, 120, 121), "first and last": (0, 1999)}
 SHARDING = Sharding(lambda density: 7 if density < 10 else 3,

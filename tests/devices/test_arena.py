@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from vlang.runtime.devices.arena import GRAIN, Arena, Block, in_bytes
-from vlang.runtime.errors import OutOfMemory
+from vlang.errors import OutOfMemory
+from vlang.runtime.gpu.device.arena import GRAIN, Arena, Block, in_bytes
 
 MIB = 1 << 20
 

@@ -9,11 +9,11 @@ from typing import Any, NoReturn
 
 import pytest
 
-from vlang.runtime.devices import gpus
-from vlang.runtime.devices.choose import AUTO_EDGES, check_device, choose, open_device, parse_device, stand_in
-from vlang.runtime.devices.device import DeviceInfo
-from vlang.runtime.devices.faults import fault, lost
-from vlang.runtime.errors import BindError, DeviceError
+from vlang.errors import BindError, DeviceError
+from vlang.runtime.gpu.device import gpus
+from vlang.runtime.gpu.device.choose import AUTO_EDGES, check_device, choose, open_device, parse_device, stand_in
+from vlang.runtime.gpu.device.device import DeviceInfo
+from vlang.runtime.gpu.device.faults import fault, lost
 
 
 @dataclass

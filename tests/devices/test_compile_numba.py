@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 import vlang
-from vlang.runtime.devices.compile_numba import Compiler, _with_room
-from vlang.runtime.devices.objects import COMPILERS, CONSTANTS
-from vlang.runtime.errors import InternalError
+from vlang.errors import InternalError
+from vlang.runtime.compile.compile_numba import Compiler, _with_room
+from vlang.runtime.compile.objects import COMPILERS, CONSTANTS
 
 _ROOT = Path(vlang.__file__).parent
-_TEXTS = [*_ROOT.glob("emit/skeletons/*.py"), *(_ROOT / "runtime/kernels").glob("*.py"),
+_TEXTS = [*_ROOT.glob("emit/cpu/skeletons/*.py"), *(_ROOT / "runtime/kernels").glob("*.py"),
           *(_ROOT / "runtime/graph/kernels").glob("*.py")]  # those of the last folder hold what they import from it
 
 
@@ -63,7 +63,7 @@ def test_garbage_is_collected_afterwards_as_before(collecting: bool) -> None:
 
 def test_a_changed_constant_is_compiled_anew() -> None:
     """What kernels import, and what that imports, is part of the key of their object code."""
-    known = {(_ROOT / "runtime/devices" / name).resolve() for name in (*COMPILERS, *CONSTANTS)}
+    known = {(_ROOT / "runtime/compile" / name).resolve() for name in (*COMPILERS, *CONSTANTS)}
     imported: set[Path] = set()
     files = [path for path in _TEXTS if path.name != "__init__.py"]
     assert len(files) > 25

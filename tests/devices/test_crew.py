@@ -12,15 +12,15 @@ from functools import cache
 import numpy as np
 import pytest
 
-from vlang.runtime.devices import crew as crews
-from vlang.runtime.devices.cpu import Cpu
-from vlang.runtime.devices.crew import Crew, give_back, take_crew
-from vlang.runtime.devices.objects import Kernel, load_kernels
+from vlang.runtime.compile.objects import Kernel, load_kernels
+from vlang.runtime.cpu.crew import crew as crews
+from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
+from vlang.runtime.cpu.crew.launch import Cpu
 
 _TEXT = """
 import numpy as np
 
-from vlang.runtime.devices.intrinsics import fetch_add, give_way, peek
+from vlang.runtime.compile.intrinsics import fetch_add, give_way, peek
 
 
 def count(hits, tasks, count, counter):
@@ -135,7 +135,7 @@ def test_as_many_as_the_system_grants(monkeypatch: pytest.MonkeyPatch) -> None:
     def start(*args: object) -> int:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("vlang.runtime.tasks.start_new_thread", start)
+    monkeypatch.setattr("vlang.runtime.threads.tasks.start_new_thread", start)
     monkeypatch.setattr(crews, "_idle", [])
     workers, hits = Cpu(3), np.zeros(50, np.int64)
     workers.launch(kernel("count"), (hits,), np.zeros(0, np.int64), 50, 1 << 20)

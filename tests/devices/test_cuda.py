@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlang.runtime.devices.cuda import RESERVE, CudaDevice
-from vlang.runtime.devices.pagelock import process_locks
-from vlang.runtime.errors import DeviceError, OutOfMemory
+from vlang.errors import DeviceError, OutOfMemory
+from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
+from vlang.runtime.storage.pagelock import process_locks
 
 GIB = 1 << 30
 

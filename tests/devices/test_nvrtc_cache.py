@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from vlang.cachedir import cache_dir
-from vlang.runtime.devices import nvrtc
-from vlang.runtime.devices.nvrtc import Rejected, compile_cubin, whole_source
-from vlang.runtime.errors import DeviceError, InternalError
+from vlang.errors import DeviceError, InternalError
+from vlang.runtime.compile import nvrtc
+from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.nvrtc import Rejected, compile_cubin, whole_source
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXT = "typedef unsigned long long u64;"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from vlang.runtime.devices.pagelock import PageLocks, address_of
+from vlang.runtime.storage.pagelock import PageLocks, address_of
 
 
 class System:

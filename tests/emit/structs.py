@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.kernelset import FIRST_SLOT, SLOT_STATS, Plan
+from vlang.runtime.plan.plan import FIRST_SLOT, SLOT_STATS, Plan
 
 __all__ = ["Array", "Frame"]
 

@@ -16,8 +16,8 @@ from tests.emit.structs import Frame
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
 from vlang import Program, compile
-from vlang.runtime.gpu.entries import entry
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.gpu.kernels.entries import entry
+from vlang.runtime.plan.plan import Plan
 
 pytestmark = needs_compiler
 SIGNED, UNSIGNED, FLOATS = ("i8", "i16", "i32", "i64"), ("u8", "u16", "u32", "u64"), ("f32", "f64")

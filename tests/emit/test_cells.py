@@ -11,7 +11,7 @@ from tests.cuda.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Frame
 from vlang import compile
 from vlang.reductions import REDUCTIONS
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.plan.plan import Plan
 
 SEED, N = 20261121, 200
 TYPES = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "u8": "uint", "u16": "uint", "u32": "uint",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from vlang import compile
-from vlang.runtime.gpu.stage import GpuStage
+from vlang.runtime.plan.gpu_stage import GpuStage
 
 PROGRAMS = Path(__file__).resolve().parent.parent / "reference" / "design"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from vlang.emit.cuda.places import cell_type, places
+from vlang.emit.cuda.unified import cell_type, places
 from vlang.reductions import REDUCTIONS, accumulator
 from vlang.types import BOOL, F16, F32, F64, I16, I32, I64, U8, U16, U32, U64, VERTEX, Scalar, Tuple, Type, scalar_named
 

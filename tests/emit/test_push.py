@@ -10,7 +10,7 @@ import pytest
 from tests.cuda.gxx import Library, compile_text, needs_compiler
 from tests.emit.structs import Array, Frame
 from vlang import compile
-from vlang.runtime.kernelset import Plan
+from vlang.runtime.plan.plan import Plan
 
 pytestmark = needs_compiler
 SEED, N = 20261121, 64

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
 from vlang import Program, ProgramError, compile, stdlib
-from vlang.emit.cuda.target import GENERATED, SKELETONS
-from vlang.runtime.kernelset import Plan
+from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS
+from vlang.runtime.plan.plan import Plan
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))

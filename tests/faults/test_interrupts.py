@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from vlang.runtime.graph.workers import on_threads
-from vlang.runtime.tasks import Task, completed
+from vlang.runtime.threads.tasks import Task, completed
+from vlang.runtime.threads.workers import on_threads
 
 ROOT = Path(__file__).resolve().parents[2]
 START = '''
@@ -253,7 +253,7 @@ def test_no_thread_to_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*args: object) -> int:
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr("vlang.runtime.tasks.start_new_thread", refuse)
+    monkeypatch.setattr("vlang.runtime.threads.tasks.start_new_thread", refuse)
     assert on_threads(5, lambda i: 2 * i, range(4)) == [0, 2, 4, 6]
     assert completed(lambda: 3) == 3
     task = Task(lambda: 4)

@@ -88,7 +88,7 @@ print(np.array_equal(long(graph, max_rounds=3, threads=2).x, alone))
 def test_a_system_that_grants_no_threads() -> None:
     """Fewer threads do the same work."""
     code = LONG + """
-from vlang.runtime import tasks
+from vlang.runtime.threads import tasks
 start, allowed = tasks.start_new_thread, [2]
 def refuse(*args):
     if allowed[0] == 0:

@@ -15,9 +15,8 @@ import numpy as np
 from tests.fuzz.cases import Fuzzed
 from tests.reference.graph import ref_graph
 from tests.reference.graphs import listed_once
-from vlang.check import check
-from vlang.runtime.errors import ProgramError
-from vlang.syntax import parse
+from vlang.check import check, parse
+from vlang.errors import ProgramError
 from vlang.syntax import tree as t
 
 __all__ = ["shrunk"]

@@ -23,8 +23,8 @@ from tests.reference.interpreter import run as interpret
 from tests.reference.programs import Generated
 from tests.reference.values import Value
 from vlang import compile
-from vlang.runtime.errors import VlangError
-from vlang.syntax import parse
+from vlang.check import parse
+from vlang.errors import VlangError
 
 FOUND = Path(__file__).parents[1] / "found"
 NIGHTLY = "VLANG_FUZZ" in os.environ

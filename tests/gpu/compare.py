@@ -14,9 +14,9 @@ from tests.reference.cases import Case, case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
 from vlang import Graph, OutOfMemory, Program, Result, load
-from vlang.runtime.devices.gpus import gpus
-from vlang.runtime.errors import DeviceError
-from vlang.runtime.trace import Round
+from vlang.errors import DeviceError
+from vlang.runtime.engine.trace import Round
+from vlang.runtime.gpu.device.gpus import gpus
 
 __all__ = [
     "DETERMINISTIC", "GRAPHS", "KERNELS", "PAGE", "Given", "assert_equal", "bits", "budget", "given", "needs_gpu",

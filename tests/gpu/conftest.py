@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from vlang.runtime.devices.cuda import CudaDevice
-from vlang.runtime.devices.gpus import Gpu, gpus
-from vlang.runtime.errors import DeviceError
+from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.cuda import CudaDevice
+from vlang.runtime.gpu.device.gpus import Gpu, gpus
 
 
 @pytest.fixture(scope="session")

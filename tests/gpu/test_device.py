@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlang.runtime.devices.cuda import CudaDevice, CudaKernel
-from vlang.runtime.devices.gpus import Gpu, gpus
-from vlang.runtime.devices.nvrtc import CupyCompiler
-from vlang.runtime.errors import DeviceError, InternalError, OutOfMemory
+from vlang.errors import DeviceError, InternalError, OutOfMemory
+from vlang.runtime.compile.nvrtc import CupyCompiler
+from vlang.runtime.gpu.device.cuda import CudaDevice, CudaKernel
+from vlang.runtime.gpu.device.gpus import Gpu, gpus
 
 ROOT = Path(__file__).resolve().parents[2]
 _PATH = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
@@ -87,8 +87,8 @@ def test_what_it_is(device: CudaDevice, gpu: Gpu) -> None:
 def test_a_gpu_that_is_not_there(gpu: Gpu) -> None:
     with pytest.raises(DeviceError, match=r"there is no gpu:99: this machine has"):
         CudaDevice(99)
-    done = subprocess.run([sys.executable, "-c", "from vlang.runtime.devices.choose import open_device\n"
-                           "from vlang.runtime.errors import DeviceError\n"
+    done = subprocess.run([sys.executable, "-c", "from vlang.runtime.gpu.device.choose import open_device\n"
+                           "from vlang.errors import DeviceError\n"
                            "try: open_device('gpu')\nexcept DeviceError as error: print(error)"],
                           env={**os.environ, "CUDA_VISIBLE_DEVICES": "", "PYTHONPATH": _PATH},
                           capture_output=True, text=True)  # fmt: skip
@@ -352,7 +352,7 @@ class Counting(CupyCompiler):
 
 @pytest.fixture
 def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    from vlang.cachedir import cache_dir
+    from vlang.runtime.compile.cachedir import cache_dir
 
     cache_dir.cache_clear()
     monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))
@@ -420,8 +420,8 @@ def test_arrays_that_own_their_memory(gpu: Gpu) -> None:
 # ------------------------------------------------------------------------ failures
 LOST = """
 import numpy as np, vlang
-from vlang.runtime.devices.cuda import CudaDevice, CudaKernel
-from vlang.runtime.errors import DeviceError
+from vlang.runtime.gpu.device.cuda import CudaDevice, CudaKernel
+from vlang.errors import DeviceError
 graph = vlang.Graph.read("karate")
 device = CudaDevice(0)
 array = np.zeros(1 << 20, np.uint8)

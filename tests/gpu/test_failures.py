@@ -11,7 +11,7 @@ import pytest
 
 from tests.gpu.compare import assert_equal, given, needs_gpu, on_cpu
 from vlang import BindError, Error, OutOfMemory, compile
-from vlang.runtime.errors import DeviceError
+from vlang.errors import DeviceError
 
 pytestmark = needs_gpu
 

@@ -17,9 +17,9 @@ from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.gpu.compare import needs_gpu
 from vlang import Graph, compile, load
-from vlang.runtime.devices.gpus import gpus
-from vlang.runtime.graph.build import Rows
-from vlang.runtime.graph.edges import VertexIds
+from vlang.runtime.gpu.device.gpus import gpus
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.topology.build import Rows
 
 NEIGHBOURS = """
 program neighbours

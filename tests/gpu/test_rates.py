@@ -6,10 +6,10 @@ import time
 from dataclasses import astuple
 
 from tests.gpu.compare import needs_gpu
-from vlang.emit.cuda.target import CudaTarget
-from vlang.runtime.devices.cuda import CudaDevice
-from vlang.runtime.gpu.pushing import Costs
-from vlang.runtime.gpu.rates import REFERENCE, measure_rates
+from vlang.emit.cuda.cuda_target import CudaTarget
+from vlang.runtime.gpu.device.cuda import CudaDevice
+from vlang.runtime.gpu.passes.rates import REFERENCE, measure_rates
+from vlang.runtime.gpu.ways.pushing import Costs
 
 pytestmark = needs_gpu
 

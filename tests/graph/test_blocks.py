@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.blocks import Blocks, _laid
-from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import BLOCK_GROUP, BLOCK_MOST, SEGMENT
+from vlang.runtime.graph.topology.blocks import Blocks, _laid
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.plan.plan import BLOCK_GROUP, BLOCK_MOST, SEGMENT
 
 GRAPHS = ("kron:12", "uniform:16", "star:40000", "grid:300x300", "path:70000")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.errors import GraphError
+from vlang.errors import GraphError
 
 
 def _made(rng: np.random.Generator, directed: bool, names: str, weighted: bool) -> tuple[Graph, dict[str, Any]]:

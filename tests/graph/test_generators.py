@@ -12,8 +12,7 @@ import networkx as nx
 import numpy as np
 import pytest
 
-from vlang.runtime.errors import DiskError, GraphError
-from vlang.runtime.graph.generators import generate
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.graph import Graph
 
 
@@ -45,7 +44,7 @@ def test_karate_is_networkx_karate() -> None:
     ],
 )  # fmt: skip
 def test_regular_graphs(spec: str, expected: Any) -> None:
-    found = to_networkx(generate(spec))
+    found = to_networkx(Graph.read(spec))
     assert found.is_directed() == expected.is_directed()
     assert sorted(found.nodes()) == sorted(expected.nodes())
     ends = [sorted(tuple(e) if found.is_directed() else tuple(sorted(e)) for e in g.edges()) for g in (found, expected)]
@@ -56,7 +55,7 @@ def test_regular_graphs(spec: str, expected: Any) -> None:
     "spec", ["kron:12", "rmat:12,8,seed=5", "uniform:12,seed=18446744073709551615", "kron:1", "kron:0,3"]
 )
 def test_threads_change_nothing(spec: str) -> None:
-    made = [generate(spec, threads=threads).adjacency("in") for threads in (1, 2, 7)]
+    made = [Graph.read(spec, threads=threads).adjacency("in") for threads in (1, 2, 7)]
     for other in made[1:]:
         np.testing.assert_array_equal(other.offsets, made[0].offsets)
         np.testing.assert_array_equal(other.targets, made[0].targets)
@@ -64,7 +63,7 @@ def test_threads_change_nothing(spec: str) -> None:
 
 def test_known_draws() -> None:
     """The same edges for ever: results that people publish name only the seed."""
-    edges = generate("uniform:8,1").edges()
+    edges = Graph.read("uniform:8,1").edges()
     expected = []
     for e in range(256):
         z = (e + 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 % 2**64
@@ -77,18 +76,18 @@ def test_known_draws() -> None:
 
 def test_kronecker_is_skewed_as_its_probabilities_say() -> None:
     """Without labels: 3/4 of the ends of edges lie in the half of the vertices that is more likely, at each level."""
-    graph = generate("rmat:14")
+    graph = Graph.read("rmat:14")
     assert (graph.n, graph.m) == (2**14, 16 * 2**14)
     top = np.sort(graph.out_degree)[::-1].cumsum()
     # The expected share of the 2^13 likeliest of 2^14 rows is at least .76, for rows drawn level by level with .76.
     assert top[2**13 - 1] / graph.m > 0.9
     first = 0.76**14 * graph.m
     assert 0.7 * first < graph.out_degree.max() < 1.3 * first
-    assert generate("rmat:14,seed=2").out_degree.tolist() != graph.out_degree.tolist()
+    assert Graph.read("rmat:14,seed=2").out_degree.tolist() != graph.out_degree.tolist()
 
 
 def test_uniform_is_uniform() -> None:
-    graph = generate("uniform:12,64,directed=true")
+    graph = Graph.read("uniform:12,64,directed=true")
     assert graph.m == 64 * 4096
     for degrees in (graph.in_degree, graph.out_degree):
         assert abs(float(degrees.var()) / 64 - 1) < 0.1
@@ -96,15 +95,15 @@ def test_uniform_is_uniform() -> None:
 
 def test_scrambled_labels_are_all_different() -> None:
     """A grid of one edge a vertex would show two labels for one vertex: all 2^k vertices of a dense graph occur."""
-    assert (generate("kron:5,2000").degree > 0).all()
+    assert (Graph.read("kron:5,2000").degree > 0).all()
 
 
 def test_weights_by_rule() -> None:
-    graph = generate("complete:4,weights=10..12,directed=true")
+    graph = Graph.read("complete:4,weights=10..12,directed=true")
     out = graph.adjacency("out", ["weight"])
     rows = np.repeat(np.arange(4), 3)
     assert out.column("weight").tolist() == (10 + (31 * rows + 17 * out.targets.astype(int)) % 3).tolist()
-    assert set(generate("karate:weights=7").adjacency("in").column("weight").tolist()) == {7}
+    assert set(Graph.read("karate:weights=7").adjacency("in").column("weight").tolist()) == {7}
     assert Graph.read("path:3", weights="2..2").adjacency("in").column("weight").tolist() == [2, 2]
 
 

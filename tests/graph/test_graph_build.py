@@ -10,10 +10,10 @@ import pytest
 import scipy.sparse
 
 from tests.graph.oracle import Drawn, draw, lists
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph import build
-from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology import build
 
 SEED = 20_261
 

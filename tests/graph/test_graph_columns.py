@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.adjacency import Adjacency
+from vlang.errors import GraphError
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
 
 
 def column(values: Any) -> Adjacency:

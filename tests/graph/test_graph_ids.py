@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.edges import VertexIds
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.graph import Graph
 
 SEED = 7

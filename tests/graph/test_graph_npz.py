@@ -12,7 +12,7 @@ import scipy.sparse
 
 from tests.graph.oracle import draw
 from tests.graph.test_graph_build import SEED, graph_of, same
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.graph import Graph
 
 

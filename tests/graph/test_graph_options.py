@@ -9,7 +9,7 @@ import pytest
 
 from tests.graph.oracle import Drawn, draw, lists
 from tests.graph.test_graph_build import SEED, graph_of, same
-from vlang.runtime.errors import GraphError
+from vlang.errors import GraphError
 from vlang.runtime.graph.graph import Graph
 
 

@@ -14,7 +14,7 @@ import pytest
 import scipy.sparse as sp
 
 from vlang import Graph, compile, load
-from vlang.runtime.graph.edges import EdgeList, VertexIds
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 
 SSSP = load("sssp")
 SRC, DST, WEIGHT = [0, 0, 1, 2, 3], [1, 2, 3, 3, 4], [5, 1, 2, 9, 4]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.packed import packed_edges
+from vlang.runtime.graph.topology.packed import packed_edges
 
 
 def _graph(values: np.ndarray, n: int = 5) -> Graph:

@@ -7,8 +7,8 @@ import pytest
 from numpy.typing import NDArray
 
 from vlang import Graph
-from vlang.runtime.graph.pages import Pages
-from vlang.runtime.kernelset import SEGMENT
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.plan.plan import SEGMENT
 
 SPECS = ("path:0", "path:1", "karate", "star:5000", "kron:10", "rmat:12,40", "uniform:9", "rmat:6,0")
 

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vlang.runtime.errors import GraphError
+from vlang.errors import GraphError
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.read import read_edges, scan
 from vlang.runtime.graph.read.asked import MISSING, parse_missing

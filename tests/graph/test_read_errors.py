@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from vlang.runtime.errors import DiskError, GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.read import read_edges
 
 MATRIX = b"%%MatrixMarket matrix coordinate "

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from vlang.check import check
-from vlang.ir import forms as f
+from vlang.check import check, parse
 from vlang.ir.facts import Facts, LoopFacts, analyse
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.text import statement_lines
+from vlang.ir.forms.visible import statements
 from vlang.ir.lower import lower
-from vlang.ir.scope import statements
-from vlang.ir.text import statement_lines
-from vlang.syntax import parse
 
 __all__ = ["applies", "facts_of", "gathers", "ir", "lines", "loop_of", "only"]
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from vlang.ir import forms as f
+from vlang.ir.forms import forms as f
 from vlang.reductions import identity
 from vlang.types import VERTEX, Scalar, Tuple, Type
 

@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.ir.helpers import loop_of
-from vlang.check import check
+from vlang.check import check, parse
 from vlang.ir.facts import analyse
 from vlang.ir.lower import lower
-from vlang.syntax import parse
 
 PROGRAMS = Path(__file__).parent.parent / "reference" / "design"
 

@@ -6,7 +6,7 @@ import pytest
 
 from tests.ir.helpers import facts_of, gathers, ir, loop_of
 from vlang.ir.facts import analyse
-from vlang.ir.text import expression
+from vlang.ir.forms.text import expression
 
 BFS = """program p(source: vertex)
 {before}

@@ -12,9 +12,9 @@ import pytest
 
 from tests.ir.helpers import ir
 from tests.ir.machine import Graph, Machine, State, shuffled
-from vlang.ir import forms as f
 from vlang.ir.facts import LoopFacts, analyse
-from vlang.ir.scope import loops_of
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import loops_of
 
 SEEDS = range(400)
 LIMIT = 60

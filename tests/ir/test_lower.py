@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from tests.ir.helpers import applies, gathers, ir, lines, only
-from vlang.ir import forms as f
-from vlang.ir.scope import expressions, statements
-from vlang.ir.text import expression
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.text import expression
+from vlang.ir.forms.visible import expressions, statements
 from vlang.types import (
     BOOL,
     F16,

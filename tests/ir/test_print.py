@@ -9,8 +9,8 @@ import pytest
 
 from tests.ir.helpers import ir, only
 from vlang.ir.facts import analyse
+from vlang.ir.forms.text import expression
 from vlang.ir.print import WIDTH, facts_text, program_text
-from vlang.ir.text import expression
 
 SSSP = """program sssp(source: vertex)
 

@@ -6,10 +6,10 @@ from hypothesis import given, settings
 
 from tests.ir.helpers import ir
 from tests.reference.programs import Generated, programs
-from vlang.ir import forms as f
 from vlang.ir.facts import analyse
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, loops_of, statements
 from vlang.ir.print import WIDTH, facts_text, program_text
-from vlang.ir.scope import expressions, loops_of, statements
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, F64, I64, VERTEX, Scalar, Tuple, Type
 

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from vlang.check import check
-from vlang.ir import forms as f
+from vlang.check import check, parse
 from vlang.ir.facts import EarlyExit, LoopFacts, Verdict, analyse
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import statements
 from vlang.ir.lower import lower
-from vlang.ir.scope import statements
-from vlang.syntax import parse
 
 PROGRAMS = Path(__file__).parent.parent / "reference" / "design"
 

@@ -20,10 +20,9 @@ from tests.reference.outcome import Outcome
 from tests.reference.reductions import put
 from tests.reference.state import Env, Frame, Rows, Store
 from tests.reference.values import Array, Value, item
-from vlang.check import check
+from vlang.check import check, parse
 from vlang.ir.facts import Facts, LoopFacts, analyse
 from vlang.ir.lower import lower
-from vlang.syntax import parse
 from vlang.syntax import tree as t
 
 __all__ = ["Free", "Way", "facts_of", "run_free"]

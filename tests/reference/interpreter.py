@@ -19,7 +19,7 @@ from tests.reference.outcome import LoopRun, Outcome
 from tests.reference.reductions import put
 from tests.reference.state import GRAPH_LEVEL, Column, Env, Frame, Rows, Store, as_input, read, zeros
 from tests.reference.values import Array, Value, convert, counter, declared, definite, item, spread
-from vlang.runtime.errors import BindError
+from vlang.errors import BindError
 from vlang.syntax import tree as t
 from vlang.types import VERTEX, VERTICES, Tuple, Type, Vector
 

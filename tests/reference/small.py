@@ -7,7 +7,7 @@ from typing import Any
 
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.interpreter import Outcome, run
-from vlang.syntax import parse
+from vlang.check import parse
 
 INF = 2**31 - 1
 PATH = ref_graph(3, [(0, 1), (1, 2)], w=[2, 5])

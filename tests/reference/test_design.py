@@ -16,7 +16,7 @@ from tests.reference.graph import Array, RefGraph, ref_graph
 from tests.reference.graphs import all_families
 from tests.reference.interpreter import Outcome, run
 from tests.reference.verify import verify
-from vlang.syntax import parse
+from vlang.check import parse
 from vlang.syntax import tree as t
 
 FOLDER = Path(__file__).parent / "design"

@@ -6,7 +6,7 @@ import pytest
 
 from tests.reference.graph import ref_graph
 from tests.reference.small import PATH, column, go
-from vlang.runtime.errors import BindError
+from vlang.errors import BindError
 
 # ------------------------------------------------------------------ section 5: inputs and contracts
 

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from tests.reference.interpreter import run
 from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
-from vlang.check import check
-from vlang.syntax import parse
+from vlang.check import check, parse
 
 RANDOM = settings(max_examples=150, deadline=None, print_blob=True,
                   suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -12,8 +12,8 @@ from tests.reference.chaos import Free, Way
 from tests.reference.reductions import put
 from tests.reference.state import Env, Store
 from tests.reference.values import Array, Value, item, take
-from vlang.ir import forms as f
 from vlang.ir.facts import GatherFacts, LoopFacts
+from vlang.ir.forms import forms as f
 from vlang.reductions import identity
 from vlang.syntax import tree as t
 from vlang.types import VERTEX

@@ -15,8 +15,8 @@ from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.editor import classes
 from vlang.editor.textmate import grammar_text
 from vlang.reductions import REDUCTIONS
+from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
 from vlang.syntax.parser import grammar
-from vlang.syntax.words import PREDEFINED, TYPE_NAMES, WORDS
 
 ROOT = Path(__file__).resolve().parents[2]
 VSCODE = ROOT / "editors" / "vscode"

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from tests.cli.conftest import Call, vlang
 from tests.reference.programs import Generated, programs
-from vlang.runtime.errors import ProgramError
-from vlang.syntax import parse
+from vlang.check import parse
+from vlang.errors import ProgramError
 from vlang.syntax.format import format_text
-from vlang.syntax.layout import read_rows
+from vlang.syntax.spacing import read_rows
 from vlang.syntax.tree import dump
 
 __all__ = ["vlang"]

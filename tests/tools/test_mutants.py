@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.check.test_robust import EXTRA, PROGRAMS, TOKEN
 from vlang.editor.service import completions, fix, hover, problems_in
-from vlang.runtime.errors import ProgramError
+from vlang.errors import ProgramError
 from vlang.syntax.format import format_text
 
 

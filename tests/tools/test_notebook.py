@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 import vlang
-from vlang.editor.notebook import CellError
+from vlang.interop.notebook import CellError
 
 CELL = "program hops(source: vertex)\nvertex depth: int = 0 if self == source else inf\nrepeat:\n" \
        "    gather near = min(u.depth + 1 for u -> self)\n    apply depth = min(depth, near)\n"

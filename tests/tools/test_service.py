@@ -12,10 +12,10 @@ from tests.check.test_mistakes import MISTAKES, put
 from tests.check.test_mistakes import problems_of as checked
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
-from vlang.editor.places import Places
+from vlang.editor.positions import Places
 from vlang.editor.service import completions, fix, hover, problems_in
 from vlang.reductions import REDUCTIONS
-from vlang.syntax.words import PREDEFINED, TYPE_NAMES, WORDS
+from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
 
 TEXT = """\
 # Shortest paths.

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
-from vlang.check.checked import Checked, Laws, Symbol
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.infinite import judge_sums
 from vlang.check.loops import judge_gathers, judge_loops
-from vlang.check.problems import Problem, failure, in_order
-from vlang.check.run import Run
 from vlang.check.statements import Around, Statements
+from vlang.check.tables.checked import Checked, Laws, Symbol
+from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
+from vlang.syntax.problems import Problem, failure, in_order
+from vlang.syntax.recovery import read
 
-__all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "problems_of"]
+__all__ = ["Checked", "Laws", "Problem", "Run", "Symbol", "check", "examine", "parse", "problems_of"]
+
+
+def parse(text: str, filename: str) -> t.File:
+    """The tree of a program text.
+
+    Raises ProgramError with all problems if there are syntax errors (V001): those, and what the checker finds in
+    the lines that could be read.
+    """
+    text = text.removeprefix("\ufeff")
+    reading = read(text, filename)
+    if reading.file is not None and not reading.problems:
+        return reading.file
+    problems = reading.problems
+    if reading.file is not None:
+        problems += problems_of(reading.file, broken=reading.broken)[1]
+    raise failure(problems, text, filename)
 
 
 def check(file: t.File, precision: int = 32) -> Checked:
@@ -71,7 +88,7 @@ def _laws(run: Run) -> dict[t.Reduction, Laws]:
     nodes = [item for item in run.file.items if isinstance(item, t.Reduction)]
     if not nodes:
         return {}
-    from vlang.check.laws import judge_reduction  # loads NumPy, which most programs are checked without
+    from vlang.check.laws.judge import judge_reduction  # start-up: loads NumPy, which most programs are checked without
 
     judged = {node: judge_reduction(run, node, run.declared[node][0]) for node in nodes}
     return {node: laws for node, laws in judged.items() if laws is not None}

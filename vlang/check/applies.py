@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vlang.check import rewrite
-from vlang.check.checked import Symbol
 from vlang.check.expressions import Expressions
 from vlang.check.names import SPOKEN, unknown
 from vlang.check.reduce import over_edges, word_for
-from vlang.check.scope import GRAPH, Sight
-from vlang.check.typing import a, as_read
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import GRAPH, Sight
+from vlang.check.tables.typing import a, as_read
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import BOOL, F32, F64, VERTEX, Tuple, Type, Vector, converts
 

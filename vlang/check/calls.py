@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 from vlang.check import names
 from vlang.check.changes import change, changed, old
-from vlang.check.checked import Symbol
-from vlang.check.problems import nearest
-from vlang.check.scope import Sight, Value, joined
-from vlang.check.typing import a, as_read, comparable, item, numeric, spoken, unified, with_item
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import Sight, Value, joined
+from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified, with_item
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
+from vlang.syntax.problems import nearest
 from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vlang.check import names, rewrite
-from vlang.check.checked import Symbol
-from vlang.check.scope import Sight, Value
-from vlang.check.typing import a, as_read, numeric
+from vlang.check import names
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import Sight, Value
+from vlang.check.tables.typing import a, as_read, numeric
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import BOOL
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlang.check import rewrite
 from vlang.check.calls import FUNCTIONS
-from vlang.check.checked import Symbol
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
-from vlang.check.scope import Loop, Scope, Sight, Value
-from vlang.check.typing import a
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import Loop, Scope, Sight, Value
+from vlang.check.tables.typing import a
 from vlang.options import RUN_OPTIONS
 from vlang.reductions import REDUCTIONS
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import VERTEX, VERTICES, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
 

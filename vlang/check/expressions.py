@@ -6,13 +6,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-from vlang.check import names, rewrite
+from vlang.check import names
 from vlang.check.calls import call
-from vlang.check.checked import Symbol
 from vlang.check.reduce import reduction
-from vlang.check.run import Run
-from vlang.check.scope import Sight, Value, joined
-from vlang.check.typing import a, comparable, item, misfit, numeric, settle, spoken, unified
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
+from vlang.check.tables.scope import Sight, Value, joined
+from vlang.check.tables.typing import a, comparable, item, misfit, numeric, settle, spoken, unified
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vlang.check import rewrite
 from vlang.check.expressions import Expressions
-from vlang.check.scope import EDGE, GRAPH, Sight, Value
-from vlang.check.typing import item, numeric
+from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value
+from vlang.check.tables.typing import item, numeric
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import BOOL
 

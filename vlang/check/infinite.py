@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlang.check import rewrite
-from vlang.check.checked import Symbol
-from vlang.check.run import Run
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import Scalar
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from vlang.check import rewrite
-from vlang.check.checked import Symbol
-from vlang.check.run import Run
-from vlang.check.typing import item
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
+from vlang.check.tables.typing import item
 from vlang.reductions import REDUCTIONS, ReductionRule
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import Vector
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from vlang.check import rewrite
-from vlang.check.checked import Symbol
-from vlang.check.problems import nearest
-from vlang.check.run import Run
-from vlang.check.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
-from vlang.check.typing import as_read
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.checking import Run
+from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
+from vlang.check.tables.typing import as_read
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
-from vlang.syntax.words import VALUES, WORDS
+from vlang.syntax.keywords import VALUES, WORDS
+from vlang.syntax.problems import nearest
 from vlang.types import BOOL, VERTEX, Scalar, Type
 
 __all__ = ["SPOKEN", "applied_symbol", "field_symbol", "read_member", "read_name", "read_self", "unknown"]

@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from vlang.check import rewrite
-from vlang.check.checked import Symbol
 from vlang.check.names import SPOKEN, applied_symbol
-from vlang.check.problems import nearest
-from vlang.check.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
-from vlang.check.typing import a, item, kind_of, kinds_spoken, spoken, with_item
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
+from vlang.check.tables.typing import a, item, kind_of, kinds_spoken, spoken, with_item
 from vlang.reductions import REDUCTIONS, ReductionRule
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.problems import nearest
 from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
 
 if TYPE_CHECKING:

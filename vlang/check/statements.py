@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from vlang.check import rewrite
 from vlang.check.applies import apply
 from vlang.check.declarations import Declarations
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.reduce import over_edges, reduced
-from vlang.check.scope import Loop, Scope, Sight
-from vlang.check.typing import a
+from vlang.check.tables.scope import Loop, Scope, Sight
+from vlang.check.tables.typing import a
+from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.types import INTEGER, VERTEX, VERTICES, Scalar
 

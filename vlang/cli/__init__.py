@@ -13,7 +13,7 @@ from contextlib import suppress
 
 import click
 
-from vlang.runtime.errors import InternalError, VlangError
+from vlang.errors import InternalError, VlangError
 
 __all__ = ["main"]
 
@@ -47,7 +47,7 @@ def _one_blas_thread() -> None:
 
 
 def _run(argv: list[str]) -> int:
-    from vlang.cli.app import cli
+    from vlang.cli.app import cli  # start-up
 
     try:
         # Not cli.main(): that has its own ideas of what a broken pipe means.
@@ -81,7 +81,7 @@ def _run(argv: list[str]) -> int:
 def _bug(error: Exception, message: str) -> int:
     """Say that this is our bug; the traceback is for those who ask for it."""
     if os.environ.get("VLANG_DEBUG"):
-        import traceback
+        import traceback  # start-up
 
         traceback.print_exception(error, file=sys.stderr)
     text = " ".join(message.split())[:500]

@@ -43,7 +43,7 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
-            from difflib import get_close_matches
+            from difflib import get_close_matches  # start-up
 
             close = get_close_matches(name, _COMMANDS, n=1)
             hint = f"did you mean `vlang {close[0]}`?" if close else f"the commands are {', '.join(_COMMANDS)}"

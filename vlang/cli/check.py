@@ -6,7 +6,7 @@ import click
 
 from vlang.cli.run import warn
 from vlang.cli.show import note
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 
 __all__ = ["command"]
 
@@ -20,7 +20,7 @@ def command(programs: tuple[str, ...], precision: str) -> int:
 
     Exits 1 if a program has errors; warnings do not count.
     """
-    from vlang.program import load
+    from vlang.api.program import load  # start-up
 
     wrong = 0
     for name in programs:

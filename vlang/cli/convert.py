@@ -8,7 +8,7 @@ import click
 
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import note
-from vlang.runtime.output import check_writable
+from vlang.runtime.storage.output import check_writable
 
 __all__ = ["command"]
 

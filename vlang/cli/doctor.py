@@ -12,11 +12,11 @@ from pathlib import Path
 import click
 
 from vlang import __version__
-from vlang.cachedir import cache_dir
-from vlang.runtime.cpu_costs import kept_costs
-from vlang.runtime.devices.gpus import count_gpus, cuda, cuda_version, gpus
-from vlang.runtime.errors import DeviceError
-from vlang.runtime.gpu.rates import kept_rates
+from vlang.errors import DeviceError
+from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.cpu.passes.edge_costs import kept_costs
+from vlang.runtime.gpu.device.gpus import count_gpus, cuda, cuda_version, gpus
+from vlang.runtime.gpu.passes.rates import kept_rates
 
 __all__ = ["command"]
 
@@ -41,7 +41,7 @@ def _version(package: str) -> str:
 
 
 def _processor() -> str:
-    from vlang.runtime.devices.objects import cpu
+    from vlang.runtime.compile.llvm import cpu  # start-up
 
     name, features = cpu()
     wide = [f for f in ("avx512f", "avx2", "neon", "sve") if f"+{f}" in features.split(",")]
@@ -94,7 +94,7 @@ def _cupy() -> str | None:
 
 
 def _nvrtc() -> str:
-    from vlang.runtime.devices.nvrtc import CupyCompiler
+    from vlang.runtime.compile.nvrtc import CupyCompiler  # start-up
 
     try:
         return CupyCompiler().version

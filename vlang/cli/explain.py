@@ -32,7 +32,7 @@ def command(
     **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
-    from vlang.program import load
+    from vlang.api.program import load  # start-up
 
     loaded = load(program, precision=int(precision)).derived(derive)
     check_reading(loaded, reading)

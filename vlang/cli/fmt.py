@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from vlang.cli.show import note
-from vlang.runtime.errors import DiskError, ProgramError, VlangError
+from vlang.errors import DiskError, ProgramError, VlangError
 
 __all__ = ["command"]
 
@@ -45,7 +45,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
 def _formatted(name: str) -> tuple[str, str]:
     """A file's text as it is and as it should be. Raises DiskError, ProgramError."""
-    from vlang.syntax.format import format_text
+    from vlang.syntax.format import format_text  # start-up
 
     try:
         data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
@@ -71,7 +71,7 @@ def _difference(name: str, before: str, after: str) -> Iterator[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    from vlang.runtime.output import whole_file  # loads NumPy, which --check and --diff do without
+    from vlang.runtime.storage.output import whole_file  # start-up: loads NumPy, which --check and --diff do without
 
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from vlang.cli.show import note
-from vlang.runtime.errors import GraphError
+from vlang.errors import GraphError
 
 if TYPE_CHECKING:
-    from vlang.program import Program
+    from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["check_reading", "graph_options", "read_graph"]
@@ -23,7 +23,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 def _missing(_ctx: click.Context, _param: click.Parameter, text: str | None) -> Any:
     if text is None:
         return None
-    from vlang.runtime.graph.read.asked import parse_missing
+    from vlang.runtime.graph.read.asked import parse_missing  # start-up
 
     try:
         return parse_missing(text)
@@ -73,7 +73,7 @@ def read_graph(
     missing: Any = None, **options: Any,
 ) -> Graph:  # fmt: skip
     """Read a file or generator, for a program if there is one, and say on stderr what the reader did."""
-    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.graph.graph import Graph  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]
     graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,

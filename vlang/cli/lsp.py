@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 
 __all__ = ["command"]
 
@@ -17,7 +17,7 @@ def command() -> None:
     of diagnostics, and formatting. Needs the extra `lsp`.
     """
     try:
-        from vlang.editor.server import build_server
+        from vlang.editor.server import build_server  # start-up
     except ImportError as error:
         if (error.name or "").partition(".")[0] not in ("pygls", "lsprotocol"):
             raise

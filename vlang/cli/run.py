@@ -13,11 +13,11 @@ import click
 from vlang.cli.graphs import check_reading, graph_options, read_graph
 from vlang.cli.show import Progress, global_text, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
-from vlang.runtime.errors import BindError
+from vlang.errors import BindError
 
 if TYPE_CHECKING:
-    from vlang.program import Program
-    from vlang.runtime.result import Result
+    from vlang.api.program import Program
+    from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
 
@@ -30,7 +30,7 @@ class _Run(click.Command):
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
         if name:
-            from vlang.program import load
+            from vlang.api.program import load  # start-up
 
             formatter.write(describe(load(name)) + "\n\n")
         super().format_help(ctx, formatter)
@@ -108,8 +108,8 @@ def command(
         raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
-    from vlang.program import load
-    from vlang.runtime.output import check_writable
+    from vlang.api.program import load  # start-up
+    from vlang.runtime.storage.output import check_writable  # start-up
 
     if output not in (None, "-"):
         check_writable(str(output))
@@ -145,7 +145,7 @@ def command(
     for line in () if result.chaos is None else result.chaos.lines():
         note(line)
     if verify:
-        from vlang.cli.verify import verify_run
+        from vlang.cli.verify import verify_run  # start-up
 
         for line in verify_run(loaded, read, keywords, {**options, "chaos": None}, result):
             note(f"verified: {line}")
@@ -153,8 +153,8 @@ def command(
 
 def _check_device(options: dict[str, Any]) -> None:
     """Tell what is wrong with the device, or with options that it does not heed, before a graph is read."""
-    from vlang.bind_options import check_options
-    from vlang.runtime.devices.choose import check_device
+    from vlang.api.bind_options import check_options  # start-up
+    from vlang.runtime.gpu.device.choose import check_device  # start-up
 
     try:
         check_options(options)
@@ -196,7 +196,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
 
 def warn(program: Program) -> None:
     """Show the warnings of a program, as `check` does."""
-    from vlang.check.problems import report
+    from vlang.syntax.problems import report  # start-up
 
     if program.warnings:
         note(report(program.warnings, program.source, program.filename))

@@ -13,7 +13,7 @@ import click
 if TYPE_CHECKING:
     from rich.status import Status
 
-    from vlang.runtime.trace import Round
+    from vlang.runtime.engine.trace import Round
 
 __all__ = ["Progress", "global_text", "note", "table"]
 
@@ -36,7 +36,7 @@ def cell(value: Any) -> str:
 
 def global_text(value: Any, type_: str) -> str:
     """A graph-level value, in full; the integers that stand for infinity by name."""
-    from vlang.runtime.output import json_value
+    from vlang.runtime.storage.output import json_value  # start-up
 
     if type_.startswith("i") and json_value(value, type_) is None:
         return "inf" if value > 0 else "-inf"
@@ -82,7 +82,7 @@ class Progress:
         elif self._status is not None:
             self._status.update(text)
         elif now - self._start > 0.5:
-            from rich.console import Console
+            from rich.console import Console  # start-up
 
             self._status = Console(stderr=True).status(text)
             self._status.start()

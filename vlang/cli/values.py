@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vlang.errors import BindError, DiskError, GraphError
 from vlang.options import parse_size
-from vlang.runtime.errors import BindError, DiskError, GraphError
 
 if TYPE_CHECKING:
-    from vlang.program import Parameter, Program
+    from vlang.api.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
@@ -34,7 +34,7 @@ def run_option(_ctx: click.Context, param: click.Parameter, text: str | None) ->
     """An option of a run, read as in a call from Python. An option's callback."""
     if text is None:
         return None
-    from vlang.bind_options import read_option
+    from vlang.api.bind_options import read_option  # start-up
 
     try:
         return read_option(str(param.name), text)
@@ -136,7 +136,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[s
     SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); or one
     number, true or false, for all vertices. Raises click.UsageError, DiskError or GraphError.
     """
-    import numpy as np
+    import numpy as np  # start-up
 
     known = {f.name: f for f in program.fields}
     arrays: dict[str, Any] = {}
@@ -164,9 +164,9 @@ def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[s
 
 def _array(name: str, source: str, graph: Graph) -> Any:
     """One array from a file, checked for shape and, where the file has vertices, for their order."""
-    import zipfile
+    import zipfile  # start-up
 
-    import numpy as np
+    import numpy as np  # start-up
 
     try:
         loaded = np.load(source, allow_pickle=False)

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from vlang import stdlib
+from vlang.errors import InternalError
 from vlang.options import GPU_OPTIONS
-from vlang.runtime.errors import InternalError
 
 if TYPE_CHECKING:
-    from vlang.program import Program
+    from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
-    from vlang.runtime.result import Result
+    from vlang.runtime.results.result import Result
 
 __all__ = ["verify_run"]
 

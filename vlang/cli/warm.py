@@ -6,7 +6,7 @@ import click
 
 from vlang.cli.run import warn
 from vlang.cli.show import note
-from vlang.runtime.errors import VlangError
+from vlang.errors import VlangError
 
 __all__ = ["command"]
 
@@ -21,8 +21,8 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     Also what reads graphs and builds adjacency lists. What is there already is not compiled again. Exits 1 if a program
     has errors; the others are compiled nevertheless.
     """
-    from vlang import stdlib
-    from vlang.warm import Warmed, folder, warm_graphs, warm_program
+    from vlang import stdlib  # start-up
+    from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program  # start-up
 
     place = folder()
     total = Warmed()

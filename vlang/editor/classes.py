@@ -1,6 +1,6 @@
 """What the tokens of a text are, for those who colour them: one table for all editors.
 
-The words come from the groups of `vlang.syntax.words` and from the tables of functions and reductions.
+The words come from the groups of `vlang.syntax.keywords` and from the tables of functions and reductions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.reductions import REDUCTIONS
-from vlang.syntax import words as w
+from vlang.syntax import keywords as w
 
 __all__ = ["COMMENT", "NAME", "NUMBER", "OPERATOR", "PUNCTUATION", "WORDS", "WordClass", "alternatives"]
 

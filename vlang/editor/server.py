@@ -8,9 +8,9 @@ from pygls.workspace import TextDocument
 
 from vlang import __version__
 from vlang.check import Problem
-from vlang.editor.places import Places
+from vlang.editor.positions import Places
 from vlang.editor.service import Completion, completions, fix, hover, problems_in
-from vlang.runtime.errors import ProgramError
+from vlang.errors import ProgramError
 from vlang.syntax.format import format_text
 from vlang.syntax.tree import Span
 

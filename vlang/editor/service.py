@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from vlang.check import Problem, Run, Symbol, examine
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.check.names import SPOKEN
-from vlang.check.problems import in_order
-from vlang.check.rewrite import inside
-from vlang.check.run import first_line
-from vlang.check.scope import Level
+from vlang.check.tables.checking import first_line
+from vlang.check.tables.scope import Level
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
+from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, VALUES
 from vlang.syntax.lines import STATEMENT_WORDS
+from vlang.syntax.problems import in_order
 from vlang.syntax.recovery import read
-from vlang.syntax.words import PREDEFINED, TYPE_NAMES, VALUES
+from vlang.syntax.rewrite import inside
 from vlang.types import VERTEX, Type
 
 __all__ = ["Completion", "Edit", "Hover", "completions", "fix", "hover", "problems_in"]

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from vlang.ir import forms as f
 from vlang.ir.facts import Facts
-from vlang.ir.scope import LoopScope, expressions, statements
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import LoopScope, expressions, statements
 from vlang.types import BOOL, I64, Scalar
 
 __all__ = ["derivable", "derived"]

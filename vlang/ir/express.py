@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from vlang.check.checked import Checked, Symbol
-from vlang.check.typing import settle
-from vlang.ir import forms as f
-from vlang.ir.convert import computing, fit, float_of, fold, meet, weak
+from vlang.check.tables.checked import Checked, Symbol
+from vlang.check.tables.typing import settle
+from vlang.ir.conversions import computing, fit, float_of, fold, meet, weak
+from vlang.ir.forms import forms as f
 from vlang.ir.functions import FUNCTIONS
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t

@@ -8,20 +8,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from vlang.ir import forms as f
-from vlang.ir.moves import Known
-from vlang.ir.normal import Write
-from vlang.ir.phases import Phase
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.moves import Known
+from vlang.ir.forms.normal import Write
+from vlang.ir.forms.phases import Phase
+from vlang.ir.forms.visible import loops_of
+from vlang.ir.rules.any_order import any_order, priority, push
 from vlang.ir.rules.assign import single_assignment
 from vlang.ir.rules.context import Context, Verdict, context_of
 from vlang.ir.rules.copied import copied
 from vlang.ir.rules.derive import derive
 from vlang.ir.rules.exits import absorbing, done, silencing, strict, uniform_frontier
 from vlang.ir.rules.growth import incremental
-from vlang.ir.rules.order import any_order, priority, push
-from vlang.ir.rules.passes import buffers, fuse, messages, replicate
+from vlang.ir.rules.pass_rules import buffers, fuse, messages, replicate
 from vlang.ir.rules.skip import PhaseSkip, phase_skips, skip
-from vlang.ir.scope import loops_of
 
 __all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse"]
 

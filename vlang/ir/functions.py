@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vlang.check.typing import settle
-from vlang.ir import forms as f
-from vlang.ir.convert import fit, float_of, meet, weak
+from vlang.check.tables.typing import settle
+from vlang.ir.conversions import fit, float_of, meet, weak
+from vlang.ir.forms import forms as f
 from vlang.types import I64, U8, U64, Scalar, Type, Vector, scalar_named
 
 __all__ = ["FUNCTIONS"]

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from vlang.ir import forms as f
 from vlang.ir.facts import Facts, LoopFacts
-from vlang.ir.scope import LoopScope, expressions, statements
-from vlang.ir.ties import FAR, FREE, NEAR, Ties
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ties import FAR, FREE, NEAR, Ties
+from vlang.ir.forms.visible import LoopScope, expressions, statements
 
 __all__ = ["ChangeKind", "Going", "going_on"]
 

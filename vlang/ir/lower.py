@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from vlang.check.checked import Checked, Symbol
-from vlang.ir import forms as f
-from vlang.ir.convert import computing
+from vlang.check.tables.checked import Checked, Symbol
+from vlang.ir.conversions import computing
 from vlang.ir.express import Expressions, Names, assembled
+from vlang.ir.forms import forms as f
 from vlang.syntax import tree as t
 from vlang.types import BOOL, I64, Scalar, Tuple, Type
 

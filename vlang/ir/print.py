@@ -5,13 +5,13 @@ from __future__ import annotations
 import textwrap
 from collections.abc import Iterator
 
-from vlang.ir import forms as f
 from vlang.ir.facts import EarlyExit, Facts, GatherFacts, LoopFacts
-from vlang.ir.normal import Write
-from vlang.ir.phases import Phase
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.normal import Write
+from vlang.ir.forms.phases import Phase
+from vlang.ir.forms.text import expression, repeat_head, statement_lines, type_text
+from vlang.ir.forms.visible import statements
 from vlang.ir.rules.context import LETTERS, Verdict, listed
-from vlang.ir.scope import statements
-from vlang.ir.text import expression, repeat_head, statement_lines, type_text
 
 __all__ = ["facts_text", "program_text"]
 

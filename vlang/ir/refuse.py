@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from vlang.check.problems import Problem, failure
-from vlang.ir import forms as f
+from vlang.ir.forms import forms as f
+from vlang.syntax.problems import Problem, failure
 from vlang.syntax.tree import Span
 
 __all__ = ["refuse"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from vlang.ir import forms as f
+from vlang.ir.forms import forms as f
 from vlang.ir.stages import (
     Block,
     ForRange,

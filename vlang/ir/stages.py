@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from vlang.ir import forms as f
+from vlang.ir.forms import forms as f
 from vlang.syntax.tree import Span
 
 __all__ = [

@@ -11,8 +11,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from vlang.runtime.errors import InternalError
-from vlang.syntax.layout import Above, Piece, Row, Rows, read_rows
+from vlang.errors import InternalError
+from vlang.syntax.problems import failure
+from vlang.syntax.spacing import Above, Piece, Row, Rows, read_rows
 
 __all__ = ["format_text"]
 
@@ -29,13 +30,16 @@ def format_text(text: str, filename: str = "<text>") -> str:
     whose lines only the parser's second, more patient reading understands (an indented line of a lone `\\`) stays as
     it is. Raises ProgramError with the problems of a text that does not parse.
     """
-    from lark.exceptions import LarkError
+    from lark.exceptions import LarkError  # start-up
 
-    from vlang.syntax import parse
+    from vlang.syntax.recovery import read  # start-up
 
-    parse(text, filename)
+    text = text.removeprefix("\ufeff")
+    reading = read(text, filename)
+    if reading.problems or reading.file is None:
+        raise failure(reading.problems, text, filename)
     try:
-        before = read_rows(_ended(text.removeprefix("\ufeff")))
+        before = read_rows(_ended(text))
     except LarkError:
         return text
     result = _write(before)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from vlang.check.problems import Problem
+from vlang.syntax.problems import Problem
 from vlang.syntax.tree import Span
 
 __all__ = ["BLOCK_WORDS", "STATEMENT_WORDS", "Line", "Scan", "Source", "Word", "scan"]

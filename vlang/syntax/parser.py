@@ -10,10 +10,10 @@ from typing import Any, ClassVar, cast
 from lark import Lark, Token, Transformer, Tree, v_args
 from lark.indenter import Indenter
 
-from vlang.cachedir import cache_dir
+from vlang.runtime.compile.cachedir import cache_dir
 from vlang.syntax import tree as t
 
-GRAMMAR = Path(__file__).resolve().parent.parent / "grammar.lark"
+GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
 
 
 class _Blocks(Indenter):
@@ -41,9 +41,9 @@ def grammar() -> Lark:
     text = GRAMMAR.read_text(encoding="utf-8")
     folder = cache_dir()
     if folder is not None:
-        import hashlib
+        import hashlib  # start-up
 
-        import lark
+        import lark  # start-up
 
         key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:16]
         try:

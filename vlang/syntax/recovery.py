@@ -11,12 +11,12 @@ from dataclasses import dataclass
 
 from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
-from vlang.check.problems import Problem, in_order
 from vlang.syntax import tree as t
-from vlang.syntax.explain import explain
+from vlang.syntax.hints import explain
+from vlang.syntax.keywords import WORDS
 from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.parser import build, raw_tree
-from vlang.syntax.words import WORDS
+from vlang.syntax.problems import Problem, in_order
 
 __all__ = ["Reading", "read"]
 

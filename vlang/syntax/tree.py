@@ -1,15 +1,15 @@
 """The syntax tree: what a `.vp` text says, as frozen dataclasses with spans.
 
 Nodes compare by identity, so that they can key the tables that later stages keep beside the tree (types, levels,
-declarations). Expressions stand in `vlang.syntax.expressions`. `dump` gives the structure as text, without spans, for
-comparing trees and for `vlang explain --stage tree`.
+declarations). Expressions stand in `vlang.syntax.expression_tree`. `dump` gives the structure as text, without spans,
+for comparing trees and for `vlang explain --stage tree`.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-from vlang.syntax.expressions import (
+from vlang.syntax.expression_tree import (
     Binary,
     Call,
     Compare,

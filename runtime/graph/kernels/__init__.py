@@ -42,7 +42,7 @@ def kernel_files() -> tuple[str, ...]:
 
 @cache
 def _loaded(name: str, key: str) -> Mapping[str, Callable[..., int]]:
-    from vlang.runtime.devices.objects import load_kernels
+    from vlang.runtime.compile.objects import load_kernels  # start-up
 
     text = _whole((_HERE / f"{name}.py").read_text(encoding="utf-8"))
     return load_kernels(text, {export: signature.replace("key", key) for export, signature in _exports(text).items()})

@@ -15,7 +15,8 @@ EXPORTS = {
 def jag(
     offsets: Any, low: Any, high: Any, longest: Any, group: Any, counts: Any, order: Any, places: Any, runs: Any,
 ) -> Any:
-    """Put rows low..high-1 in the order of their lengths, the longest first, as vlang.runtime.graph.blocks says.
+    """Put rows low..high-1 in the order of their lengths, the longest first, as vlang.runtime.graph.topology.blocks
+    says.
 
     Rows of more than `longest` edges count as empty. group: edges of a row that stand together. counts: room for
     longest + 2. Written: order, the row minus low at each place; places, the place of each row; and three numbers a

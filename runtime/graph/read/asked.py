@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from vlang.runtime.errors import GraphError
+from vlang.errors import GraphError
 
 __all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 

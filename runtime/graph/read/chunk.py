@@ -9,13 +9,13 @@ from enum import IntEnum
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.graph.edges.numbering import RawEnds
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.passing import passing
 from vlang.runtime.graph.read.asked import MISSING
 from vlang.runtime.graph.read.layout import Layout, Role, cut_line
-from vlang.runtime.graph.read.numbering import RawEnds
 from vlang.runtime.graph.read.powers import exact_tens, leading_bits
 from vlang.runtime.graph.read.source import line_end
+from vlang.runtime.storage.passing import passing
 
 __all__ = ["Chunk", "Fault", "Scratch", "Status", "read_chunk"]
 

@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from vlang.runtime.graph.edges import EdgeList, LeftOut
+from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
+from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.read.asked import Asked, is_missing
-from vlang.runtime.graph.read.columns import choose_weight, default_name
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
-from vlang.runtime.graph.read.problems import COMMA, explain_cell, plural, problem, shortened
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.workers import Workers
+from vlang.runtime.graph.read.text_columns import choose_weight, default_name
+from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, problem, shortened
 
 __all__ = ["read_edge_text"]
 

@@ -7,8 +7,8 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from vlang.runtime.graph.read.problems import problem
 from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.text_errors import problem
 
 __all__ = ["Format", "Head", "Line", "read_head"]
 

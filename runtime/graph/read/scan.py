@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import GraphError
-from vlang.runtime.graph.edges import VertexIds
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids, IntegerIds, TextIds
+from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.store import Store
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
 from vlang.runtime.graph.read.layout import Layout
-from vlang.runtime.graph.read.numbering import BadText, DeclaredIds, Ids, IntegerIds, TextIds
-from vlang.runtime.graph.read.problems import explain_cell, problem, shortened
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
-from vlang.runtime.graph.read.store import Store
-from vlang.runtime.graph.read.workers import Workers
+from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
 
 __all__ = ["Scanned", "TextIdFound", "scan_edges"]
 

@@ -15,9 +15,9 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.errors import DiskError, GraphError
-from vlang.runtime.graph.passing import passing
-from vlang.runtime.graph.read.problems import problem
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.read.text_errors import problem
+from vlang.runtime.storage.passing import passing
 
 __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 

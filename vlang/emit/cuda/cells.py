@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from vlang.emit.cuda.places import Places, places
-from vlang.emit.dialect import Dialect
-from vlang.emit.holistic import Holistic
-from vlang.emit.reductions import Accumulation
+from vlang.emit.cuda.unified import Places, places
+from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.dialect import Dialect
+from vlang.emit.shared.holistic import Holistic
 from vlang.reductions import identity
 from vlang.types import BOOL, F64, U8, VERTEX, Scalar, Tuple, Vector
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from vlang.ir import forms as f
-from vlang.ir.normal import Write
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.normal import Write
 from vlang.ir.rules.context import Context, Verdict
 
 __all__ = ["single_assignment", "strict_order"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from vlang.ir import forms as f
-from vlang.ir.moves import Known, Moves
-from vlang.ir.normal import Write, writes_of
-from vlang.ir.phases import Phase, phases_of
-from vlang.ir.scope import LoopScope, expressions, statements
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.moves import Known, Moves
+from vlang.ir.forms.normal import Write, writes_of
+from vlang.ir.forms.phases import Phase, phases_of
+from vlang.ir.forms.visible import LoopScope, expressions, statements
 
 __all__ = ["LETTERS", "Context", "Verdict", "context_of", "joins_only", "listed", "outside"]
 

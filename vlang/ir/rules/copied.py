@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vlang.ir import forms as f
-from vlang.ir.normal import Write
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.normal import Write
+from vlang.ir.forms.visible import above, statements
 from vlang.ir.rules.context import Context, Verdict
-from vlang.ir.scope import above, statements
 from vlang.types import F16, Scalar
 
 __all__ = ["copied"]

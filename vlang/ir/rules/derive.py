@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vlang.ir import forms as f
-from vlang.ir.normal import linearity
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.normal import linearity
+from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import Context, Verdict
-from vlang.ir.scope import expressions, statements
 
 __all__ = ["derive"]
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
-from vlang.ir import forms as f
-from vlang.ir.moves import Known
-from vlang.ir.normal import Write, linearity, widens
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.moves import Known
+from vlang.ir.forms.normal import Write, linearity, widens
+from vlang.ir.forms.visible import above, expressions, statements
 from vlang.ir.rules.context import Context, Verdict, listed
-from vlang.ir.scope import above, expressions, statements
 from vlang.types import BOOL, Scalar
 
 __all__ = ["absorbing", "done", "silencing", "strict", "uniform_frontier"]

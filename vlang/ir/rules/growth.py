@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from vlang.ir import forms as f
-from vlang.ir.moves import CONSTANT, DOWN, UNKNOWN, UP, Moves, flip, join
-from vlang.ir.normal import Write
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.moves import CONSTANT, DOWN, UNKNOWN, UP, Moves, flip, join
+from vlang.ir.forms.normal import Write
+from vlang.ir.forms.visible import statements
 from vlang.ir.rules.context import Context, Verdict
-from vlang.ir.scope import statements
 
 __all__ = ["incremental"]
 

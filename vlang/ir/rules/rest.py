@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from vlang.ir import forms as f
+from vlang.ir.forms import forms as f
 
 __all__ = ["stays"]
 

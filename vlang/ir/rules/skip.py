@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from vlang.ir import forms as f
-from vlang.ir.phases import Phase
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.phases import Phase
+from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import Context, Verdict, joins_only, outside
 from vlang.ir.rules.rest import stays
-from vlang.ir.scope import expressions, statements
 
 __all__ = ["PhaseSkip", "phase_skips", "skip"]
 

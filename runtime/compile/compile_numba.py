@@ -1,0 +1,88 @@
+"""Kernel text to object code, by numba. Imported only when the cache lacks a kernel."""
+
+from __future__ import annotations
+
+import gc
+import linecache
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from numba import njit, types
+from numba.core.errors import NumbaError
+
+from vlang.errors import InternalError
+from vlang.runtime.compile.front_end import OPTIONS, link
+from vlang.runtime.compile.llvm import target_machine
+
+__all__ = ["Compiler"]
+
+_TYPES: dict[str, Any] = {
+    "i8": types.int8, "i16": types.int16, "i32": types.int32, "i64": types.int64,
+    "u8": types.uint8, "u16": types.uint16, "u32": types.uint32, "u64": types.uint64,
+    "f32": types.float32, "f64": types.float64, "void": types.void,
+}  # fmt: skip
+
+
+def _with_room(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that calls deeply."""
+    return function(*args)
+
+
+# CPython keeps the frames of functions in pieces of 16 KiB, and gives a piece back as soon as its first frame ends:
+# where a loop far down in numba calls over the end of one, every call maps and unmaps memory (390,000 times in a test
+# of 17 s). A frame that claims room for so many values gets a piece in which the frames of all its callees fit, too;
+# what is not touched takes no memory. Measured: by how deep the caller stands, nothing to a quarter of the time.
+_ROOM = 1 << 15
+_with_room.__code__ = _with_room.__code__.replace(co_stacksize=_ROOM)
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Collect no garbage while a kernel is compiled: looking for it takes a fifth of the time."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+class Compiler:
+    """Compiles functions of one text, each when it is asked for; what several of them call is typed once.
+
+    Integer division by zero and the like follow NumPy, so that no kernel raises.
+    """
+
+    def __init__(self, text: str) -> None:
+        filename = f"<vlang kernels {hash(text):x}>"
+        linecache.cache[filename] = (len(text), None, text.splitlines(True), filename)
+        self._text, self._filename = text, filename
+        self._namespace: dict[str, Any] = {}
+
+    def object_code(self, name: str, result: str, args: tuple[str, ...], symbol: str) -> bytes:
+        """Object code of a function, found in it as `symbol`. Raises InternalError if numba rejects the text."""
+        with _without_collections():
+            code: bytes = _with_room(self._object_code, name, result, args, symbol)
+        return code
+
+    def _object_code(self, name: str, result: str, args: tuple[str, ...], symbol: str) -> bytes:
+        pointed = tuple(types.CPointer(_TYPES[a[:-1]]) if a.endswith("*") else _TYPES[a] for a in args)
+        try:
+            if not self._namespace:
+                namespace: dict[str, Any] = {"__name__": "vlang_kernels"}
+                exec(compile(self._text, self._filename, "exec"), namespace)
+                self._namespace = namespace
+            function = self._namespace[name]
+            jit = njit(_TYPES[result](*pointed), nogil=True, boundscheck=False, **OPTIONS)
+            made = jit(getattr(function, "py_func", function))
+        except (NumbaError, SyntaxError, NameError, TypeError, KeyError) as error:
+            raise InternalError(
+                "numba rejected the code that vlang wrote; this is a bug in vlang, please report it with the program.\n"
+                f"{error}"
+            ) from error
+        compiled = made.overloads[pointed]
+        code: bytes = target_machine().emit_object(link(compiled.library, compiled.fndesc.llvm_func_name, symbol))
+        return code

@@ -1,0 +1,118 @@
+"""CUDA C to machine code: compiled by NVRTC once, kept in the cache directory, found again by everything it depends on.
+
+The compiler is a parameter, so that what is kept can be tested where there is no GPU.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from vlang import __version__
+from vlang.errors import DeviceError, InternalError
+from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.kept import key_of, read_entry, write_entry
+
+__all__ = ["Compiler", "CupyCompiler", "Rejected", "compile_cubin", "options_for", "whole_source"]
+
+_MAGIC = b"vlang cubin 1\n"
+_LINES = 12  # of the compiler's log that a message shows
+
+
+class Rejected(Exception):
+    """The compiler does not accept a source; the argument is its log."""
+
+
+class Compiler(Protocol):
+    """NVRTC. version: what machine code depends on."""
+
+    @property
+    def version(self) -> str:
+        """The version, such as "13.0"."""
+
+    def supports(self, architecture: str) -> bool:
+        """Whether it makes machine code for "sm_90"."""
+
+    def compile(self, source: str, options: tuple[str, ...]) -> bytes:
+        """Machine code (a cubin). Raises Rejected."""
+
+
+def options_for(architecture: str) -> tuple[str, ...]:
+    """How kernels are compiled: operations are not fused, so that they round as on the CPU."""
+    return ("--std=c++17", "-fmad=false", f"-arch={architecture}")
+
+
+def whole_source(text: str, entries: Mapping[str, str]) -> str:
+    """A text with its `__global__` functions behind it, in the order of their names."""
+    return "\n".join([text.rstrip("\n"), *(entries[name] for name in sorted(entries))]) + "\n"
+
+
+def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, compiler: Compiler) -> bytes:
+    """Machine code of a text and its entries for an architecture ("sm_90"), from the cache if it is there.
+
+    Raises DeviceError if the compiler does not know the architecture; InternalError, with the place where the source
+    is kept, if it rejects the source: kernels are written by vlang, so that is a bug of vlang.
+    """
+    options = options_for(architecture)
+    key = key_of(text, json.dumps(dict(entries), sort_keys=True), *options, compiler.version, __version__)
+    cubin = read_entry(key, "cubin", _MAGIC)
+    if cubin is None:
+        if not compiler.supports(architecture):
+            raise DeviceError(f"NVRTC {compiler.version} does not know the GPU's architecture, {architecture}; a newer "
+                              "one does: pip install --upgrade 'vlang[gpu]'")
+        source = whole_source(text, entries)
+        try:
+            cubin = compiler.compile(source, options)
+        except Rejected as error:
+            raise InternalError(_message(str(error), _kept(source, key), options)) from None
+        write_entry(key, "cubin", _MAGIC, cubin)
+    return cubin
+
+
+def _message(log: str, place: Path, options: tuple[str, ...]) -> str:
+    lines = [line for line in log.splitlines() if line.strip()]
+    more = [f"... {len(lines) - _LINES} more lines"] if len(lines) > _LINES else []
+    head = ("NVRTC rejected the code that vlang wrote; this is a bug in vlang, please report it with the program and "
+            f"the source kept in {place} ({' '.join(options)}).")
+    return "\n".join([head, *lines[:_LINES], *more])
+
+
+def _kept(source: str, key: str) -> Path:
+    """The file in which a rejected source is kept: in the cache directory, else in the one for temporary files."""
+    path = (cache_dir() or Path(tempfile.mkdtemp(prefix="vlang-"))) / f"rejected-{key[:12]}.cu"
+    path.write_text(source, encoding="utf-8")
+    return path
+
+
+class CupyCompiler:
+    """NVRTC through CuPy, which finds the library. Raises DeviceError where there is none."""
+
+    def __init__(self) -> None:
+        from cupy.cuda import nvrtc  # optional
+
+        self._nvrtc = nvrtc
+        try:
+            self.version = ".".join(map(str, nvrtc.getVersion()))
+        except (RuntimeError, OSError, ImportError) as error:
+            told = str(error).strip().splitlines()
+            raise DeviceError(f"NVRTC, the compiler of the GPU's code, cannot be loaded: pip install 'vlang[gpu]' "
+                              f"({told[0] if told else type(error).__name__})") from None
+
+    def supports(self, architecture: str) -> bool:
+        """Whether it makes machine code for "sm_90"."""
+        return int(architecture.removeprefix("sm_")) in self._nvrtc.getSupportedArchs()
+
+    def compile(self, source: str, options: tuple[str, ...]) -> bytes:
+        """Machine code. Raises Rejected."""
+        nvrtc = self._nvrtc
+        program = nvrtc.createProgram(source, "vlang.cu", (), ())
+        try:
+            nvrtc.compileProgram(program, options)
+            return bytes(nvrtc.getCUBIN(program))
+        except nvrtc.NVRTCError as error:
+            raise Rejected(nvrtc.getProgramLog(program) or str(error)) from None
+        finally:
+            nvrtc.destroyProgram(program)

@@ -1,0 +1,255 @@
+"""Kernel text to callable machine code: compiled by numba once, kept as object code, loaded by llvmlite.
+
+A kernel is compiled, or loaded, when it is first asked for: of the kernels of a program a run needs about half. A warm
+process never imports numba: the object code of a kernel is found in the cache directory by a key made of the text, the
+name and signature, the versions of numba and llvmlite and the processor. An entry that is damaged or foreign is
+ignored and built again; entries appear whole or not at all, so that two processes may build the same one at once.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import json
+import os
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import llvmlite.binding as llvm
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import InternalError
+from vlang.runtime.compile.kept import key_of, read_entry, write_entry
+from vlang.runtime.compile.llvm import cpu, execution_engine
+from vlang.runtime.threads.tasks import completed
+
+if TYPE_CHECKING:
+    from vlang.runtime.compile.compile_numba import Compiler
+
+__all__ = ["COMPILERS", "CONSTANTS", "Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
+
+COMPILERS = ("compile_numba.py", "front_end.py", "intrinsics.py")
+CONSTANTS = ("../plan/plan.py", "../plan/layouts/crew_words.py", "../plan/layouts/meet_words.py",
+             "../plan/layouts/order_words.py", "../plan/layouts/pass_words.py", "../plan/layouts/reach_words.py",
+             "../plan/layouts/sum_words.py")
+"""The modules whose constants kernels name. What object code depends on beside its text: the text of all these."""
+
+_NOTHING = ctypes.c_char * 0
+
+_MAGIC = b"vlang kernels 2\n"
+
+_CTYPES: dict[str, Any] = {
+    "i8": ctypes.c_int8, "i16": ctypes.c_int16, "i32": ctypes.c_int32, "i64": ctypes.c_int64,
+    "u8": ctypes.c_uint8, "u16": ctypes.c_uint16, "u32": ctypes.c_uint32, "u64": ctypes.c_uint64,
+    "f32": ctypes.c_float, "f64": ctypes.c_double,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Signature:
+    """`i64(u32*, i64)` taken apart: the result ("void" or "i64") and the argument types ("u32*", "i64")."""
+
+    result: str
+    args: tuple[str, ...]
+
+    @staticmethod
+    @lru_cache(maxsize=256)
+    def parse(text: str) -> _Signature:
+        result, _, rest = text.partition("(")
+        args = tuple(a.strip() for a in rest.rstrip(") ").split(",") if a.strip())
+        if result not in ("void", "i64") or any(a.rstrip("*") not in _CTYPES for a in args):
+            raise ValueError(f"not a kernel signature: {text!r}")
+        return _Signature(result, args)
+
+
+class Kernel:
+    """Machine code as a callable. Arrays stand for pointers (dtype and contiguity are checked), numbers for scalars.
+
+    address: of the code. wide: whether all arguments are words of 64 bits. A call releases the GIL. The machine
+    code is `int32 (void *result, void *unused, args...)`.
+    """
+
+    __slots__ = ("_checks", "_function", "address", "name", "wide")
+
+    def __init__(self, name: str, address: int, signature: _Signature) -> None:
+        self.name, self.address = name, address
+        types = [ctypes.c_void_p if a.endswith("*") else _CTYPES[a] for a in signature.args]
+        prototype = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, *types)
+        self._function = prototype(address)
+        self.wide = all(a.endswith("*") or a in ("i64", "u64") for a in signature.args)
+        self._checks = tuple(_dtype(a[:-1]) if a.endswith("*") else None for a in signature.args)
+
+    def __call__(self, *args: Any) -> int:
+        result = ctypes.c_int64(0)
+        self.ended(self._function(ctypes.addressof(result), None, *self.words(args)))
+        return result.value
+
+    def words(self, args: Sequence[Any]) -> list[int | None]:
+        """Arguments as they are passed: addresses and numbers. Arrays must live until the kernel has run."""
+        if len(args) != len(self._checks):
+            raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
+        return [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
+
+    def ended(self, status: int) -> None:
+        """Raise InternalError unless the status is that of success."""
+        if status:
+            raise InternalError(f"kernel {self.name} stopped with status {status}")
+
+
+@cache
+def _dtype(name: str) -> np.dtype[Any]:
+    return np.dtype(name.replace("f", "float").replace("i", "int") if name[0] != "u" else f"uint{name[1:]}")
+
+
+def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
+    if array is None:
+        return None
+    if isinstance(array, int):
+        return array
+    if array.dtype != dtype and not (dtype == np.uint8 and array.dtype == np.bool_):
+        raise TypeError(f"{name}: an array of {dtype} is needed, not {array.dtype}")
+    try:
+        return address_of(array)
+    except ValueError:
+        raise TypeError(f"{name}: the array is not contiguous") from None
+
+
+def address_of(array: NDArray[Any]) -> int:
+    """Where a contiguous array begins. What NumPy offers for it takes four times as long. Raises ValueError for one
+    that is not."""
+    try:
+        return ctypes.addressof(_NOTHING.from_buffer(cast(Any, array)))
+    except TypeError:  # it cannot be written to, or is not contiguous
+        if not array.flags.c_contiguous:
+            raise ValueError("not contiguous") from None
+        return int(array.ctypes.data)
+
+
+class Kernels(Mapping[str, Kernel]):
+    """The kernels of one text, by name; holds the loaded code alive. Threads may share it."""
+
+    def __init__(self, text: str, exports: Mapping[str, str]) -> None:
+        self._text = text
+        self._signatures = {name: _Signature.parse(signature) for name, signature in exports.items()}
+        self._compiler: Compiler | None = None
+        self._engine: Any = None
+        self._kernels: dict[str, Kernel] = {}
+        self._sizes: list[int] = []
+
+    @property
+    def compiled(self) -> tuple[int, ...]:
+        """Bytes of object code, of each kernel that was compiled here and not found in the cache."""
+        return tuple(self._sizes)
+
+    def __getitem__(self, name: str) -> Kernel:
+        known = self._kernels.get(name)
+        if known is None:
+            signature = self._signatures[name]
+            # numba and LLVM keep state of the process, which an interrupt in the middle of them would leave half done.
+            known = completed(lambda: self._loaded_once(name, signature))
+        return known
+
+    def _loaded_once(self, name: str, signature: _Signature) -> Kernel:
+        with _lock:
+            known = self._kernels.get(name)
+            if known is None:
+                known = self._kernels[name] = self._load(name, signature)
+            return known
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._signatures)
+
+    def __len__(self) -> int:
+        return len(self._signatures)
+
+    def prepare(self, names: Iterable[str]) -> None:
+        """Load kernels now, compiling those that the cache lacks, so that no pass waits for them. An interrupt ends it
+        behind the kernel at work."""
+        for name in names:
+            self[name]
+
+    def _load(self, name: str, signature: _Signature) -> Kernel:
+        key = key_of(self._text, name, signature.result, *signature.args, *_environment())
+        data = read_entry(key, "kernels", _MAGIC)
+        symbol = f"vlang_{key[:12]}_{name}"
+        if data is None:
+            data = self._compile(name, signature, symbol)
+            self._sizes.append(len(data))
+            write_entry(key, "kernels", _MAGIC, data)
+        if self._engine is None:
+            self._engine = execution_engine()
+        self._engine.add_object_file(llvm.ObjectFileRef.from_data(data))
+        self._engine.finalize_object()
+        address = self._engine.get_function_address(symbol)
+        if not address:
+            raise InternalError(f"kernel {name} is not in the object code")
+        return Kernel(name, address, signature)
+
+    def _compile(self, name: str, signature: _Signature, symbol: str) -> bytes:
+        if self._compiler is None:
+            from vlang.runtime.compile.compile_numba import Compiler  # start-up
+
+            self._compiler = Compiler(self._text)
+        return self._compiler.object_code(name, signature.result, signature.args, symbol)
+
+
+_lock = threading.RLock()
+_loaded: dict[str, Kernels] = {}
+_MOST_SEEN = 256
+_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity, of objects that stay for that
+
+
+def _settled() -> None:
+    """Wait for a kernel that is being compiled after an interrupt: a process must not end or fork in the middle."""
+    with _lock:
+        pass
+
+
+atexit.register(_settled)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
+
+
+def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
+    """The functions named in `exports`, compiled from a Python module's `text` when they are first looked up.
+
+    exports: function name -> signature such as `"void(u32*, i64, f32*)"`; result `void` or `i64`; scalars and
+    pointers of i8..i64, u8..u64, f32, f64. In the text a pointer is indexed with int64. Looking a function up raises
+    InternalError if numba rejects the text: kernels are written by vlang, so that is a bug of vlang.
+    """
+    seen = _seen.get((id(text), id(exports)))
+    if seen is not None:
+        return seen[2]
+    key = key_of(text, json.dumps(dict(exports), sort_keys=True))
+    with _lock:
+        kernels = _loaded.get(key)
+        if kernels is None:
+            kernels = _loaded[key] = Kernels(text, exports)
+        if len(_seen) >= _MOST_SEEN:
+            _seen.clear()
+        _seen[id(text), id(exports)] = text, exports, kernels
+    return kernels
+
+
+def compiled() -> tuple[int, ...]:
+    """Bytes of object code, of each kernel that this process has compiled so far."""
+    with _lock:
+        return tuple(size for kernels in _loaded.values() for size in kernels.compiled)
+
+
+@cache
+def _environment() -> tuple[str, ...]:
+    """What else the object code depends on."""
+    try:
+        numba = version("numba")
+    except PackageNotFoundError as error:
+        raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
+    here = Path(__file__).parent
+    sources = [(here / name).read_text(encoding="utf-8") for name in (*COMPILERS, *CONSTANTS)]
+    return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)

@@ -1,0 +1,1 @@
+"""Threads that run kernels: they wait in machine code for launches."""

@@ -1,0 +1,1 @@
+"""Full and listed passes on the CPU, and what they cost."""

@@ -1,0 +1,67 @@
+"""What follows a full pass block by block: reductions over vertices, and messages, which no pass of their own makes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vlang.runtime.engine.state import State
+from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
+from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW, SLOT_LISTED, StageSpec
+
+__all__ = ["Ahead"]
+
+
+class Ahead:
+    """What has been done ahead for the state as it is: the kernels that need not run.
+
+    frame: u64, as the frame will be after the pass under way.
+    """
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+        self._ready: frozenset[str] = frozenset()
+        self.frame = np.zeros_like(state.frame)
+        begins = np.arange(0, state.n, BLOCK)
+        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # workers leave it as they find it
+        self._control = np.zeros(3, dtype=np.uint64)
+        self._control[FOLLOW_FRAME] = self.frame.ctypes.data
+        self._control[FOLLOW_LEFT] = self._left.ctypes.data
+        self._control[FOLLOW_VERTICES] = state.n
+
+    def __contains__(self, kernel: str) -> bool:
+        return kernel in self._ready
+
+    def clear(self) -> None:
+        """The state changes, in a pass that nothing follows."""
+        self._ready = frozenset()
+        self._state.frame[SLOT_FOLLOW] = 0
+
+    def aim(self, stage: StageSpec, inside: bool) -> None:
+        """Before a pass that is followed, by its own kernels (`inside`) or by the kernel for that once it is over."""
+        self.clear()
+        assert stage.follow is not None
+        state, slots = self._state, self._state.plan.slots
+        self.frame[:] = state.frame
+        self.frame[SLOT_LISTED] = 0
+        pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
+        if inside:
+            pairs += [(_first(later), later) for later in stage.follow.own]
+            if any(not len(state.arrays[later]) for later in stage.follow.own):
+                state.allocate("later", f"later:message.{stage.name}.", state.n)
+            state.point(SLOT_FOLLOW, self._control)
+        for one, other in pairs:
+            a, b = slots[one], slots[other]
+            self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
+
+    def arrived(self, stage: StageSpec, inside: bool) -> None:
+        """After the pass, and what follows it."""
+        assert stage.follow is not None
+        self._state.frame[SLOT_FOLLOW] = 0
+        for later in stage.follow.own if inside else ():
+            self._state.exchange(_first(later), later)
+        self._ready = frozenset(stage.follow.kernels)
+
+
+def _first(later: str) -> str:
+    """The slot of the messages that the pass reads."""
+    return f"work:{later.partition(':')[2]}"

@@ -1,0 +1,341 @@
+"""One pass over the graph: a stage launched over all vertices, or over the lists of those that must run again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import Kernels
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
+from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
+from vlang.runtime.cpu.passes.follow import Ahead
+from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES, State, whole_words
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.blocks import Blocks
+from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.plan import (
+    BLOCK,
+    BLOCK_MOST,
+    SEGMENT,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_LONGS,
+    SLOT_PAGES,
+    SLOT_SCRATCH,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+    Fold,
+    StageSpec,
+)
+from vlang.runtime.storage.memory import empty
+
+__all__ = ["Lists", "Passes", "pages_of"]
+
+
+_DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
+
+
+@dataclass
+class Lists:
+    """Vertices to process: `short` by number, `long` by index in the table of long vertices, both in order."""
+
+    short: NDArray[np.uint32]
+    long: NDArray[np.uint32]
+    long_vertices: NDArray[np.uint32]
+    shorts: int = 0
+    longs: int = 0
+
+    @staticmethod
+    def room(n: int, longs: int) -> Lists:
+        """Lists with room for every vertex."""
+        return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
+
+
+def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
+    """The pages of a graph in one orientation; cut once."""
+    adjacency = graph.adjacency(kind)
+    pages: Pages = adjacency.derived(("pages", page_size), lambda: Pages.cut(adjacency, page_size))
+    return pages
+
+
+@dataclass
+class _Blocked:
+    """The blocks of a pass: what its kernel reads of them, which `columns` keep alive, and whether that is faster."""
+
+    table: NDArray[np.uint64]
+    tasks: NDArray[np.int64]
+    columns: list[NDArray[Any]]
+    trial: Trial
+
+
+@dataclass
+class Passes:
+    """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
+
+    switching: as in Options.
+    """
+
+    graph: Graph
+    state: State
+    kernels: Kernels
+    cpu: Cpu
+    page_size: int
+    pages: dict[str, Pages]
+    tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
+    blocks: dict[str, _Blocked] = field(default_factory=dict)
+    scratch: dict[str, Scratch] = field(default_factory=dict)
+    switching: str = "measured"
+
+    def __post_init__(self) -> None:
+        self._stats = np.zeros(3, dtype=np.int64)
+        self._total = np.zeros(1, dtype=np.int64)
+        self._by_vertex = vertex_tasks(self.graph.n, 4 * BLOCK)
+        self._by_block = vertex_tasks(self.graph.n, BLOCK)
+        self.ahead = Ahead(self.state)
+
+    @cached_property
+    def costs(self) -> Costs | None:
+        """By what loops choose their way (vlang.runtime.cpu.passes.mode); None for the published rules."""
+        return None if self.switching == "published" else costs_of(self.graph.m)
+
+    def pages_of(self, kind: str) -> Pages:
+        """The pages of an orientation."""
+        known = self.pages.get(kind)
+        if known is None:
+            known = self.pages[kind] = pages_of(self.graph, kind, self.page_size)
+        return known
+
+    def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
+        """Let the full passes of a stage run by cache blocks from now on, if it can and that pays."""
+        if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
+            return
+        pages = self.pages_of(stage.domain)
+        swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
+        there = pages.adjacency.made("blocks")
+        if choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+            made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
+            names = tuple(name for name, _ in stage.columns)
+            adjacency = self.graph.adjacency(stage.domain, names)
+            columns = [made.column(adjacency, name, DTYPES[dtype]) for name, dtype in stage.columns]
+            trial = Trial(asked, int(pages.starts[-1]))
+            self.blocks[stage.name] = _Blocked(made.table(columns), made.tasks, columns, trial)
+            self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
+        swept[0] += 1
+
+    def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
+        """The page table with the columns of a stage."""
+        known = self.tables.get(stage.name)
+        if known is None:
+            names = tuple(name for name, _ in stage.columns)
+            adjacency = self.graph.adjacency(stage.domain or "in", names)
+            columns = [adjacency.column(name, DTYPES[dtype]) for name, dtype in stage.columns]
+            known = self.tables[stage.name] = pages.table(columns)
+        return known
+
+    # ------------------------------------------------------------------ full passes
+    def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
+        """The stage over all vertices, and what follows it, if that is asked for; what it counted and the edges it
+        traversed."""
+        self.state.frame[SLOT_LISTED] = 0
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self.send_all(stage)
+        if not followed or stage.follow is None:
+            self.ahead.clear()
+            return self._counted(self._everywhere(stage))
+        inside = stage.follow.inside
+        self.ahead.aim(stage, inside)
+        edges = self._everywhere(stage)
+        if not inside:
+            self.follow(stage, self.ahead.frame)
+        self.ahead.arrived(stage, inside)
+        return self._counted(edges)
+
+    def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
+        """What follows a stage, of which a frame shows the state after it."""
+        assert stage.follow is not None
+        self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+
+    def begin(self, stage: StageSpec) -> None:
+        """Do what follows a stage, as if it had run."""
+        if stage.follow is not None:
+            self.follow(stage, self.state.frame)
+            self.ahead.arrived(stage, False)
+
+    def _everywhere(self, stage: StageSpec) -> int:
+        """The kernels of a stage over all vertices; the edges traversed. Messages are up to date already."""
+        if stage.domain is None:
+            self._over_vertices(stage.kernels["compute"])
+            return 0
+        pages = self.pages_of(stage.domain)
+        edges = int(pages.starts[-1])
+        self._aim(stage, pages)
+        if stage.structures:
+            self._whole(stage, pages, whole_tasks(pages, None, pages.tasks), edges + self.graph.n)
+            return edges
+        blocks = self.blocks.get(stage.name)
+        if blocks is None:
+            self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
+        else:
+            with blocks.trial.sweep() as by_blocks:
+                tasks = blocks.tasks if by_blocks else pages.tasks
+                if by_blocks:
+                    self.state.point(SLOT_PAGES, blocks.table)
+                self._launch(stage.kernels["blocked" if by_blocks else "pull"], tasks, len(tasks), edges + self.graph.n)
+            self._aim(stage, pages)
+        if len(pages.longs):
+            self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
+            tasks = vertex_tasks(len(pages.longs), 64)
+            self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
+        return edges
+
+    def _whole(self, stage: StageSpec, pages: Pages, tasks: NDArray[np.int64], cost: int) -> None:
+        """A pass in which one worker sees all contributions of a vertex, short or long (rule R)."""
+        scratch = self.scratch.get(stage.name)
+        if scratch is None:
+            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, self.cpu.threads)
+        self.state.point(SLOT_SCRATCH, scratch.header)
+        self._launch(stage.kernels["pull"], tasks, len(tasks), cost)
+
+    def _aim(self, stage: StageSpec, pages: Pages) -> None:
+        self.state.point(SLOT_PAGES, self._table(stage, pages))
+        self.state.point(SLOT_SEGMENTS, pages.segments)
+        self.state.point(SLOT_LONGS, pages.longs)
+
+    def _over_vertices(self, kernel: str) -> None:
+        self._launch(kernel, self._by_vertex, len(self._by_vertex), self.graph.n)
+
+    def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
+                frame: NDArray[np.uint64] | None = None) -> None:
+        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,), tasks, count, cost)
+
+    def _counted(self, edges: int) -> tuple[Stats, int]:
+        return Stats(*self._stats[:2].tolist()), edges
+
+    def fold(self, fold: Fold) -> None:
+        """A reduction over vertices, to one partial result a block."""
+        if fold.kernel not in self.ahead:
+            self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
+
+    # --------------------------------------------------------------- listed passes
+    def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
+        """The stage over listed vertices only; messages are up to date already."""
+        self.ahead.clear()
+        if stage.domain is None:
+            return self._listed_vertices(stage, lists)
+        pages = self.pages_of(stage.domain)
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self._aim(stage, pages)
+        self.state.frame[SLOT_LISTED] = 1
+        tasks, made, edges = self._short_tasks(pages, lists)
+        self.state.point(SLOT_LIST, lists.short)
+        if stage.structures:
+            longs = lists.long[: lists.longs]
+            edges += int(_degrees_of(pages, pages.longs[longs, 0]).sum())
+            self._whole(stage, pages, whole_tasks(pages, longs, tasks[:made]), edges + lists.shorts)
+            return self._counted(edges)
+        kernel = stage.kernels.get("listed", stage.kernels["pull"])
+        self._launch(kernel, tasks, made, edges + lists.shorts)
+        if lists.longs:
+            tasks, made, long_edges = self._long_tasks(pages, lists)
+            self._launch(stage.kernels["segments"], tasks, made, long_edges)
+            self.state.point(SLOT_LIST, lists.long)
+            finish = vertex_tasks(lists.longs, 64)
+            self._launch(stage.kernels["finish"], finish, len(finish), lists.longs)
+            edges += long_edges
+        return self._counted(edges)
+
+    def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
+        """A stage without edges, for which all vertices are short."""
+        self._stats[:] = 0
+        self.state.point(SLOT_STATS, self._stats)
+        self.state.frame[SLOT_LISTED] = 1
+        self.state.point(SLOT_LIST, lists.short)
+        tasks = vertex_tasks(lists.shorts, 4 * BLOCK)
+        self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
+        return self._counted(0)
+
+    def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
+        """Tasks over listed short vertices: how many of the rows are tasks, and the edges of the vertices."""
+        tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
+        made = frontier_kernels()["list_tasks"](
+            lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count, pages.cost, tasks,
+            self._total)
+        return tasks, made, int(self._total[0])
+
+    def _long_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
+        tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
+        made = frontier_kernels()["long_tasks"](
+            lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
+            tasks, self._total)
+        return tasks, made, int(self._total[0])
+
+    def send_all(self, stage: StageSpec) -> None:
+        """Bring the messages of all vertices up to date."""
+        if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
+            self.state.frame[SLOT_LISTED] = 0
+            self._over_vertices(stage.kernels["messages"])
+
+    def send(self, stage: StageSpec, lists: Lists) -> None:
+        """Bring the messages of listed vertices up to date."""
+        if "messages" not in stage.kernels:
+            return
+        self.state.frame[SLOT_LISTED] = 1
+        for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
+            tasks = vertex_tasks(count, 4 * BLOCK)
+            self.state.point(SLOT_LIST, vertices)
+            self._launch(stage.kernels["messages"], tasks, len(tasks), count)
+
+    def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
+        """The edges along an orientation that leave flagged vertices."""
+        words = whole_words(flags)
+        return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
+
+    def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
+        """Flagged vertices to lists; flags are cleared, and vertices that must run again themselves are marked."""
+        counts = np.zeros(2, dtype=np.int64)
+        kernels = frontier_kernels()
+        words = whole_words(flags)
+        kernels["split_flags"](words, len(words), bit, pages.longs, len(pages.longs), lists.short, lists.long,
+                               counts, marks)
+        lists.shorts, lists.longs = counts.tolist()
+        kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)
+
+    def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
+        """Mark the neighbours of listed vertices along an orientation; the edges traversed."""
+        pages = self.pages_of(kind)
+        kernels = frontier_kernels()
+        table = self.tables.get(kind)
+        if table is None:
+            table = self.tables[kind] = pages.table(())
+        tasks, made, edges = self._short_tasks(pages, lists)
+        self.cpu.launch(kernels["notify_vertices"], (table, lists.short), tasks, made, edges + lists.shorts, (marks,))
+        if lists.longs:
+            tasks, made, more = self._long_tasks(pages, lists)
+            self.cpu.launch(kernels["notify_segments"], (table, pages.segments), tasks, made, more, (marks,))
+            edges += more
+        return edges
+
+    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
+        """"exchange" the two buffers of a field, or "copy" the present one over the other, for listed vertices."""
+        now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
+        size = now.nbytes // max(1, self.graph.n)  # of a row: a vector is one, too
+        word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
+        a, b = now.view(f"uint{word}"), new.view(f"uint{word}")
+        kernel = frontier_kernels()[f"{action}_{word}"]
+        for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
+            kernel(b, a, vertices, count, 8 * size // word)
+
+
+def _degrees_of(pages: Pages, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
+    offsets = pages.adjacency.offsets
+    return offsets[vertices + 1] - offsets[vertices]

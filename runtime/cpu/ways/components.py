@@ -1,0 +1,189 @@
+"""Rule K: loops that copy values over a symmetric relation, run by finding connected components.
+
+The components are found by Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via
+Subgraph Sampling, IPDPS 2018): hook every vertex to two of its neighbours, and look at all the
+edges of those vertices only that are not in the largest tree by then. docs/internals/rule-k.md has the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import Kernels, load_kernels
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.engine.machine import Done, Options, Stats
+from vlang.runtime.engine.state import State
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan
+from vlang.runtime.storage.memory import empty
+
+__all__ = ["ConnectLoop", "connect_loop", "prepare_connect"]
+
+_TASK = "i64*, i64, i64*"
+_FOREST = {
+    "start": f"void(u64*, u32*, u32*, u32*, {_TASK})",
+    "sample": f"void(u32*, u32*, {_TASK})",
+    "misplaced": f"void(u32*, {_TASK}, i64*)",
+    "flatten": f"void(u32*, {_TASK})",
+    "roots": f"void(u32*, u32*, {_TASK})",
+    "outside": f"void(u64*, u32*, i64, {_TASK}, u32*, i64*)",
+    "finish": f"void(u64*, u32*, u32*, {_TASK}, u32*, i64*)",
+}
+_PROBES = 1024  # vertices that are asked for their tree to find the largest one
+_TASKS = 256  # pieces that the edges and vertices are cut into, about
+_LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
+
+
+def prepare_connect(plan: Plan, graph: Graph | None, options: Options) -> set[str]:
+    """Compile, or load from disk, what loops need that will run by components; the names of their stages.
+
+    graph: None stands for every graph. Such a loop runs in supersteps all the same if a number of them is asked for, or
+    for values that have no order.
+    """
+    dtypes = {field.name: field.dtype for field in plan.fields}
+    stages: set[str] = set()
+    for loop in plan.loops:
+        if loop.copied is not None and options.mode == "auto" and (graph is None or _fits(loop.copied, graph)):
+            for kernels in (_forest_kernels(), _join_kernels(loop.copied.join, dtypes[loop.copied.field])):
+                kernels.prepare(kernels)
+            stages |= {stage.name for stage in loop.stages}
+    return stages
+
+
+def connect_loop(
+    spec: LoopSpec, graph: Graph, state: State, cpu: Cpu, options: Options, bound: int | None
+) -> ConnectLoop | None:
+    """The loop, to be run by components; None if it must run in supersteps.
+
+    That is so if another mode or a number of supersteps is asked for, if the rule needs an undirected graph, or if a
+    float is a NaN or a negative zero, of which min and max keep the one that comes first.
+    """
+    copied = spec.copied
+    if copied is None or options.mode != "auto" or bound is not None:
+        return None
+    values = state.arrays[f"field:{copied.field}"]
+    if not _fits(copied, graph) or not _ordered(values):
+        return None
+    return ConnectLoop(copied, graph.adjacency(copied.domain), values, cpu)
+
+
+class ConnectLoop:
+    """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`."""
+
+    def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
+        self.stats = Stats()
+        self._copied, self._adjacency, self._values, self._cpu = copied, adjacency, values, cpu
+        self._edges = 0
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Give every vertex the join over its component."""
+        tasks = self._adjacency.derived("connect", lambda: _tasks(self._adjacency.offsets))
+        if self._numbered(tasks):  # the least number of a component is its root
+            self._components(self._values, tasks, flat=True)
+            return (self.last(),)
+        parents = empty(len(self._values), np.uint32)
+        self._components(parents, tasks)
+        kind = self._values.dtype
+        kernels = _join_kernels(self._copied.join, f"{kind.kind}{8 * kind.itemsize}")
+        for name in ("join", "spread"):
+            self._cpu.launch(kernels[name], (parents, self._values), tasks, len(tasks), len(parents))
+        return (self.last(),)
+
+    def last(self) -> Done:
+        """The superstep, after which no vertex is active."""
+        return Done(0, "connect", self._edges)
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+    def _numbered(self, tasks: NDArray[np.int64]) -> bool:
+        """Whether the least of values is wanted, each of which is the number of its vertex."""
+        values = self._values
+        if self._copied.join != "min" or values.dtype != np.uint32:
+            return False
+        found = np.zeros(1, np.int64)
+        self._cpu.launch(_forest_kernels()["misplaced"], (values,), tasks, len(tasks), len(values), (found,))
+        return not found[0]
+
+    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
+        """Make `parents` a forest in which each component is one tree whose root is its smallest vertex. flat: every
+        vertex points to the root itself. tasks: over all vertices."""
+        adjacency, kernels = self._adjacency, _forest_kernels()
+        offsets, targets = adjacency.offsets, adjacency.targets
+        n = len(parents)
+        second = empty(n, np.uint32)
+
+        def launch(name: str, before: tuple[Any, ...], after: tuple[Any, ...] = (), cost: int = 2 * n) -> None:
+            self._cpu.launch(kernels[name], before, tasks, len(tasks), cost, after)
+
+        launch("start", (offsets, targets, second, parents))
+        launch("sample", (second, parents))
+        if n == 0:
+            return
+        probes = adjacency.derived("probes", lambda: _probes(n)).copy()
+        self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
+        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # nobody reads the neighbours any more
+        launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
+        rest = int(counts[:, 1].sum())
+        launch("finish", (offsets, targets, parents), (others, counts), rest)
+        if flat and rest:  # else nothing has moved since every vertex was looked at
+            launch("flatten", (parents,))
+        self._edges = 2 * n + rest
+
+
+def _fits(copied: CopySpec, graph: Graph) -> bool:
+    """Whether the relation is symmetric."""
+    return copied.domain == "both" or not graph.directed
+
+
+def _ordered(values: NDArray[Any]) -> bool:
+    """Whether min and max have the same bits in every order."""
+    if values.dtype.kind != "f":
+        return True
+    return not bool(np.any(np.isnan(values) | (np.signbit(values) & (values == 0))))
+
+
+def _probes(n: int) -> NDArray[np.uint32]:
+    """Some vertices, spread over all, and the same in every run."""
+    return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
+
+
+def _most_frequent(roots: NDArray[np.uint32]) -> int:
+    """The root that most of some vertices have; of several, the smallest. Sorts them."""
+    roots.sort()
+    if roots[0] == roots[-1]:
+        return int(roots[0])
+    starts = np.flatnonzero(np.concatenate([[True], roots[1:] != roots[:-1]]))
+    return int(roots[starts[np.argmax(np.diff(starts, append=len(roots)))]])
+
+
+def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Runs of vertices of about equal cost as tasks, int64[T, 3]: 0, first and end vertex."""
+    n = len(offsets) - 1
+    work = offsets.view(np.int64) + np.arange(n + 1)
+    cost = max(_LEAST_COST, int(work[-1]) // _TASKS)
+    cuts = np.unique(np.append(np.searchsorted(work, np.arange(0, int(work[-1]), cost)), n))
+    return np.ascontiguousarray(np.stack([np.zeros(len(cuts) - 1, np.int64), cuts[:-1], cuts[1:]], axis=1))
+
+
+def _text() -> str:
+    return (Path(__file__).parents[2] / "kernels" / "connect.py").read_text(encoding="utf-8")
+
+
+@cache
+def _forest_kernels() -> Kernels:
+    return load_kernels(_text(), _FOREST)
+
+
+@cache
+def _join_kernels(join: str, dtype: str) -> Kernels:
+    """The passes that join values of a type, as DTYPES names it, over trees and spread them."""
+    passes = f"void(u32*, {dtype}*, {_TASK})"
+    return load_kernels(f"{_text()}\nput = put_{join}\n", {"join": passes, "spread": passes})

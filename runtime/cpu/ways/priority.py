@@ -1,0 +1,203 @@
+"""Loops in order of priority on the CPU (rule O): many buckets in one call, in place, with the state of the supersteps
+at the end. What workers share stands with vlang.runtime.plan.layouts.order_words.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.push import close_words, open_words
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.packed import PackedEdges, packed_edges
+from vlang.runtime.plan.layouts.order_words import (
+    ORDER_BUCKETS,
+    ORDER_CONTROL,
+    ORDER_CURSOR,
+    ORDER_DESK,
+    ORDER_FILLING,
+    ORDER_FIXED,
+    ORDER_GRANT,
+    ORDER_IDLE,
+    ORDER_LINKS,
+    ORDER_NOW,
+    ORDER_POOL,
+    ORDER_REACHED,
+    ORDER_RECORDED,
+    ORDER_RECORDS,
+    ORDER_ROUNDS,
+    ORDER_RUN,
+    ORDER_RUNS,
+    ORDER_SCALE,
+    ORDER_SHIFT,
+    ORDER_SPILLED,
+    ORDER_TAKEN,
+    ORDER_TARGET,
+    ORDER_UNSURE,
+    ORDER_VERTICES,
+    ORDER_WAITERS,
+    ORDER_WORKERS,
+)
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["PriorityLoop"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+_ROUNDS = 4096  # of one call: a run can be interrupted between two
+_WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
+_FILL_START, _FILL_WAITERS = 1, 2
+
+
+class PriorityLoop:
+    """A loop whose only pass may run in order of priority; a `vlang.runtime.engine.machine.Loop`.
+
+    What it reports as supersteps are rounds, in each of which all workers empty one bucket. heard: bytes of vertices
+    whose bit 0 says that they are active at the start; None: all are. target: the dense number of the vertex at whose
+    final value the loop stops; None: it runs to its end. Memory: about 17 bytes a vertex for buckets, one
+    bit for vertices that wait for room; and 4 bytes an edge that stay with the graph, where an edge is one word.
+    """
+
+    def __init__(
+        self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None, target: int | None = None,
+    ) -> None:
+        assert stage.domain is not None
+        assert stage.priority is not None
+        self._stage, self._passes, self._state = stage, passes, passes.state
+        assert stage.push is not None
+        self._words = stage.push
+        graph, workers = passes.graph, passes.cpu.threads
+        n = graph.n
+        self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
+        self._packed = _packed(stage, graph, self._out)
+        runs = runs_of(n, workers)
+        self._links = empty(runs, np.int64)
+        self._entries = empty(runs * ORDER_RUN, np.uint32)
+        self._entries[:ORDER_RUN] = 0  # those of no run may be brought near
+        self._waiters = zeros(-(-n // 64), np.uint64)
+        self._records = np.zeros((_ROUNDS, 2), np.int64)
+        self._desks = np.zeros((workers, ORDER_DESK), np.int64)
+        self._places = np.zeros((workers, ORDER_BUCKETS + 8), np.int64)
+        self._control = np.zeros(ORDER_CONTROL, np.int64)
+        self._control[ORDER_VERTICES] = n
+        self._control[ORDER_TARGET] = -1 if target is None else target
+        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not stage.priority.refined
+        self._control[ORDER_TAKEN] = 1  # run 0 is no run
+        self._fill(_FILL_START)
+        if heard is not None:
+            self._wait_for(heard)
+        self._table = np.zeros(ORDER_WORKERS + 2 * workers, np.uint64)
+        self._aim(self._out)
+        self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out)
+        self._kept = self._state.arrays[self._words.slot]
+        self._apart = len(self._words.parts) > 1 or not self._words.slot.startswith("next:")
+        if self._apart:
+            open_words(self._state, self._words)
+        else:  # values are joined into the field itself
+            self._state.put(self._words.slot, self._state.arrays[f"field:{stage.priority.field}"])
+        self._last = Done(0, "priority", 0)
+
+    def _aim(self, out: Adjacency) -> None:
+        """The addresses of everything."""
+        table = self._table
+        table[PAGE_OFFSETS], table[PAGE_TARGETS] = address_of(out.offsets), address_of(out.targets)
+        if self._packed is not None:
+            table[PAGE_TARGETS], table[ORDER_SHIFT] = address_of(self._packed.words), self._packed.shift
+        else:
+            for number, (name, dtype) in enumerate(self._stage.columns):
+                table[PAGE_COLUMNS + number] = address_of(out.column(name, DTYPES[dtype]))
+        for word, array in ((ORDER_LINKS, self._links), (ORDER_POOL, self._entries), (ORDER_WAITERS, self._waiters),
+                            (ORDER_RECORDS, self._records)):
+            table[word] = address_of(array)
+        for worker, (desk, places) in enumerate(zip(self._desks, self._places)):
+            table[ORDER_WORKERS + 2 * worker] = address_of(desk)
+            table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
+
+    def _fill(self, who: int) -> None:
+        """Let the next call begin with vertices that are in no bucket."""
+        self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
+        self._control[ORDER_NOW] = ORDER_BUCKETS
+
+    def _wait_for(self, heard: NDArray[np.uint8]) -> None:
+        """Let vertices with bit 0 be the first to be entered. The others have values, too, but are in no bucket."""
+        bits = np.packbits(heard & 1, bitorder="little")
+        self._waiters.view(np.uint8)[: len(bits)] = bits
+        self._fill(_FILL_WAITERS)
+        self._control[ORDER_UNSURE] = 1
+
+    @property
+    def stats(self) -> Stats:
+        """What the last round left: entries of the next bucket; nothing at the target."""
+        if self._control[ORDER_REACHED]:
+            return Stats()
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last round."""
+        return self._last
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run rounds until every bucket is empty, or as many as one call takes."""
+        control, passes = self._control, self._passes
+        control[ORDER_ROUNDS] = min(_ROUNDS, room or _ROUNDS)
+        control[ORDER_IDLE : ORDER_IDLE + 3] = 0
+        kernel = passes.kernels[self._stage.kernels["priority"]]
+        passes.cpu.crew(kernel, (self._state.frame,), control, len(self._out) + passes.graph.n, (self._table,))
+        control[ORDER_FILLING] = 0
+        records = self._records[: control[ORDER_RECORDED]]
+        if records[-1, 0] == 0 and control[ORDER_SPILLED]:
+            self._fill(_FILL_WAITERS)
+            control[ORDER_UNSURE] = 1
+            records[-1, 0] = np.count_nonzero(self._waiters)
+        rows = Series("priority", records)
+        self._last = rows[-1]
+        return rows
+
+    def close(self) -> None:
+        """What was joined beside the fields goes into them; or give the field its second buffer back."""
+        if self._apart:
+            close_words(self._state, self._words)
+        else:
+            self._state.put(self._words.slot, self._kept)
+
+
+def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
+    """The edges as words, if the program reads one column of them and its values are small enough."""
+    assert stage.priority is not None
+    if not stage.priority.packed:
+        return None
+    (name,) = stage.priority.columns
+    return packed_edges(out, name, *graph.column_range(name))
+
+
+def runs_of(n: int, workers: int) -> int:
+    """The runs of the pool: each vertex may be in some buckets that it has left, and each worker begins many."""
+    return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
+
+
+def choose_delta(stage: StageSpec, out: Adjacency) -> float:
+    """The width of a bucket, a power of two, from the mean weight and the mean degree: wide where few edges lead on, as
+    every bucket costs a meeting of the workers; narrow where many do, so that few of them lead back into the bucket
+    (measured, docs/internals/performance.md)."""
+    assert stage.priority is not None
+    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in stage.priority.columns]
+    step = _mean(steps[0], stage.priority.log) if steps else 1.0
+    degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
+    return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
+
+
+def _mean(weights: NDArray[np.float64], log: bool) -> float:
+    sound = weights[np.isfinite(weights) & (weights > 0)]
+    if log:
+        sound = -np.log2(sound)
+    mean = float(np.mean(sound)) if len(sound) else 1.0
+    return mean if mean > 0 else 1.0

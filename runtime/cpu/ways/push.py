@@ -1,0 +1,240 @@
+"""Loops of one pass that pushes, on the CPU: a superstep goes along the edges of the active vertices only.
+
+What a frontier is stands with the WALK_... words of vlang.runtime.plan.layouts.pass_words. A superstep ends in the
+state, and counts what a pull of all vertices counts, whatever the threads: it reads fields and joins into words beside
+them, from which those of the vertices found are brought up to date at its end. Uniform frontiers:
+vlang.runtime.cpu.ways.reach.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import Kernel, address_of
+from vlang.runtime.cpu.passes.mode import should_pull
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES, State
+from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.kernels import queue_kernels
+from vlang.runtime.plan.layouts.pass_words import (
+    WALK_BITS,
+    WALK_COUNTS,
+    WALK_EDGES,
+    WALK_FOUND,
+    WALK_ORIGIN,
+    WALK_QUEUE,
+    WALK_RECORDS,
+    WALK_RESERVED,
+    WALK_WORDS,
+)
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, PushSpec, StageSpec
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["PushLoop", "close_words", "open_words", "push_stage"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+_FROM_START = 0
+_RUN = 64  # entries of a queue in a task, at most
+_RUNS = 64  # tasks of a launch over a queue for each thread, about
+_WIDE = 4096  # vertices in a task over all of them
+_ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
+_SMALL = 1 << 14  # edges of a frontier that one worker pushes along sooner than the others are awake
+
+
+def push_stage(spec: LoopSpec) -> StageSpec | None:
+    """The pass of a loop that this module can run: the only step, which may push."""
+    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
+        return None
+    stage = spec.steps[0]
+    pushes = "push" in stage.kernels or "early" in stage.kernels
+    return stage if pushes and stage.loop_end and spec.until is None else None
+
+
+def open_words(state: State, spec: PushSpec) -> None:
+    """Let what is joined begin with the values of the fields."""
+    for part in spec.parts:
+        now = state.arrays[f"field:{part.field}"]
+        np.copyto(state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride], now)
+
+
+def close_words(state: State, spec: PushSpec) -> None:
+    """Let the fields have the values that were joined."""
+    for part in spec.parts:
+        now = state.arrays[f"field:{part.field}"]
+        np.copyto(now, state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride])
+
+
+@dataclass
+class _Frontier:
+    """Who is active. entries: of the queue; active: vertices; edges: along which they push."""
+
+    entries: int = 0
+    active: int = 0
+    edges: int = 0
+
+
+class PushLoop:
+    """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
+
+    other: supersteps may be full passes, where that is cheaper; blocking: as in Options. heard: bytes of vertices whose
+    bit 0 says that they are active at the start; None: all are.
+    Memory: 8 bytes a vertex for each of two queues.
+    """
+
+    def __init__(
+        self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool,
+        heard: NDArray[np.uint8] | None = None,
+    ) -> None:
+        stage = spec.steps[0]
+        assert isinstance(stage, StageSpec)
+        assert stage.domain is not None
+        self._stage, self._passes, self._state = stage, passes, passes.state
+        self._blocking, self._expected, self._other = blocking, expected, other
+        self._heard = heard
+        assert stage.push is not None
+        self._push_spec = stage.push
+        n = passes.graph.n
+        names = tuple(name for name, _ in stage.columns)
+        self._out = passes.graph.adjacency(_AGAINST[stage.domain], names)
+        room = n + len(self._out) // WALK_EDGES + (passes.cpu.threads + 1) * WALK_RESERVED
+        self._queues = [empty(room, np.uint64), empty(room, np.uint64)]
+        self._bits = zeros(-(-n // 64), np.uint64)
+        self._counts, self._runs = np.zeros(3, np.int64), np.zeros(2, np.int64)
+        self._table = np.zeros(WALK_WORDS, np.uint64)
+        self._row(self._out)
+        self._table[WALK_COUNTS] = address_of(self._counts)
+        open_words(self._state, stage.push)
+        self._records = np.zeros((_ROWS, 2), np.int64)
+        self._table[WALK_RECORDS] = address_of(self._records)
+        self._few = min(_SMALL, len(self._out) // 2) if other else _SMALL
+        self._frontier = _Frontier()
+        self._rounds = 0
+        self._last = Done(0, "push", 0)
+
+    def _row(self, adjacency: Adjacency) -> None:
+        """The words of a whole adjacency."""
+        self._table[PAGE_OFFSETS] = address_of(adjacency.offsets)
+        self._table[PAGE_TARGETS] = address_of(adjacency.targets)
+        for number, (name, dtype) in enumerate(self._stage.columns):
+            self._table[PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
+
+    @property
+    def stats(self) -> Stats:
+        """What the last superstep counted: a vertex that changes is active."""
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """Nothing was borrowed."""
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep, or many with few active vertices."""
+        if self._rounds == 0:
+            self._begin(_FROM_START if self._heard is None else address_of(self._heard))
+        if self._other and self._should_pull():
+            self._last = self._full()
+        elif self._frontier.edges + self._frontier.active < self._few:
+            return self._many(room)
+        else:
+            self._last = self._push()
+        self._rounds += 1
+        return (self._last,)
+
+    # ------------------------------------------------------------------------------------------------ which way
+    def _should_pull(self) -> bool:
+        now = self._frontier
+        return self._stage.notify is not None and should_pull(self._passes.costs, now.active, now.edges, len(self._out))
+
+    # ------------------------------------------------------------------------------------------------ supersteps
+    def _push(self) -> Done:
+        """The vertices of the queue push; those that this changes are the next frontier."""
+        now = self._frontier
+        self._sparse("push", now.entries, self._run(now.entries), now.edges + now.active)
+        edges = now.edges
+        self._found()
+        return Done(self._frontier.active, "push", edges)
+
+    def _many(self, room: int | None) -> Series:
+        """Supersteps in one call, by one worker, as long as they are small and the direction stays."""
+        state, table = self._state, self._table
+        table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
+        table[WALK_BITS] = address_of(self._bits)
+        tasks = np.array([self._frontier.entries, min(_ROWS, room or _ROWS), self._few, 0, 0, 0, 0], np.int64)
+        self._passes.kernels[self._stage.kernels["few"]](state.frame, tasks, 1, self._counts, table)
+        ran, entries, active, edges = tasks[3:].tolist()
+        rows = Series("push", self._records[:ran])
+        if ran % 2:
+            self._queues.reverse()
+        self._frontier = _Frontier(entries, active, edges)
+        self._rounds += ran
+        self._last = rows[-1]
+        return rows
+
+    def _full(self) -> Done:
+        """A pass over all vertices; those that it changes are the next frontier."""
+        stage, passes = self._stage, self._passes
+        passes.use_blocks(stage, self._blocking, None if self._expected is None else self._expected - self._rounds)
+        stats, edges = passes.full(stage)
+        for name in stage.swaps:
+            self._state.swap(name)
+        open_words(self._state, self._push_spec)
+        self._bits[:] = 0
+        flags = self._state.arrays[f"work:heard.{stage.name}"]
+        self._begin(address_of(flags))
+        return Done(stats.active, "pull", edges)
+
+    # ------------------------------------------------------------------------------------------------ launches
+    def _begin(self, origin: int) -> None:
+        """A queue from the start of the loop, or from flags."""
+        n = self._passes.graph.n
+        self._table[WALK_ORIGIN] = origin
+        self._sparse("begin", n, _WIDE, n)
+        entries, active, edges = self._counts.tolist()
+        self._queues.reverse()
+        self._frontier = _Frontier(entries, active, edges)
+
+    def _found(self) -> None:
+        """What a push found is the frontier."""
+        entries, active, edges = self._counts.tolist()
+        self._queues.reverse()
+        self._frontier = _Frontier(entries, active, edges)
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Bring the fields of the vertices found up to date, and clear their bits."""
+        queue, entries = self._queues[0], self._frontier.entries
+        joined = self._state.arrays[self._push_spec.slot]
+        for part in self._push_spec.parts:
+            now = self._state.arrays[f"field:{part.field}"]
+            unsigned = f"uint{8 * now.itemsize}"
+            self._launch(queue_kernels()[f"catch_up_{8 * now.itemsize}"], queue, entries, _RUN * 16, entries,
+                         (self._bits, now.view(unsigned), joined.view(unsigned), part.stride, part.first))
+
+    def _sparse(self, role: str, entries: int, run: int, cost: int) -> None:
+        """A kernel of the stage over a queue or over vertices, `run` of them a task."""
+        table = self._table
+        self._counts[:] = 0
+        table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
+        table[WALK_BITS] = address_of(self._bits)
+        kernel = self._passes.kernels[self._stage.kernels[role]]
+        self._launch(kernel, self._state.frame, entries, run, cost, (table,))
+
+    def _launch(
+        self, kernel: Kernel, first: NDArray[np.uint64], entries: int, run: int, cost: int, after: tuple[Any, ...]
+    ) -> None:
+        self._runs[:] = run, entries
+        self._passes.cpu.launch(kernel, (first,), self._runs, -(-entries // run), cost, after)
+
+    def _run(self, entries: int) -> int:
+        """The entries of a task."""
+        return max(1, min(_RUN, entries // (_RUNS * self._passes.cpu.threads)))

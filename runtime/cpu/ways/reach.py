@@ -1,0 +1,202 @@
+"""Loops with a uniform frontier (rule X2) on the CPU: searches by breadth first, for whatever program has their shape.
+
+A frontier is a bitmap. Where it is wide, either it pushes: every worker marks receivers in a bitmap of its own, without
+indivisible steps, and then all bitmaps are united; or vertices that nobody has reached look for it (rule X2). Where it
+is narrow many supersteps run in one call, with queues. What workers share stands with
+vlang.runtime.plan.layouts.reach_words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.mode import should_look
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_AHEAD,
+    REACH_COMING,
+    REACH_CONTROL,
+    REACH_COUNTED,
+    REACH_COUNTS,
+    REACH_CREW,
+    REACH_CUT,
+    REACH_DESKS,
+    REACH_EDGES,
+    REACH_FEW,
+    REACH_FINDERS,
+    REACH_FRONT,
+    REACH_LEFT,
+    REACH_LEFT_EDGES,
+    REACH_LEFT_OVER,
+    REACH_LONG,
+    REACH_LONGS,
+    REACH_LOOKED,
+    REACH_MARKING,
+    REACH_MARKS,
+    REACH_MOST,
+    REACH_ONE,
+    REACH_PULL,
+    REACH_QUEUES,
+    REACH_RECORDS,
+    REACH_ROOM,
+    REACH_ROUNDS,
+    REACH_ROWS,
+    REACH_SENDER,
+    REACH_TOLD,
+    REACH_VERTICES,
+    REACH_WORDS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["ReachLoop"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+_ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
+_RUN = 32  # words of a bitmap in a task
+_NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
+
+
+class ReachLoop:
+    """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
+
+    looks: vertices not reached may look for the frontier. Memory: a few bits a vertex, and one more for each thread.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, looks: bool) -> None:
+        assert stage.domain is not None
+        self._stage, self._passes, self._state = stage, passes, passes.state
+        self._looks = looks
+        graph, threads = passes.graph, passes.cpu.threads
+        self._out, self._into = graph.adjacency(_AGAINST[stage.domain]), graph.adjacency(stage.domain)
+        self._words = words = -(-graph.n // 64)
+        self._narrow = _NARROW + graph.n // 512
+        self._bits = [empty(words, np.uint64) for _ in range(3)]
+        self._marks = zeros(threads * words, np.uint64)
+        self._longs = np.empty(2 * len(self._out) // REACH_LONG + 1, np.uint64)
+        crew = min(threads, REACH_CREW)
+        self._queues = empty(2 * crew * self._narrow, np.uint32)
+        self._rows = empty(2 * crew * 2 * (self._narrow + REACH_AHEAD), np.uint64)
+        self._finders = empty(graph.n + 64 * (crew + 1) if crew > 1 else 0, np.uint8)
+        self._control = np.zeros(REACH_CONTROL, np.int64)
+        self._counts, self._tasks = np.zeros(REACH_COUNTED, np.int64), np.zeros(2, np.int64)
+        self._records = np.empty((_ROWS, 2), np.int64)
+        self._table = np.zeros(REACH_WORDS, np.uint64)
+        for row, adjacency in ((0, self._out), (REACH_PULL, self._into)):
+            self._point(row + PAGE_OFFSETS, adjacency.offsets)
+            self._point(row + PAGE_TARGETS, adjacency.targets)
+        for word, array in ((REACH_LEFT, self._bits[2]), (REACH_MARKS, self._marks), (REACH_LONGS, self._longs),
+                            (REACH_QUEUES, self._queues), (REACH_COUNTS, self._counts),
+                            (REACH_RECORDS, self._records), (REACH_ROWS, self._rows),
+                            (REACH_FINDERS, self._finders)):
+            self._point(word, array)
+        self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
+        self._active, self._edges = graph.n, 0  # of the frontier
+        self._left, self._left_edges = graph.n, len(self._into)  # not reached yet, at most, and about their edges
+        self._looked = False
+        self._rounds = 0
+        self._last = Done(0, "push", 0)
+
+    @property
+    def stats(self) -> Stats:
+        """What the last superstep counted: a vertex that changes is active."""
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """Nothing of the state was exchanged."""
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep, or many with few active vertices."""
+        rows: Sequence[Done]
+        if self._rounds == 0:
+            self._start()
+        if self._looks and self._left == 0:
+            self._active, rows = 0, [Done(0, "early-exit pull", 0)]
+        elif self._active + self._edges < self._narrow:
+            rows = self._few(room)
+        else:
+            rows = [self._look() if self._looks and self._should_look() else self._push()]
+        self._rounds += len(rows)
+        self._last = rows[-1]
+        return rows
+
+    def _should_look(self) -> bool:
+        """Whether vertices not reached look for the frontier."""
+        looked = self._last.mode == "early-exit pull"
+        return should_look(self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active,
+                           self._edges, self._left, self._left_edges)
+
+    # ------------------------------------------------------------------------------------------------ supersteps
+    def _start(self) -> None:
+        self._launch("start", self._words, self._words, 0)
+        self._found()
+
+    def _few(self, room: int | None) -> Series:
+        """Supersteps in one call, as long as they are narrow: by one worker, or by several who meet where that pays."""
+        self._aim()
+        cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
+        self._control[REACH_DESKS:] = 0
+        self._control[REACH_ROUNDS] = min(_ROWS, room or _ROWS)
+        self._control[REACH_MOST] = min(self._narrow, REACH_FEW) if cpu.threads > 1 and not several else self._narrow
+        cost = len(self._out) + self._passes.graph.n if several else 0
+        cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame,), self._control, cost,
+                 (self._table,), REACH_CREW)
+        rows = Series("push", self._records[: self._counts[REACH_TOLD]])
+        self._found()
+        self._left -= rows[:-1].active
+        self._left_edges -= rows[1:].edges
+        return rows
+
+    def _push(self) -> Done:
+        """Workers mark whom the frontier reaches, and then unite what they have marked."""
+        cut, edges = int(self._counts[REACH_CUT]), self._edges
+        self._launch("mark", self._words, self._active + edges, cut, cut)
+        self._launch("unite", self._words, self._words + min(self._left, edges), int(self._counts[REACH_MARKING]))
+        self._bits[:2] = self._bits[1], self._bits[0]
+        self._found()
+        return Done(self._active, "push", edges)
+
+    def _look(self) -> Done:
+        """Vertices that nobody has reached look for the frontier."""
+        self._launch("early", self._words, self._words + self._left, int(not self._looked))
+        self._looked = True
+        self._bits[:2] = self._bits[1], self._bits[0]
+        self._found()
+        self._left, self._left_edges = self._counts[[REACH_LEFT_OVER, REACH_LEFT_EDGES]].tolist()
+        return Done(self._active, "early-exit pull", int(self._counts[REACH_LOOKED]))
+
+    def _found(self) -> None:
+        """What was found is the frontier."""
+        self._active, self._edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
+        self._left -= self._active
+        self._left_edges -= self._edges
+
+    # ------------------------------------------------------------------------------------------------ launches
+    def _launch(self, role: str, entries: int, cost: int, number: int, more: int = 0) -> None:
+        """A kernel over words of bitmaps, and `more` tasks before them."""
+        self._aim()
+        self._tasks[:] = _RUN, number
+        kernel = self._passes.kernels[self._stage.kernels[role]]
+        self._passes.cpu.launch(kernel, (self._state.frame,), self._tasks, more - (-entries // _RUN), cost,
+                                (self._table,))
+
+    def _aim(self) -> None:
+        """Before a launch: bitmaps, counts, and a vertex that sends what all of the frontier send."""
+        self._table[REACH_SENDER] = self._counts[REACH_ONE]
+        self._counts[:REACH_ONE] = 0
+        self._point(REACH_FRONT, self._bits[0])
+        self._point(REACH_COMING, self._bits[1])
+
+    def _point(self, word: int, array: NDArray[np.generic]) -> None:
+        self._table[word] = address_of(array)

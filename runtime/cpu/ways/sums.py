@@ -1,0 +1,169 @@
+"""Supersteps of loops that add up changes (delta loops), along the edges of those that have something to tell.
+
+A superstep ends in the state in which it ends when everybody pulls, to the bit: one worker adds contributions to
+accumulators beside their receivers, sender by sender in increasing order, which is the order of every row; then those
+who were told apply. It takes no time for vertices that nobody tells anything, and while the frontier is narrow one call
+runs many supersteps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.mode import most_summed
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES, whole_words
+from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.layouts.sum_words import (
+    SUM_ACTIVE,
+    SUM_HEARD,
+    SUM_LONG,
+    SUM_MARKS,
+    SUM_PULL,
+    SUM_QUEUE,
+    SUM_QUIET,
+    SUM_RECORDS,
+    SUM_TOP_COUNT,
+    SUM_TOPS,
+    SUM_WORDS,
+)
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["SumPushes", "sum_stage"]
+
+_ALL = 1 << 62  # edges of a frontier: any
+_CHUNK = 1 << 20  # edges pushed along in a call, about: a run can be interrupted between two
+
+
+def sum_stage(spec: LoopSpec, mode: str, blocking: str) -> StageSpec | None:
+    """The pass of a loop that may push sums, its only step, unless it is to run in another way. mode, blocking: as in
+    Options."""
+    asked = mode == "push" or (mode == "auto" and blocking != "always")
+    stage = spec.steps[0] if asked and len(spec.steps) == 1 else None
+    return stage if isinstance(stage, StageSpec) and stage.sums is not None else None
+
+
+def _long_edges(pages: Pages) -> int:
+    """The edges that long vertices gather."""
+    return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
+
+
+@dataclass(frozen=True)
+class _Queue:
+    """Who has something to tell, or to take back. known: whether a push has found it; entries; edges: of theirs."""
+
+    known: bool = False
+    entries: int = 0
+    edges: int = 0
+
+
+@dataclass(frozen=True)
+class _Room:
+    """What the words QUEUE, MARKS and TOPS of the table point to."""
+
+    queue: NDArray[np.uint32]
+    marks: NDArray[np.uint64]
+    tops: NDArray[np.uint64]
+
+
+class SumPushes:
+    """The supersteps of a loop that push sums. always: whether that pays or not. legal: whether they may. instead: no
+    superstep of the loop need notify: lists of receivers are made by one worker, too, and have as many edges or more.
+
+    Memory: 5 bytes a vertex, and the accumulators of the pass.
+    """
+
+    def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
+        self._alone = np.zeros(1, np.int64)
+        assert stage.sums is not None
+        assert stage.notify is not None
+        assert stage.domain is not None
+        self._stage, self._passes, self._sums = stage, passes, stage.sums
+        self._against, self._domain = stage.notify, stage.domain
+        self._active = spec.slot("work", "active")
+        self._queue = _Queue()
+        graph = passes.graph
+        both = stage.domain == "both" and graph.directed
+        # In rows of both directions an edge and its opposite stand in one order at the one end, and in the other at the
+        # other end, so that sums of floats would be rounded in another order.
+        self.legal = self._sums.exact or not (both and stage.columns)
+        self.instead = self.legal and passes.costs is not None
+        self._long = 0 if self._sums.exact else _long_edges(passes.pages_of(stage.domain))
+        most = most_summed(passes.costs, passes.cpu.threads, graph.n, graph.m * (1 + both)) - self._long
+        self._most = _ALL if always else most
+
+    def pays(self, active: int) -> bool:
+        """Whether the next superstep had better push. active: vertices that are."""
+        if self._queue.known:
+            return self._queue.entries + self._queue.edges <= self._most
+        return active + self._passes.reached(self._heard, self._against) <= self._most
+
+    def forget(self) -> None:
+        """A superstep ran in another way."""
+        self._queue = _Queue()
+
+    def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
+        """Run at least one superstep, and no more than `in_row`; what the last one counted."""
+        state, passes = self._passes.state, self._passes
+        passes.ahead.clear()
+        if not self._queue.known:
+            self._queue = _Queue(True, self._listed())
+        tasks = np.array([self._queue.entries, in_row, min(self._most, _CHUNK), 0, 0, 0, 0, 0], np.int64)
+        records = np.zeros((in_row, 2), np.int64)
+        self._table[SUM_RECORDS] = address_of(records)
+        seconds = {name: state.arrays[f"next:{name}"] for name in self._stage.swaps}
+        for name in seconds:  # nobody else reads these fields: what is told are messages
+            state.put(f"next:{name}", state.arrays[f"field:{name}"])
+        passes.kernels[self._stage.kernels["sums"]](state.frame, tasks, 1, self._alone, self._table)
+        for name, second in seconds.items():
+            state.put(f"next:{name}", second)
+        ran, entries, edges, changed, active = tasks[3:].tolist()
+        self._queue = _Queue(True, entries, edges)
+        return Series("push", records[:ran]), Stats(changed, active)
+
+    @property
+    def _heard(self) -> NDArray[np.uint8]:
+        found: NDArray[np.uint8] = self._passes.state.arrays[f"work:heard.{self._stage.name}"]
+        return found
+
+    def _listed(self) -> int:
+        """The vertices with flags to the queue: how many there are."""
+        counts, words, none = np.zeros(2, np.int64), whole_words(self._heard), np.zeros(1, np.int64)
+        frontier_kernels()["split_flags"](words, len(words), 1, none, 0, self._room.queue, np.zeros(1, np.uint32),
+                                          counts, self._heard)
+        return int(counts[0])
+
+    @cached_property
+    def _room(self) -> _Room:
+        n, state = self._passes.graph.n, self._passes.state
+        for spec in state.plan.arrays:
+            if spec.slot.startswith(f"{self._sums.slot}."):
+                state.put(spec.slot, zeros(n * spec.width, DTYPES[spec.dtype]))
+        groups = -(-n // 64)
+        return _Room(empty(n, np.uint32), zeros(8 * groups, np.uint64), zeros(-(-groups // 8), np.uint64))
+
+    @cached_property
+    def _table(self) -> NDArray[np.uint64]:
+        table, room, graph = np.zeros(SUM_WORDS, np.uint64), self._room, self._passes.graph
+        names = tuple(name for name, _ in self._stage.columns)
+        for at, kind in ((0, self._against), (SUM_PULL, self._domain)):
+            adjacency = graph.adjacency(kind, names)
+            table[at + PAGE_OFFSETS] = address_of(adjacency.offsets)
+            table[at + PAGE_TARGETS] = address_of(adjacency.targets)
+            for number, (name, dtype) in enumerate(self._stage.columns):
+                table[at + PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
+        for word, array in ((SUM_QUEUE, room.queue), (SUM_HEARD, self._heard), (SUM_MARKS, room.marks),
+                            (SUM_ACTIVE, self._passes.state.arrays[self._active]), (SUM_TOPS, room.tops)):
+            table[word] = address_of(array)
+        table[SUM_TOP_COUNT], table[SUM_QUIET], table[SUM_LONG] = len(room.tops), self._sums.quiet, self._long > 0
+        return table

@@ -1,0 +1,213 @@
+"""Supersteps of one loop: passes in full, over the vertices that must run again (notify-pull), or pushed sums."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cpu.passes.mode import should_notify
+from vlang.runtime.cpu.passes.passes import Lists, Passes
+from vlang.runtime.cpu.ways.sums import SumPushes, sum_stage
+from vlang.runtime.engine.cycle import WATCHED_FROM
+from vlang.runtime.engine.machine import Done, Start, Stats
+from vlang.runtime.engine.state import flags
+from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
+
+__all__ = ["Superstep"]
+
+
+class Superstep:
+    """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums. stats: what the last
+    one counted.
+
+    evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
+    where they read.
+    """
+
+    def __init__(
+        self, spec: LoopSpec, passes: Passes, evaluate: Callable[[ScalarSpec], Any], mode: str, blocking: str,
+        expected: int | None, in_place: bool,
+    ) -> None:
+        self.stats = Stats()
+        self._spec, self._passes, self._state = spec, passes, passes.state
+        self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
+        self._in_place = in_place
+        self._done = 0
+        self._listed = False
+        self._again = False  # whether some vertices run in the first superstep, whatever they are told
+        self._last = Done(0, "pull", 0)
+        self._second: dict[str, NDArray[Any]] = {}
+        self._sums = self._pushes()
+        active = spec.slot("work", "active")
+        self._skipping = {
+            stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
+            for stage in spec.stages if stage.notify is not None
+        }
+        for name in spec.tolds:
+            self._state.arrays[spec.slot("told", name)][:] = 0
+        if active in self._state.arrays:
+            self._state.arrays[active][:] = 1
+
+    def go_on(self, start: Start) -> None:
+        """Before the first superstep: go on from what another run left. Its first superstep need not be full if it is
+        known who is active."""
+        for name, told in start.told.items():
+            np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
+        if start.heard is None:
+            return
+        active = self._state.arrays.get(self._spec.slot("work", "active"))
+        if active is not None:
+            np.bitwise_and(start.heard, 1, out=active)
+        for name in self._skipping:
+            self._state.arrays[f"work:heard.{name}"][:] = start.heard
+        for stage in self._spec.stages:
+            self._passes.send_all(stage)
+        self._listed = True
+        self._again = bool((start.heard & 2).any())
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists."""
+        if self._sums is not None:
+            if (self._done or (self._listed and not self._again)) and self._push_next(self._sums):
+                return self._push(self._sums, room)
+            self._sums.forget()
+        for name in self._spec.starts:
+            np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
+        if not (self._done or self._listed or self._in_place):
+            self._passes.begin(self._spec.stages[-1])
+        mode, edges = "pull", 0
+        for step in self._spec.plain:
+            if isinstance(step, ScalarSpec):
+                self._evaluate(step)
+                continue
+            self._aim_buffers(step)
+            way, stats, traversed = self._pass(step)
+            mode = "notify-pull" if way != "pull" else mode
+            edges += traversed
+            if step.loop_end:
+                self.stats = stats
+        self._done += 1
+        self._last = Done(self.stats.active, mode, edges)
+        return (self._last,)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """Give every field its second buffer back."""
+        self._passes.ahead.clear()
+        for name, array in self._second.items():
+            self._state.put(f"next:{name}", array)
+
+    def _pushes(self) -> SumPushes | None:
+        """How the loop pushes sums; None if it does not, or nobody wants it to."""
+        stage = sum_stage(self._spec, self._mode, self._blocking)
+        return None if stage is None else SumPushes(self._spec, stage, self._passes, self._mode == "push")
+
+    def _may_notify(self) -> bool:
+        """Whether passes may run over lists: not the first, unless it is known who is active, and not what would have
+        been pushed if that did not lead along too many edges to pay."""
+        return (self._sums is None or not self._sums.instead) if self._done else self._listed
+
+    def _push_next(self, sums: SumPushes) -> bool:
+        """Whether the next superstep, which need not be full, pushes."""
+        return sums.legal and (self._mode == "push" or sums.pays(self.stats.active))
+
+    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+        """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
+        in_row = max(1, WATCHED_FROM - self._done)
+        rows, self.stats = sums.advance(in_row if room is None else min(in_row, room))
+        for skipping in self._skipping.values():
+            skipping.last = None
+        self._done += len(rows)
+        self._last = rows[-1]
+        return rows
+
+    def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
+        """Run one pass: its mode, what it counted and the edges that it traversed."""
+        skipping = self._skipping.get(stage.name)
+        if skipping is not None and self._may_notify() and skipping.chosen(self._mode):
+            return "notify-pull", *skipping.run(self._in_place)
+        if skipping is not None:
+            skipping.last = None
+        return "pull", *self._full(stage)
+
+    def _full(self, stage: StageSpec) -> tuple[Stats, int]:
+        if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
+            coming = None if self._expected is None else self._expected - self._done
+            self._passes.use_blocks(stage, self._blocking, coming)
+        stats, edges = self._passes.full(stage, followed=not self._in_place)
+        if not self._in_place:
+            for name in stage.swaps:
+                self._state.swap(name)
+        return stats, edges
+
+    def _aim_buffers(self, stage: StageSpec) -> None:
+        """In place, a pass writes where it reads."""
+        if self._in_place:
+            for name in stage.swaps:
+                self._second.setdefault(name, self._state.arrays[f"next:{name}"])
+                self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
+
+
+class _Skipping:
+    """One pass over edges that may leave out vertices none of whose inputs changed since it last ran (rule N).
+
+    last: the vertices that it ran over last, None for all. active: the slot of flags of vertices that run again, too,
+    because `activate when` may decide otherwise about them; "" for none. sole: no other pass writes its fields in
+    between.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
+        assert stage.notify is not None
+        self._stage, self._passes, self._against = stage, passes, stage.notify
+        self._active = active
+        self.last: Lists | None = None
+        n = passes.graph.n
+        self._marks = flags(n)
+        self._todo = Lists.room(n, len(passes.pages_of(stage.domain or "in").longs))
+
+    @property
+    def _flags(self) -> NDArray[np.uint8]:
+        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:heard.{self._stage.name}"]
+        return flags_
+
+    def chosen(self, asked: str) -> bool:
+        """Whether to run over lists (see `should_notify`)."""
+        if asked != "auto":
+            return asked == "notify-pull"
+        graph = self._passes.graph
+        edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
+        return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
+
+    def run(self, in_place: bool) -> tuple[Stats, int]:
+        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2)."""
+        stage, passes, state = self._stage, self._passes, self._passes.state
+        against = passes.pages_of(self._against)
+        changed = Lists.room(passes.graph.n, len(against.longs))
+        passes.split(self._flags, 1, against, changed, self._marks)
+        passes.send(stage, changed)
+        edges = passes.notify(self._against, changed, self._marks)
+        if self._active:
+            np.bitwise_or(self._marks, state.arrays[self._active], out=self._marks)
+        if not in_place:
+            self._catch_up()
+        passes.split(self._marks, 1, passes.pages_of(stage.domain or "in"), self._todo, self._marks)
+        stats, traversed = passes.listed(stage, self._todo)
+        if not in_place:
+            for name in stage.swaps:
+                passes.per_field("exchange", name, self._todo)
+        self.last = self._todo
+        return stats, edges + traversed
+
+    def _catch_up(self) -> None:
+        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        for name in self._stage.swaps:
+            if self.last is None or not self._stage.sole:
+                np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])
+            else:
+                self._passes.per_field("copy", name, self.last)

@@ -1,1 +1,0 @@
-"""Devices: where kernels are loaded and launched."""

@@ -1,0 +1,49 @@
+"""Loops that would never end: supersteps that repeat each other."""
+
+from __future__ import annotations
+
+from vlang.runtime.engine.machine import Machine, Stats
+from vlang.runtime.plan.plan import LoopSpec, StageSpec, every_step
+
+__all__ = ["WATCHED_FROM", "CycleWatch"]
+
+WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have ended
+
+
+class CycleWatch:
+    """Notices when the state of a loop returns to what it was, by Brent's method: one copy, kept at powers of two.
+
+    A superstep is a function of the state, so from there on everything repeats. Rounding does this to tolerances that
+    the precision cannot reach: the last bits of some values flip for ever. Counted loops and loops that read
+    `iteration` are not watched, nor those whose fields move one way only (rule A). Costs a comparison a superstep, and
+    that only where as many vertices changed as then.
+    """
+
+    def __init__(self, spec: LoopSpec, machine: Machine) -> None:
+        names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
+        slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
+        self._slots = [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
+        self._machine = machine
+        one_way = spec.asynchronous and not spec.explicit
+        self._watched = spec.limit is None and not spec.reads_iteration and not one_way
+        self._kept: object = None
+        self._kept_at, self._kept_stats = 0, Stats()
+
+    def period(self, rounds: int, stats: Stats) -> int | None:
+        """How many supersteps ago the state was the same; None if it never was, as far as is known."""
+        if not self._watched or rounds < WATCHED_FROM:
+            return None
+        if self._kept is not None and stats == self._kept_stats and \
+                self._machine.same(self._slots, self._kept):
+            return rounds - self._kept_at
+        if rounds & (rounds - 1) == 0:
+            self.close()
+            self._kept = self._machine.keep(self._slots)
+            self._kept_at, self._kept_stats = rounds, stats
+        return None
+
+    def close(self) -> None:
+        """Give the copy back."""
+        if self._kept is not None:
+            self._machine.forget(self._kept)
+            self._kept = None

@@ -1,0 +1,72 @@
+"""Loops with blocks inside, and sweeps, in terms of what every machine can do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.machine import Done, Machine, Stats
+from vlang.runtime.plan.plan import LoopSpec, StageSpec, Step, SweepSpec
+
+__all__ = ["MaskedSweep", "NestedLoop", "finite"]
+
+
+class NestedLoop:
+    """Runs the supersteps of a loop with blocks inside, one a call; a `vlang.runtime.engine.machine.Loop`.
+
+    run: runs steps, and returns the edges that their passes traverse. stats: what the last superstep counted.
+    """
+
+    def __init__(self, spec: LoopSpec, machine: Machine, run: Callable[[Sequence[Step]], int]) -> None:
+        self.stats = Stats()
+        self._spec, self._machine, self._run = spec, machine, run
+        self._last = Done(0, "pull", 0)
+        for name in spec.tolds:
+            machine.fill(spec.slot("told", name), 0)
+        if spec.explicit:
+            machine.fill(spec.slot("work", "active"), 1)
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep; its edges are without those of loops inside, which report their own."""
+        for name in self._spec.starts:
+            self._machine.copy(self._spec.slot("start", name), f"field:{name}")
+        edges = self._run(self._spec.steps)
+        self.stats = self._machine.counted()
+        self._last = Done(self.stats.active, "pull", edges)
+        return (self._last,)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """There is nothing to give back."""
+
+
+def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which integers do not stand for infinity, as the least and the greatest signed ones do."""
+    if values.dtype.kind != "i":
+        return np.ones(len(values), np.bool_)
+    limits = np.iinfo(values.dtype)
+    found: NDArray[np.bool_] = (values != limits.min) & (values != limits.max)
+    return found
+
+
+class MaskedSweep:
+    """A sweep whose passes look at every vertex for each level; a `vlang.runtime.engine.machine.Sweep`."""
+
+    def __init__(self, spec: SweepSpec, machine: Machine) -> None:
+        self._machine = machine
+        values = machine.array(f"field:{spec.field}")
+        chosen = finite(values)
+        if spec.guard is not None:
+            chosen &= machine.array(spec.guard) != 0
+        levels: list[int] = np.unique(values[chosen]).tolist()
+        self.levels: Sequence[int] = levels if spec.up else levels[::-1]
+
+    def run_pass(self, stage: StageSpec, level: int) -> int:
+        """Run a pass, whose mask picks the vertices of the level; the edges traversed."""
+        return self._machine.run_pass(stage)

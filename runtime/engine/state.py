@@ -1,0 +1,111 @@
+"""Vertex state of a run: one array per field, what goes with it, and the frame that shows kernels where it lies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Plan, field_of
+from vlang.runtime.storage.memory import empty, zeros
+
+__all__ = ["State", "flags", "set_arrays", "whole_words"]
+
+DTYPES: Mapping[str, np.dtype[Any]] = {
+    f"{letter}{bits}": np.dtype(f"{word}{bits}")
+    for letter, word, sizes in (("i", "int", (8, 16, 32, 64)), ("u", "uint", (8, 16, 32, 64)), ("f", "float", (32, 64)))
+    for bits in sizes
+}
+
+
+def flags(n: int) -> NDArray[np.uint8]:
+    """A zeroed byte per vertex, in memory of whole words."""
+    return zeros(-(-n // 8), np.uint64).view(np.uint8)[:n]
+
+
+def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """The words behind what `flags` made."""
+    words = array.base
+    assert words is not None
+    return words if words.dtype == np.uint64 else words.view(np.uint64)
+
+
+def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.uint32]]:
+    """What kernels read of a set of vertices (dense numbers), by slot; of one without members a place to point to."""
+    members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
+    order = np.argsort(members, kind="stable").astype(np.uint32)
+    return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
+
+
+class State:
+    """The arrays of a run by slot name, and the frame with their addresses.
+
+    segments: for each orientation in use, the number of segments of its long vertices.
+    Raises OutOfMemory if the arrays do not fit.
+    """
+
+    def __init__(self, plan: Plan, n: int, segments: Mapping[str, int]) -> None:
+        self.plan = plan
+        self.n = n
+        self._halves = {name for name, type_ in plan.globals if type_ == "f16"}  # stored as their 16 bits
+        self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
+        self.arrays: dict[str, NDArray[Any]] = {}
+        lengths = {"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()}
+        fields = {field.name: field for field in plan.fields}
+        specs = {array.slot: (array.dtype, array.width * lengths.get(array.length, 0)) for array in plan.arrays}
+        try:
+            for slot in plan.slots:
+                name = field_of(slot)
+                if name is not None:
+                    self.put(slot, zeros(n * fields[name].width, DTYPES[fields[name].dtype]))
+                elif slot in specs:
+                    dtype, length = specs[slot]
+                    self.put(slot, flags(length) if dtype == "u8" else zeros(length, DTYPES[dtype]))
+        except MemoryError:
+            raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
+
+    def allocate(self, length: str, prefix: str, entries: int) -> None:
+        """Give the arrays of a length that is not allocated at the start so many entries."""
+        for spec in self.plan.arrays:
+            if spec.length == length and spec.slot.startswith(prefix):
+                self.put(spec.slot, empty(entries * spec.width, DTYPES[spec.dtype]))
+
+    def put(self, slot: str, array: NDArray[Any]) -> None:
+        """Let `array` stand in a slot."""
+        self.arrays[slot] = array
+        self.frame[self.plan.slots[slot]] = address_of(array)
+
+    def point(self, slot: int, array: NDArray[Any]) -> None:
+        """Let one of the engine's own slots point to `array`, which the caller keeps alive."""
+        self.frame[slot] = address_of(array)
+
+    def swap(self, field: str) -> None:
+        """Exchange the two buffers of a field."""
+        self.exchange(f"field:{field}", f"next:{field}")
+
+    def exchange(self, slot: str, other: str) -> None:
+        """Exchange the arrays in two slots."""
+        now, new = self.arrays[slot], self.arrays[other]
+        self.put(slot, new)
+        self.put(other, now)
+
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        if isinstance(value, np.ndarray):
+            for kind, array in set_arrays(name, value).items():
+                if kind in self.plan.slots:
+                    self.put(kind, array)
+            value = len(value)
+        slot = self.plan.slots[f"scalar:{name}"]
+        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+            self.frame[slot : slot + 1].view(DTYPES[self.plan.scalars[name]])[0] = value
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value as a Python number."""
+        slot = self.plan.slots[f"scalar:{name}"]
+        dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
+        return self.frame[slot : slot + 1].view(dtype)[0].item()

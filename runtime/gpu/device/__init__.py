@@ -1,0 +1,1 @@
+"""The seam to a GPU: CuPy, the driver, one accounted allocator."""

@@ -1,0 +1,109 @@
+"""Which device a run takes, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from vlang.errors import BindError, DeviceError
+from vlang.runtime.gpu.device.arena import in_bytes
+from vlang.runtime.gpu.device.device import Device
+
+__all__ = ["AUTO_EDGES", "Choice", "check_device", "choose", "open_device", "parse_device", "stand_in"]
+
+# Edges from which `auto` takes a GPU: below, opening it and copying the graph cost more than a run on the CPU.
+AUTO_EDGES = 1_000_000
+
+Factory = Callable[[int, int | None], Device]  # number of the device, bytes at most
+
+
+def _open_gpu(index: int, gpu_memory: int | None) -> Device:
+    from vlang.runtime.gpu.device.cuda import CudaDevice  # start-up
+
+    return CudaDevice(index, gpu_memory)
+
+
+_FACTORIES: ContextVar[Mapping[str, Factory] | None] = ContextVar("factories", default=None)
+
+
+def _factories() -> Mapping[str, Factory]:
+    return _FACTORIES.get() or {"gpu": _open_gpu}
+
+
+@contextmanager
+def stand_in(name: str, factory: Factory) -> Iterator[None]:
+    """Within it, in this thread, `device=name` opens what the factory makes: for tests without a GPU."""
+    token = _FACTORIES.set({**_factories(), name: factory})
+    try:
+        yield
+    finally:
+        _FACTORIES.reset(token)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A device for a run. device: None is the CPU; else it is open, and the run closes it. reason: in words."""
+
+    device: Device | None
+    name: str
+    reason: str
+
+
+def parse_device(text: object) -> tuple[str, int]:
+    """"gpu:1" as ("gpu", 1); "gpu" is the first one. Raises BindError."""
+    kinds = ["cpu", "auto", *_factories()]
+    shown = "'cpu', 'gpu', 'gpu:K' (the GPU of number K) or 'auto'"
+    if not isinstance(text, str):
+        raise BindError(f"device is {shown}, not {text!r}")
+    kind, colon, number = text.partition(":")
+    if kind not in kinds:
+        near = get_close_matches(kind, kinds, 1)
+        raise BindError(f"device is {shown}, not {text!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+    if colon and (kind in ("cpu", "auto") or not (number.isascii() and number.isdigit() and len(number) < 5)):
+        raise BindError(f"device is {shown}, not {text!r}")
+    return kind, int(number or 0)
+
+
+def open_device(name: str, gpu_memory: int | None = None) -> Device:
+    """The device "gpu" or "gpu:K". Raises DeviceError that says why it is not there, and what to do."""
+    kind, index = parse_device(name)
+    return _factories()[kind](index, gpu_memory)
+
+
+def check_device(asked: str) -> None:
+    """Whether a device that is asked for by name is there, without opening it. Raises DeviceError if not."""
+    kind, index = parse_device(asked)
+    if kind == "gpu":
+        from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
+
+        check_gpu(index)
+
+
+def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
+    """The device for a run. asked: the option `device`. edges: of the graph. state: bytes that a GPU would need at
+    least, asked only where it matters.
+
+    "auto" takes the first GPU if there is one, the state fits it and the graph has at least AUTO_EDGES edges. Raises
+    DeviceError if a GPU is asked for that is not there.
+    """
+    kind, index = parse_device(asked)
+    if kind == "cpu":
+        return Choice(None, "cpu", "as asked")
+    if kind != "auto":
+        device = open_device(asked, gpu_memory)
+        return Choice(device, f"{kind}:{index}", f"{device.info.name}, as asked")
+    if edges < AUTO_EDGES:
+        return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay")
+    try:
+        device = open_device("gpu", gpu_memory)
+    except DeviceError as error:
+        return Choice(None, "cpu", str(error))
+    need = state()
+    if need > device.budget():
+        device.close()
+        return Choice(None, "cpu", f"{in_bytes(need)} of vertex state do not fit {in_bytes(device.budget())} of GPU "
+                                   "memory")
+    return Choice(device, "gpu:0", f"{device.info.name}, {edges:,} edges")

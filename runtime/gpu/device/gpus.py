@@ -1,0 +1,102 @@
+"""Which GPUs there are, and if there is none, why, and what to do about it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from vlang.errors import DeviceError
+from vlang.runtime.gpu.device.faults import fault, lost
+
+__all__ = ["INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "gpus", "look"]
+
+INSTALL = "pip install 'vlang[gpu]'"
+_TOO_OLD, _NO_DEVICE = 35, 100  # statuses of CUDA
+
+
+@dataclass(frozen=True)
+class Gpu:
+    """A GPU that the driver lists. Bytes: free and total."""
+
+    index: int
+    name: str
+    architecture: str
+    free: int
+    total: int
+
+
+def cuda() -> tuple[Any, Any]:
+    """CuPy's views of the CUDA runtime and driver. Raises DeviceError with the line to install."""
+    try:
+        from cupy.cuda import driver, runtime  # optional
+    except ModuleNotFoundError as error:
+        if error.name not in ("cupy", "cupy.cuda"):
+            raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None
+        raise DeviceError(f"a GPU needs CuPy, which is not installed: {INSTALL}") from None
+    except Exception as error:  # a library that is missing or broken shows in many ways
+        told = str(error).strip().splitlines()
+        raise DeviceError(f"CuPy cannot be loaded ({told[0] if told else type(error).__name__}): {INSTALL}") from None
+    return runtime, driver
+
+
+def cuda_version(number: int) -> str:
+    """13020 as "13.2"."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def count_gpus(runtime: Any) -> int:
+    """How many GPUs there are, at least one. Raises DeviceError that says why there is none."""
+    try:
+        found = int(runtime.getDeviceCount())
+    except runtime.CUDARuntimeError as error:
+        driver, needed = int(runtime.driverGetVersion()), cuda_version(runtime.runtimeGetVersion())
+        if driver == 0:
+            raise DeviceError("there is no GPU: no NVIDIA driver is loaded") from None
+        if error.status == _TOO_OLD:
+            older = ", or pip install 'vlang[gpu12]'" if driver >= 12000 else ""
+            raise DeviceError(f"the NVIDIA driver is too old: it knows CUDA {cuda_version(driver)}, and CuPy here "
+                              f"needs {needed}; update the driver{older}") from None
+        if lost(error):
+            raise DeviceError(f"the GPU failed earlier in this process ({error}); start a new one for GPU programs, or "
+                              "run them on the CPU") from None
+        if error.status != _NO_DEVICE:
+            raise DeviceError(f"the NVIDIA driver does not answer: {error}") from None
+        found = 0
+    if not found:
+        raise DeviceError("there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)")
+    return found
+
+
+def check_gpu(index: int) -> tuple[Any, Any]:
+    """CuPy's views of the runtime and driver, if there is a GPU of this number. Raises DeviceError if not."""
+    runtime, driver = cuda()
+    count = count_gpus(runtime)
+    if index >= count:
+        have = "one GPU, gpu:0" if count == 1 else f"{count} GPUs, gpu:0 to gpu:{count - 1}"
+        raise DeviceError(f"there is no gpu:{index}: this machine has {have}")
+    return runtime, driver
+
+
+def gpus() -> list[Gpu]:
+    """The GPUs there are, at least one. Raises DeviceError that says why there is none."""
+    runtime, _ = cuda()
+    return [look(runtime, index) for index in range(count_gpus(runtime))]
+
+
+def look(runtime: Any, index: int) -> Gpu:
+    """What a GPU is and has free; the calling thread's device is as before. Raises DeviceError."""
+    try:
+        before = runtime.getDevice()
+        try:
+            runtime.setDevice(index)
+            free, total = runtime.memGetInfo()
+        finally:
+            runtime.setDevice(before)
+        found = runtime.getDeviceProperties(index)
+    except runtime.CUDARuntimeError as error:
+        if lost(error):
+            raise DeviceError(f"GPU {index} failed earlier in this process ({error}); start a new one for GPU "
+                              "programs, or run them on the CPU") from None
+        raise fault(error, f"GPU {index}") from None
+    name = bytes(found["name"]).split(b"\0")[0].decode(errors="replace")
+    return Gpu(index, name, f"sm_{found['major']}{found['minor']}", int(free), int(total))

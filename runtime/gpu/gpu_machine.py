@@ -1,0 +1,322 @@
+"""Runs on a GPU: state in device memory, kernels from the CUDA C text of the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.engine.machine import Loop, Options, Start, Stats, Values
+from vlang.runtime.engine.nesting import MaskedSweep
+from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
+from vlang.runtime.gpu.kernels.choose_kernel import grid
+from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
+from vlang.runtime.gpu.passes.gpu_state import GpuState
+from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.topology.transfers import Transfer
+from vlang.runtime.gpu.ways.gpu_components import connect_loop
+from vlang.runtime.gpu.ways.gpu_superstep import GpuLoop, sparse_way
+from vlang.runtime.gpu.ways.pushing import Costs, PushLoop, push_stage
+from vlang.runtime.gpu.ways.sweep import Sweep
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
+
+__all__ = ["GpuMachine"]
+
+_DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+_COMPARING = 1024  # blocks that compare arrays
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Copies of vertex arrays on the device."""
+
+    buffers: tuple[Buffer, ...]
+
+
+class GpuMachine:
+    """A machine (see vlang.runtime.engine.machine) of one GPU.
+
+    Brings the state and the topology that every run of the plan needs to the device; kernels are compiled, or loaded
+    from disk, ahead of the run where it is known that they will be launched. Work runs on the default stream.
+    """
+
+    def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
+        self.device, self.plan, self.graph, self.options = device, plan, graph, options
+        self.n = graph.n
+        self.connects = options.mode == "auto"  # loops may run by components, as there is memory for it
+        self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
+        self._kept: list[_Copy] = []
+        self._in_place: dict[str, tuple[str, ...]] = {}
+        self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
+        self._state = GpuState(device, plan, graph.n, {}, self._set_words)
+        for kind, attribute in _DEGREES:
+            if f"degree:{kind}" in plan.slots:
+                self._degrees(f"degree:{kind}", getattr(graph, attribute))
+        if "near:starts" in plan.slots:
+            near = graph.neighbours()
+            self._table("near:starts", "u64", near.offsets)
+            self._table("near:neighbours", "u32", near.targets)
+        if "ids:base" in plan.slots:
+            base, listed = graph.ids.numbers
+            self._state.set_word(plan.slots["ids:base"], base)
+            if listed is not None:
+                self._table("ids:list", "u64", listed)
+                self._state.set_word(plan.slots["ids:listed"], 1)
+        self.sweep = Sweep(self)
+        self.sweep.open()
+
+    # ------------------------------------------------------------------------ kernels
+    def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
+        """Compile kernels (template, struct, constants) in one go, or load what has been compiled before."""
+        new = {key: entry(key[0], key[1], *key[2]) for key in wanted if key not in self._kernels}
+        if new:
+            loaded = self.device.load(self.plan.text, dict(new.values()))
+            self._kernels.update({key: loaded[name] for key, (name, _) in new.items()})
+
+    def kernel(self, template: str, struct: str, constants: Sequence[int] = ()) -> Kernel:
+        """A kernel of the plan's text."""
+        key = (template, struct, tuple(constants))
+        if key not in self._kernels:
+            self.load([key])
+        return self._kernels[key]
+
+    def launch(
+        self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
+        shared: int = 0, threads: int = THREADS, cooperative: bool = False, stream: Stream | None = None,
+    ) -> None:
+        """Queue a kernel of the plan's text, or one that is no template if `struct` is empty."""
+        if blocks:
+            kernel = self.kernel(template, struct, constants)
+            self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
+
+    def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
+        """Blocks of a kernel that run at the same time on the device."""
+        return self.device.resident(self.kernel(template, struct, constants), threads, shared)
+
+    def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
+        """Queue a kernel that prepares topology."""
+        self.launch(name, "", (), blocks, args, stream=stream)
+
+    def _set_words(self, *args: int) -> None:
+        self.launch("set_words", "", (), 1, args, threads=32)
+
+    # -------------------------------------------------------------------------- state
+    @property
+    def state(self) -> GpuState:
+        """The arrays of the run, and the frame."""
+        return self._state
+
+    @property
+    def frame(self) -> int:
+        """The address of the frame, up to date."""
+        return self.state.frame
+
+    def pointer(self, slot: str) -> int:
+        """The address of a vertex array."""
+        return self.state.buffers[slot].pointer
+
+    def itemsize(self, slot: str) -> int:
+        """Bytes of what a vertex has in an array."""
+        return self.state.row_bytes(slot)
+
+    def set_scalar(self, name: str, value: bool | int | float) -> None:
+        """Store a graph-level value."""
+        self.state.set_scalar(name, value)
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value."""
+        return self.state.scalar(name)
+
+    def give(self, field: str, array: NDArray[Any]) -> None:
+        """The values of a vertex field."""
+        self.device.upload(self.pointer(f"field:{field}"), np.ascontiguousarray(array))
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A copy of a vertex array in host memory."""
+        return self.state.array(slot)
+
+    def _degrees(self, slot: str, degrees: NDArray[Any]) -> None:
+        self._table(slot, "u32", np.ascontiguousarray(degrees, dtype=np.uint32))
+
+    def _table(self, slot: str, dtype: str, values: NDArray[Any]) -> None:
+        self.state.add(slot, dtype, len(values))
+        self.device.upload(self.pointer(slot), values)
+
+    # ------------------------------------------------------------------------- passes
+    def evaluate(self, spec: ScalarSpec) -> None:
+        """Compute a graph-level value."""
+        blocks = -(-self.n // BLOCK)
+        struct = f"v{spec.index}"
+        if spec.fold is not None:
+            self.launch("fold", struct, (), blocks, (self.frame, self.n), shared=shared_bytes("fold"))
+        threads = THREADS if spec.fold is not None else 32
+        self.launch("scalar", struct, (), 1, (self.frame, blocks), shared=shared_bytes("scalar"), threads=threads)
+
+    def run_pass(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices; the edges traversed."""
+        return self.run_full(stage)
+
+    def run_full(self, stage: StageSpec) -> int:
+        """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
+        place. The edges traversed."""
+        if stage.loop_end:
+            self.state.clear_stats()
+        edges = 0
+        if stage.domain is None:
+            self.over_vertices("compute", stage)
+        else:
+            if "messages" in stage.kernels:
+                self.over_vertices("messages", stage)
+            edges = self.sweep.run(stage)
+        if stage.name not in self._in_place:
+            for name in stage.swaps:
+                self.state.swap(name)
+        return edges
+
+    def over_vertices(self, template: str, stage: StageSpec) -> None:
+        """A kernel over all vertices."""
+        assert stage.gpu is not None
+        blocks = grid(template, (), self.n) if self.n else 0
+        self.launch(template, stage.gpu.struct, (), blocks, (self.frame, 0, self.n),
+                    shared=shared_bytes(template, stage.gpu))
+
+    def in_place(self, stage: StageSpec, on: bool) -> None:
+        """Let the pass write its fields where it reads them, or give the second buffers back."""
+        if on == (stage.name in self._in_place):
+            return
+        for name in stage.swaps:
+            self.state.point(f"next:{name}", f"field:{name}" if on else f"next:{name}")
+        if on:
+            self._in_place[stage.name] = stage.swaps
+        else:
+            del self._in_place[stage.name]
+
+    def counted(self) -> Stats:
+        """What the last pass counted; waits for it."""
+        return self.state.counted()
+
+    def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
+        """An orientation with the columns of a stage, or without columns."""
+        return self.sweep.sparse(kind, stage)
+
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        return self.sweep.needed(kind, stage, items, count, queued)
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Let `launch` queue a kernel for each page of a transfer."""
+        self.sweep.over_pages(kind, stage, transfer, launch)
+
+    def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
+        """Begin a loop; every vertex is active in its first superstep, whatever the start says."""
+        connected = connect_loop(self, spec, bound)
+        if connected is not None:
+            return connected
+        stage = push_stage(spec)
+        if stage is not None and sparse_way(spec, self.options) == "push":
+            return PushLoop(self, stage, Costs().on(self.sweep.rates), full=self.options.mode == "auto")
+        loop = GpuLoop(self, spec)
+        for name, told in ({} if start is None else start.told).items():
+            self.device.upload(self.pointer(spec.slot("told", name)), np.ascontiguousarray(told))
+        return loop
+
+    def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
+        """Begin a sweep, whose passes are full ones with a mask."""
+        return MaskedSweep(spec, self)
+
+    # ------------------------------------------------------------------------- copies
+    def copy(self, slot: str, source: str) -> None:
+        """Copy one vertex array over another."""
+        buffers = self.state.buffers
+        self.state.flush()
+        self.device.copy(buffers[slot].pointer, buffers[source].pointer, buffers[source].nbytes)
+
+    def fill(self, slot: str, byte: int) -> None:
+        """Set every byte of a vertex array."""
+        state = self.state  # what pads the array stays 0
+        self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
+
+    def keep(self, slots: Sequence[str]) -> object:
+        """A copy of vertex arrays, until it is forgotten; None where there is no memory for it."""
+        buffers: list[Buffer] = []
+        for slot in slots:
+            source = self.state.buffers[slot]
+            try:
+                buffers.append(self.device.allocate(source.nbytes, "a copy of the state"))
+            except OutOfMemory:
+                break
+            self.device.copy(buffers[-1].pointer, source.pointer, source.nbytes)
+        kept = _Copy(tuple(buffers))
+        self._kept.append(kept)
+        if len(buffers) == len(slots):
+            return kept
+        self.forget(kept)
+        return None
+
+    def forget(self, kept: object) -> None:
+        """Give back a copy."""
+        assert isinstance(kept, _Copy)
+        self._kept.remove(kept)
+        for buffer in kept.buffers:
+            self.device.free(buffer)
+
+    def others(self, slot: str, value: int) -> int:
+        """How many entries of a vertex array of u8 or u32 are not `value`."""
+        size = self.itemsize(slot)
+        args = (self.pointer(slot), self.n, value, self.state.stats)
+        self.state.clear_stats()
+        self.state.flush()
+        self.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-self.n // THREADS)), args)
+        _ = self.frame  # what was counted lies beside it
+        return self.counted().changed
+
+    def same(self, slots: Sequence[str], kept: object) -> bool:
+        """Whether vertex arrays have the same bits as a copy."""
+        assert isinstance(kept, _Copy)
+        self.state.clear_stats()
+        self.state.flush()
+        for slot, copy in zip(slots, kept.buffers):
+            words = copy.nbytes // 8
+            args = (self.pointer(slot), copy.pointer, words, self.state.stats)
+            self.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
+        _ = self.frame  # what was counted lies beside it
+        return self.counted().changed == 0
+
+    # ---------------------------------------------------------------------------- end
+    def settle(self) -> None:
+        """Wait until everything asked for has been done."""
+        self.device.synchronize()
+
+    def values(self) -> Values:
+        """The results, in host memory unless they are to stay on the device."""
+        globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
+        fetch = self.state.hand_over if self.options.device_arrays else self.state.array
+        return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)
+
+    def close(self) -> None:
+        """Free what the run needed; topology stays for the next run on this graph."""
+        for kept in tuple(self._kept):
+            self.forget(kept)
+        self.state.close()
+        self.sweep.close()
+
+
+def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:
+    """Kernels that every run of a plan launches."""
+    wanted: list[tuple[str, str, tuple[int, ...]]] = []
+    for stage in plan.stages:
+        assert stage.gpu is not None
+        if stage.domain is None:
+            wanted.append(("compute", stage.gpu.struct, ()))
+        elif "messages" in stage.kernels:
+            wanted.append(("messages", stage.gpu.struct, ()))
+    for spec in plan.values:
+        wanted.append(("scalar", f"v{spec.index}", ()))
+        if spec.fold is not None:
+            wanted.append(("fold", f"v{spec.index}", ()))
+    return wanted

@@ -1,0 +1,234 @@
+"""Which kernel pulls the contributions of a page, how it is launched, and why.
+
+The kernels differ in how the edges of a row (a vertex's edges) are spread over lanes. All but "edge" give bits that
+depend on the edges of the vertex alone, whatever the timing and the cuts; "edge" joins contributions by atomic
+operations, whose order does not matter for integers, minima and maxima, but does for sums of floats.
+
+    name               a row is taken by                                  origin
+    thread             one thread                                         CSR-scalar (Bell, Garland, SC'09)
+    virtual-warp-L     L lanes of a warp                                  virtual warps (Hong et al., PPoPP'11)
+    warp-segmentation  a warp for 32 rows, edge after edge                Khorasani et al., PACT'15
+    stream             a block for as many rows as its memory stages      CSR-Stream (Greathouse, Daga, SC'14)
+    edge               any thread of a shard's block, by atomics          Garaph (Ma et al., USENIX ATC'17)
+
+Under "auto" each page takes the kernel with the least estimated time. The estimate counts lane slots (a lane that
+waits for a longer row beside it costs as much as one that works), what a vertex costs beside its edges, and the chain
+of dependent steps through the longest row. Its constants are a table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import BindError
+from vlang.runtime.gpu.kernels.entries import shared_bytes
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import SEGMENT, THREADS
+
+__all__ = ["H200", "LANES", "NAMES", "Choice", "Costs", "Rows", "choose_kernel", "grid", "template_of"]
+
+LANES = (2, 4, 8, 16, 32)
+_WIDTHS = (1, *LANES)
+_TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
+    "thread": ("pull_thread", ()),
+    **{f"virtual-warp-{lanes}": ("pull_lanes", (lanes,)) for lanes in LANES},
+    "warp-segmentation": ("pull_segmented", ()),
+    "stream": ("pull_stream", ()),
+    "edge": ("pull_shards", ()),
+}
+NAMES = ("auto", *_TEMPLATES)
+
+_SAMPLE = 2048  # warps of 32 vertices that are looked at to know the rows of a page
+_BUSY = 3  # blocks on a multiprocessor that keep its memory busy
+_MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What a kernel costs on a device that is full, in picoseconds, and the seconds of a step that waits for memory.
+
+    edge: one lane slot. vertex: one vertex beside its edges; for virtual warps, one lane of it. word: an edge's share
+    of moving another 4 bytes of the contribution between lanes. search: finding the receiver of an edge where the
+    contribution needs it. strided: for lanes that take a row on their own, what an edge costs more for each step
+    before it (8 at most: the ids of a sector of the cache). step: latency of a load that the next one waits for.
+    early: the share of the edges that is read until most vertices are decided, where they can be.
+    """
+
+    edge: Mapping[str, float] = field(
+        # Estimates around two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges a second
+        # by segmentation, up to 390 with atomics or plain stores. "edge" also reads a place for each edge.
+        default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
+                                 "edge": 4.0, "edge loop": 6.0})
+    vertex: Mapping[str, float] = field(
+        default_factory=lambda: {"thread": 3.0, "virtual-warp": 3.0, "warp-segmentation": 4.0, "stream": 6.0,
+                                 "edge": 8.0})
+    word: float = 0.4
+    search: float = 0.8
+    step: float = 0.3e-6
+    strided: float = 0.35
+    early: float = 0.3
+
+
+H200 = Costs()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The rows of a page. longest: edges of the longest one (a longer one than SEGMENT goes to another kernel).
+    waste: lane slots that 1, 2, 4, 8, 16, 32 lanes a row take for each edge, when a warp waits for its longest row."""
+
+    vertices: int
+    edges: int
+    longest: int
+    waste: tuple[float, ...]
+
+    @staticmethod
+    def even(vertices: int, edges: int) -> Rows:
+        """Rows of equal length, for pages that nobody has looked at."""
+        longest = min(SEGMENT, -(-edges // max(1, vertices)))
+        slots = [-(-longest // lanes) * lanes for lanes in _WIDTHS]
+        return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
+
+    @staticmethod
+    def measured(offsets: NDArray[Any]) -> Rows:
+        """The rows between offsets[0] and offsets[-1] (n + 1 integers of any type); slots are estimated from at most
+        2048 warps spread evenly, the rest is exact."""
+        degrees = np.diff(offsets).astype(np.int64)
+        n, edges = len(degrees), int(offsets[-1]) - int(offsets[0])
+        if not n or not edges:
+            return Rows.even(n, edges)
+        short = np.where(degrees > SEGMENT, 0, degrees)
+        padded = np.zeros(-(-n // 32) * 32, dtype=np.int64)
+        padded[:n] = short
+        warps = padded.reshape(-1, 32)
+        warps = warps[:: -(-len(warps) // _SAMPLE)]
+        inside = max(1, int(warps.sum()))
+        waste = []
+        for lanes in _WIDTHS:  # 32 / lanes rows run side by side until the longest of them is done
+            steps = (-(-warps // lanes)).reshape(len(warps), lanes, 32 // lanes).max(axis=2)
+            waste.append(max(1.0, 32 * int(steps.sum()) / inside))
+        return Rows(n, edges, int(short.max()), tuple(waste))
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A kernel: its name as users give it, the template and its constants after the struct, and why it was taken."""
+
+    name: str
+    template: str
+    constants: tuple[int, ...]
+    reason: str
+
+
+def template_of(name: str) -> tuple[str, tuple[int, ...]]:
+    """The template of a kernel by its name, and the constants after the struct. Raises BindError for another name."""
+    if name not in _TEMPLATES:
+        raise BindError(f"kernel is one of {', '.join(map(repr, NAMES))}, not {name!r}")
+    return _TEMPLATES[name]
+
+
+def choose_kernel(
+    stage: GpuStage, vertices: int, edges: int, asked: str = "auto", deterministic: bool = False,
+    table: Costs = H200, rows: Rows | None = None, shared: int = 227 << 10,
+) -> Choice:
+    """The kernel for a page of a stage.
+
+    asked: a name of NAMES. rows: what the page's rows are like (default: all alike). shared: bytes of shared
+    memory that the device grants a block. A kernel asked for by name that
+    cannot run the stage gives way to the one that "auto" takes, and the reason says so. Raises BindError for a name
+    that is none, and for a kernel whose result would depend on timing although `deterministic` rules that out.
+    """
+    rows = rows or Rows.even(vertices, edges)
+    if asked == "auto":
+        return _fastest(stage, rows, deterministic, table, shared, "")
+    template, constants = template_of(asked)
+    refused = _refused(asked, stage, shared)
+    if refused:
+        return _fastest(stage, rows, deterministic, table, shared, f"{asked} cannot run this pass: {refused}; ")
+    if deterministic and not _timeless(asked, stage):
+        raise BindError("kernel 'edge' joins sums of floats by atomic operations, whose order depends on timing: with "
+                        "deterministic=True take another kernel (warp-segmentation keeps the order of the edges)")
+    return Choice(asked, template, constants, "as asked")
+
+
+def grid(template: str, constants: tuple[int, ...], count: int, threads: int = THREADS) -> int:
+    """Blocks of `threads` threads that cover `count` items of a template, every thread with one item to begin with.
+
+    Items are vertices for the kernels over rows, `compute` and `messages`; row blocks for pull_stream, shards for
+    pull_shards, segments for `segments`: a block each; long vertices for `finish`: a warp each.
+    """
+    lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
+             "segments": threads, "finish": 32, "finish_list": 32,
+             "segments_whole": threads, "finish_whole": threads}.get(template, 1)
+    return max(1, min(_MOST_BLOCKS, -(-count * lanes // threads)))
+
+
+def _refused(name: str, stage: GpuStage, shared: int) -> str:
+    """Why a kernel cannot run a stage; nothing if it can."""
+    if name == "stream":
+        need = shared_bytes("pull_stream", stage)
+        if need > shared:
+            return f"its contributions need {need:,} bytes of shared memory, and the device grants {shared:,}"
+    if name == "edge" and not stage.cell:
+        return stage.cell_reason or "no atomic operation joins its contributions"
+    return ""
+
+
+def _timeless(name: str, stage: GpuStage) -> bool:
+    """Whether the bits of a result do not depend on timing."""
+    return name != "edge" or stage.exact
+
+
+def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, shared: int, before: str) -> Choice:
+    able = [name for name in _TEMPLATES
+            if not _refused(name, stage, shared) and (not deterministic or _timeless(name, stage))]
+    times = {name: _seconds(name, stage, rows, table, shared) for name in able}
+    best, second = sorted(able, key=lambda name: times[name])[:2]
+    template, constants = _TEMPLATES[best]
+    density = rows.edges / max(1, rows.vertices)
+    reason = (f"{before}{best}: {density:.3g} edges a vertex, {rows.longest:,} at most; "
+              f"{_spoken(times[best])} expected, {_spoken(times[second])} with {second}")
+    return Choice(best, template, constants, reason)
+
+
+def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) -> float:
+    """The time that a kernel is expected to take on a page, launch excluded."""
+    lanes = (_TEMPLATES[name][1] or (1,))[0]
+    kind = "virtual-warp" if lanes > 1 else name
+    by_row = kind in ("thread", "virtual-warp")  # such a kernel stops at the edge that decides
+    words = max(1, -(-stage.accumulator // 4))
+    item_words = max(1, -(-stage.item // 4))
+    edge = table.edge["edge loop" if name == "edge" and not stage.native else kind]
+    if name == "warp-segmentation":
+        edge += table.word * (words - 1)
+    elif name in ("stream", "edge"):
+        edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
+    if name == "stream":  # too few blocks a multiprocessor leave the memory idle
+        edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
+    if by_row:
+        steps = rows.edges / max(1, rows.vertices) / lanes
+        edge += table.strided * min(max(0.0, steps - 1), 8 / lanes)
+    slots = rows.edges * (rows.waste[_WIDTHS.index(lanes)] if by_row else 1.0)
+    vertex = table.vertex[kind]
+    if kind == "virtual-warp":
+        vertex *= 1 + lanes / 8 + words * lanes.bit_length() * lanes / 32
+    share = table.early if stage.early == "absorbing" and by_row else 1.0
+    return 1e-12 * (slots * edge * share + rows.vertices * vertex) + table.step * _chain(name, lanes, rows)
+
+
+def _chain(name: str, lanes: int, rows: Rows) -> float:
+    """Steps one after the other that the longest row of a page takes, four loads of a thread in flight."""
+    if name == "warp-segmentation":
+        return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
+    if name in ("stream", "edge"):
+        return 4 + rows.longest / THREADS  # 4: barriers between staging and reducing
+    return rows.longest / lanes / 4
+
+
+def _spoken(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"

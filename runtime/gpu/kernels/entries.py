@@ -1,0 +1,151 @@
+"""Entry points: which parameters each kernel template takes, what its `extern "C"` function says, what it needs.
+
+The text of a plan holds templates over the struct of a pass and no entry points, so that only kernels that are
+launched are compiled. `entry` gives the function to stand behind the text, `shared_bytes` the dynamic shared memory
+that a launch must ask for. The figures mirror those of vlang/emit/cuda/*.cuh, where they are named alike.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from vlang.runtime.gpu.kernels.sparse_layout import SPARSE_BOUNDS, SPARSE_PREPARATIONS, SPARSE_SIGNATURES
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import THREADS
+
+__all__ = [
+    "LONGEST_STAGED", "PREPARATIONS", "ROOM_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
+    "shared_bytes",
+]
+
+_FRAME = "u64* frame"
+_PAGE = (_FRAME, "const u64* row", "u64 low", "u64 high")
+
+SIGNATURES: Mapping[str, tuple[str, ...]] = {
+    # passes over vertices [low, high) and their lists
+    "compute": (_FRAME, "u64 low", "u64 high"),
+    "messages": (_FRAME, "u64 low", "u64 high"),
+    "messages_list": (_FRAME, "const u32* list", "const u64* count"),
+    "fold": (_FRAME, "u64 n"),
+    "scalar": (_FRAME, "u64 blocks"),
+    # passes over edges: vertices [low, high) of a page; pull_stream row blocks, pull_shards shards, segments segments
+    "pull_thread": _PAGE,
+    "pull_lanes": _PAGE,
+    "pull_segmented": _PAGE,
+    "pull_stream": _PAGE,
+    "pull_shards": _PAGE,
+    "segments": _PAGE,
+    "finish": (_FRAME, "u64 low", "u64 high"),
+    # the same for passes that need all contributions of a vertex at once; pull_whole: lanes
+    "pull_whole": (*_PAGE, "const Shelves* shelves"),
+    "pull_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges",
+                        "const Shelves* shelves"),
+    "segments_whole": (*_PAGE, "const Halls* halls"),
+    "segments_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list",
+                            "const u64* count", "const Halls* halls"),
+    "finish_whole": (_FRAME, "u64 low", "u64 high", "const Halls* halls"),
+    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const Halls* halls"),
+    "finish_list": (_FRAME, "const u32* list", "const u64* count"),
+    # values joined over components; the struct says how (rule K)
+    "join_trees": ("u32* parents", "u64 values", "u64 n"),
+    "spread_values": ("const u32* parents", "u64 values", "u64 n"),
+}
+"""Parameters of the templates over a struct, by name. All are 64-bit words."""
+
+PREPARATIONS: Mapping[str, tuple[str, ...]] = {
+    "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
+    "places": ("const u64* offsets", "const u32* shards", "u16* receivers", "u64 low", "u64 high"),
+    "aim_row": ("u64* row", "u64 slot", "const u64* layout"),
+    "mark_pages": ("const u64* offsets", "const u64* starts", "u64 pages", "const u32* list", "const u64* count",
+                   "u64* marks"),
+    "set_words": ("u64* words", "u64 count", *(f"u64 {letter}{k}" for k in range(6) for letter in "iv")),
+    "count_other_8": ("const u8* array", "u64 count", "u64 value", "u64* others"),
+    "count_other_32": ("const u32* array", "u64 count", "u64 value", "u64* others"),
+    # components (rule K)
+    "plant_single": ("u32* parents", "u64 n"),
+    "plant": ("const u64* row", "u64 n", "u32* parents"),
+    "graft": ("const u64* row", "u64 n", "u64 rank", "u32* parents"),
+    "compress": ("u32* parents", "u64 n"),
+    "elect": ("const u32* parents", "u64 n", "u32* chosen"),
+    "count_outside": ("const u64* row", "u64 n", "const u32* parents", "const u32* chosen", "u64* edges"),
+    "hook_rows": ("const u64* row", "u64 low", "u64 high", "u32* parents", "const u32* chosen"),
+    "hook_segments": ("const u64* row", "const i64* segments", "u64 low", "u64 high", "u32* parents",
+                      "const u32* chosen"),
+    "count_unordered_32": ("const f32* values", "u64 n", "u64* unordered"),
+    "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
+    "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
+}
+"""Parameters of the kernels that are no templates: for topology, and for the state."""
+
+_TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES}
+_KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
+
+WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
+LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole
+SHORTEST_SHARED = 33  # edges: from here on a warp reduces a row
+ROOM_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
+FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
+
+
+def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
+    """Name and text of an entry point.
+
+    template: a key of SIGNATURES or SPARSE_SIGNATURES; struct: that of a pass, or a type made of some. Without `struct`
+    a key of PREPARATIONS or SPARSE_PREPARATIONS. constants: further template arguments, such as the lanes of
+    pull_lanes. Raises KeyError for other names.
+    """
+    parameters = (_TEMPLATES if struct else _KERNELS)[template]
+    name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
+    arguments = ", ".join(p.split()[-1] for p in parameters)
+    called = f"{template}<{', '.join([struct, *map(str, constants)])}>" if struct else template
+    bound = SPARSE_BOUNDS.get(template, THREADS)
+    head = f'extern "C" __global__ void __launch_bounds__({bound}) {name}({", ".join(parameters)})'
+    return name, f"{head} {{ {called}({arguments}); }}\n"
+
+
+def row_block_count(edges: int, vertices: int) -> int:
+    """Row blocks of pull_stream for a page of so many edges and vertices: each begins WINDOW edges and rows."""
+    return -(-(edges + vertices) // WINDOW)
+
+
+def cell_count(vertices: int, replicas: int) -> int:
+    """Cells in shared memory for a shard of so many vertices with R replicas: whole groups of 16, so that each
+    component of the cells is aligned."""
+    return -(-vertices * replicas // 16) * 16
+
+
+def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
+    """Bytes of dynamic shared memory that a launch of a template needs.
+
+    gpu: of the pass (not for kernels over vertices). threads: of a block. cells: for pull_shards, the largest
+    `cell_count` of the shards to come. Raises KeyError for a template that is not in SIGNATURES.
+    """
+    if template not in SIGNATURES:
+        raise KeyError(template)
+    warps = threads // 32
+    note = 8 * warps  # counts of changed and active vertices
+    if template in ("fold", "scalar"):
+        return FOLD_BYTES * warps
+    if gpu is None or template in ("messages", "messages_list"):
+        return note
+    if template == "pull_stream":
+        return max(note, _stream_bytes(gpu))
+    if template == "pull_shards":
+        return max(note, 16 + cells * gpu.cell)
+    merged = max(note, gpu.accumulator * warps)
+    if template == "segments":
+        return merged
+    if template in ("pull_whole", "pull_whole_list"):
+        return 4 * (warps * ROOM_WORDS + 36) + max(merged, 4 * (warps + 1))
+    if "_whole" in template:
+        return max(merged, 4 * (warps + 1))
+    return note
+
+
+def _stream_bytes(gpu: GpuStage) -> int:
+    """What was found, the list of rows for warps and their results, the staged items, and where the rows begin."""
+    staged = WINDOW + LONGEST_STAGED
+    listed = staged // SHORTEST_SHARED
+    starts = 2 * WINDOW if gpu.reads_self else 0
+    return 16 + sum(-(-part // 16) * 16 for part in (4 * listed, gpu.accumulator * listed, gpu.item * staged, starts))

@@ -1,0 +1,113 @@
+"""How many copies of its accumulators a shard keeps in shared memory: the replication factor R.
+
+Contributions to one vertex collide in shared memory; with R copies, lane i of a warp joins into copy i mod R, and the
+copies are merged two by two at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but
+more to clear and merge, and smaller shards.
+
+Garaph's R grows with the density of the shard alone, R = 2^min(round(log2(E / V)), 5). What a collision costs depends
+on the operation and its type, too: additions of integers are one instruction at any degree of conflict, sums of floats
+a compare-and-swap loop. So the rule "auto" shifts and caps the exponent by constants of the class of the operation,
+which are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or those of language.md, section 13.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import BindError
+from vlang.runtime.plan.gpu_stage import GpuStage
+
+__all__ = [
+    "DEFAULTS", "MOST", "Constants", "check_replication", "class_of", "replicas_of", "room_of", "shard_vertices",
+]
+
+MOST = 32  # copies: as many as lanes in a warp
+_ROOM = 32 << 10  # bytes of shared memory of a shard under "auto": the size at which the constants were measured
+_BESIDE = 128  # bytes that the kernel needs beside its cells, whose number is rounded up to 16
+_PLACES = 1 << 16  # vertices of a shard that 16 bits can tell apart
+
+
+@dataclass(frozen=True)
+class Constants:
+    """R = 2^clamp(round(log2 D) + shift, 0, cap) for a shard of D edges a vertex."""
+
+    shift: int
+    cap: int
+
+
+_GARAPH = Constants(0, 5)
+# Measured on one H200 (language.md, section 13). Classes: see class_of.
+DEFAULTS: Mapping[str, Constants] = {
+    "native": Constants(-3, 3), "loop32": Constants(-1, 4), "loop64": Constants(-1, 4),
+}
+
+
+def class_of(stage: GpuStage) -> str:
+    """The class of a stage's operations on shared memory: "native", "loop32" or "loop64" (compare-and-swap)."""
+    if stage.native:
+        return "native"
+    return "loop32" if stage.cell <= 4 else "loop64"
+
+
+def check_replication(asked: str | int) -> str | int:
+    """What the caller asked for, as "auto", "none", "garaph" or a number. Raises BindError for anything else."""
+    text = str(asked)
+    if isinstance(asked, bool) or not (text in ("auto", "none", "garaph") or text in _POWERS):
+        raise BindError(f"replication is 'auto', 'none', 'garaph' or a power of two up to {MOST}, not {asked!r}")
+    return _POWERS.get(text, text)
+
+
+_POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
+
+
+def room_of(asked: str | int, shared: int, cell: int) -> int:
+    """Bytes of shared memory that the cells of a shard may take, of `shared` that the device grants a block; `cell` of
+    them a vertex."""
+    most = shared - _BESIDE - 16 * cell
+    return min(most, _ROOM) if asked == "auto" else most
+
+
+def shard_vertices(
+    asked: str | int, density: float, cell: int, shared: int, constants: Constants = DEFAULTS["native"]
+) -> int:
+    """Vertices of a shard, a multiple of 32 where there is room: as many as `room_of` holds R times, for a graph of
+    `density` edges a vertex. cell: bytes of the cells of one vertex. At least 1."""
+    vertices = np.full(1, 1 << 20, dtype=np.int64)
+    edges = np.full(1, int(density * (1 << 20)), dtype=np.int64)
+    copies = 1 << int(_exponents(vertices, edges, check_replication(asked), constants)[0])
+    fit = min(_PLACES, room_of(asked, shared, cell) // max(1, cell * copies))
+    return max(1, fit - fit % 32 if fit > 32 else fit)
+
+
+def replicas_of(
+    vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, cell: int, shared: int,
+    constants: Constants = DEFAULTS["native"],
+) -> NDArray[np.uint8]:
+    """R of every shard, given the vertices and edges of each (i64 arrays of one length).
+
+    asked: as check_replication gives it. cell, shared: bytes, as above; R is halved until the copies of a shard fit
+    into what the device grants a block. constants: for "auto", those of the class of the operation. A shard without
+    edges or vertices has R = 1.
+    """
+    exponents = _exponents(vertices, edges, check_replication(asked), constants)
+    fit = np.maximum(room_of(asked, shared, cell) // np.maximum(1, vertices * max(1, cell)), 1)
+    exponents = np.minimum(exponents, np.frexp(fit.astype(np.float64))[1] - 1)
+    copies: NDArray[np.uint8] = np.where(edges > 0, 1 << np.maximum(exponents, 0), 1).astype(np.uint8)
+    return copies
+
+
+def _exponents(
+    vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, constants: Constants
+) -> NDArray[np.int64]:
+    """log2 R by the rule alone."""
+    if isinstance(asked, int) or asked == "none":
+        fixed = asked.bit_length() - 1 if isinstance(asked, int) else 0
+        return np.full(len(vertices), fixed, dtype=np.int64)
+    rule = _GARAPH if asked == "garaph" else constants
+    density = np.maximum(edges, 1) / np.maximum(vertices, 1)
+    found: NDArray[np.int64] = np.clip(np.rint(np.log2(density)).astype(np.int64) + rule.shift, 0, rule.cap)
+    return found

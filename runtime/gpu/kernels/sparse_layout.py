@@ -1,0 +1,90 @@
+"""What host and kernels share of sparse supersteps: parameters of the kernels, and the words of their structs.
+
+The structs are those of vlang/emit/cuda/skeletons/frontier.cuh and notify.cuh, whose members are words in the same
+order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+__all__ = [
+    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_HEARD", "FROM_START", "INSIDE",
+    "LISTS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING",
+    "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
+]
+
+CHUNK = 512  # edges: the most that one entry of a queue stands for
+FROM_START, FROM_HEARD = 0, 1
+ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
+RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
+MODES = ("push", "early-exit pull")
+WALKING = 1024  # threads of a block of a launch of many supersteps
+NEVER = (1 << 64) - 1  # edges that no frontier has
+INSIDE, WITHOUT_EDGES = 0, NEVER  # in place of a number of pages: one page alone, vertices that lie in none
+
+_FRAME, _TABLE = "u64* frame", "const Table* where"
+
+SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
+    "traverse": (_FRAME, _TABLE, "u64 most"),  # constants: whether by priority
+    "begin_frontier": (_FRAME, _TABLE),  # constants: FROM_..., whether by priority
+    "open_cells": (_FRAME, "u64 vertices"),
+    "send_frontier": (_FRAME, _TABLE),
+    "push_page": (_FRAME, _TABLE, "const u64* row"),  # constants: whether by priority
+    "apply_pushed": (_FRAME, _TABLE),
+    "send_queue": (_FRAME, _TABLE),
+    "relay": (_FRAME, "const Station* stations", "const Tour* where", "u64 most"),
+    "pull_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges"),  # lanes
+    "segments_list": (
+        _FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list", "const u64* count",
+    ),
+}
+"""Parameters of the templates over a struct. All are 64-bit words."""
+
+SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
+    "count_flagged": ("const u64* flags", "u64 words", "const u64* offsets", "u64* counts"),
+    "queue_flagged": (_TABLE, "u64* flags", "u64 words", "u8* marks"),
+    "notify": (_TABLE, "u8* marks"),
+    "notify_page": (_TABLE, "u8* marks", "const u64* row"),
+    "mark_queue": ("const u64* offsets", "const u64* starts", "u64 pages", "const u64* queue", "const u64* count",
+                   "u64* marks"),
+    "end_superstep": (_TABLE,),
+    "list_marked": ("const Lists* where", "u64* marks", "const u64* also", "u64 words", "const u64* offsets"),
+    "move_values": ("u64 to", "u64 from", "u64 size", "const u32* list", "const u64* count", "u64 exchange"),
+}
+"""Parameters of the kernels that are no templates."""
+
+SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
+"""Threads of a block at most, where they are not THREADS."""
+
+COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
+
+CONTROL = (
+    "arrived", "step", "done", "reason", "unsettled", "unsettled_edges", "pile", "piled[0]", "piled[1]", "least[0]",
+    "least[1]", "start", "total", "totalled", "bound", "delta", "raises", "worked", "worked_steps",
+    "worked_raises", "worked_from", "cost", "narrowing",
+    *(f"counts[{k}].{name}" for k in range(3) for name in COUNTS),
+)
+
+TABLE = (
+    "vertices", "rows", "pages", "offsets", "edges", "pull_rows", "pull_pages", "pull_offsets", "segments",
+    "segment_count", "queues[0]", "queues[1]", "bits[0]", "bits[1]", "touched", "touched_bits", "far[0]", "far[1]",
+    "far_bits", "control", "records", "solo", "leave", "rule", "push_cost", "pull_cost", "scan_cost",
+)
+
+STATION = (
+    "table", "lists", "flags", "marks", "also", "words", "vertices", "rows", "pages", "offsets", "segments",
+    "long_count", "pulled", "shelves", "halls", "moves", "moved", "most",
+)
+
+TOUR = ("control", "records", "copies", "copied")
+
+LISTS = ("all", "longs", "segments", "counts", "long_rows", "long_count")
+
+_DESK = 32 * 16 + 4 * 224  # DESK_BYTES
+_BOARD = 8 * (3 * len(COUNTS) + 4)
+
+
+def desk_bytes(threads: int) -> int:
+    """Bytes of shared memory of a block that walks queues."""
+    return threads // 32 * _DESK + _BOARD

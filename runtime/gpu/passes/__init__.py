@@ -1,0 +1,1 @@
+"""State, scratch and measured rates of passes on a GPU."""

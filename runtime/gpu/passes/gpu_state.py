@@ -1,0 +1,194 @@
+"""Vertex state of a run in device memory, and the frame that shows kernels where it lies.
+
+The frame lies on the device; the host keeps a mirror. What the host sets is collected and written before the next
+kernel; what kernels store (scalars, counts) is fetched when the host asks, all of it at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.state import DTYPES, set_arrays
+from vlang.runtime.gpu.device.arena import in_bytes
+from vlang.runtime.gpu.device.device import Buffer, Device
+from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_of
+
+__all__ = ["GpuState"]
+
+_PAIRS = 6  # words that one launch of set_words sets
+_STATS = 4  # words behind the frame: changed, active, and two spare ones
+
+
+class GpuState:
+    """The arrays of a run by slot name. segments: for each orientation in use, the segments of its long vertices.
+
+    set_words: launches the kernel of that name with a pointer, a count and pairs. Raises OutOfMemory.
+    """
+
+    def __init__(
+        self, device: Device, plan: Plan, n: int, segments: Mapping[str, int], set_words: Callable[..., None]
+    ) -> None:
+        self.device, self.plan, self.n = device, plan, n
+        self.buffers: dict[str, Buffer] = {}
+        self.dtypes: dict[str, np.dtype[Any]] = {}
+        self.lengths: dict[str, int] = {}
+        self._widths: dict[str, int] = {}
+        self._set_words = set_words
+        self._halves = {name for name, type_ in plan.globals if type_ == "f16"}
+        words = FIRST_SLOT + len(plan.slots)
+        self._stats_at = words
+        self._mirror = np.zeros(words + _STATS, dtype=np.uint64)
+        self._frame = device.allocate(self._mirror.nbytes, "the frame")
+        self._mirror[SLOT_STATS] = self.stats
+        device.upload(self._frame.pointer, self._mirror)
+        self._dirty: dict[int, int] = {}
+        self._stale = False
+        self._allocate({"vertices": n, "blocks": -(-n // BLOCK)} | {f"segments:{k}": v for k, v in segments.items()})
+
+    @property
+    def frame(self) -> int:
+        """The address of the frame, up to date."""
+        self.flush()
+        self._stale = True
+        return self._frame.pointer
+
+    @property
+    def stats(self) -> int:
+        """The address of the counts of a pass."""
+        return self._frame.pointer + 8 * self._stats_at
+
+    def _allocate(self, lengths: Mapping[str, int]) -> None:
+        """Every array of the plan. What is missing is told at once: the need of all of them."""
+        fields = {field.name: field for field in self.plan.fields}
+        specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
+        arrays: list[tuple[str, str, int, int]] = []
+        for slot in self.plan.slots:
+            name = field_of(slot)
+            if name is not None:
+                arrays.append((slot, fields[name].dtype, self.n, fields[name].width))
+            elif slot in specs:
+                arrays.append((slot, specs[slot].dtype, lengths[specs[slot].length], specs[slot].width))
+        need = sum(_bytes(dtype, length, width) for _, dtype, length, width in arrays)
+        free = self.device.budget() - self.device.allocated()
+        if need > free:
+            raise OutOfMemory(
+                f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
+                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need room besides: "
+                "a larger gpu_memory helps, or device=\"cpu\"")
+        for slot, dtype, length, width in arrays:
+            self.add(slot, dtype, length, width)
+
+    def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
+        """A zeroed array in a slot, with `width` entries a row; a whole number of 16-byte words."""
+        self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
+        self._widths[slot] = width
+        size = _bytes(dtype, length, width)
+        self.buffers[slot] = self.device.allocate(size, f"`{slot.partition(':')[2]}` of {self.n:,} vertices")
+        self.device.fill(self.buffers[slot].pointer, size, 0)
+        self._put(slot, self.buffers[slot].pointer)
+
+    def _put(self, slot: str, value: int) -> None:
+        self.set_word(self.plan.slots[slot], value)
+
+    def row_bytes(self, slot: str) -> int:
+        """Bytes of what a vertex has in an array."""
+        return self.dtypes[slot].itemsize * self._widths[slot]
+
+    def set_word(self, number: int, value: int) -> None:
+        """A slot by number, which kernels never store to."""
+        if int(self._mirror[number]) != value:
+            self._force(number, value)
+
+    def _force(self, number: int, value: int) -> None:
+        """A slot by number, whatever the mirror says."""
+        self._mirror[number] = value
+        self._dirty[number] = value
+
+    def clear_stats(self) -> None:
+        """Count from zero."""
+        for k in range(2):
+            self._force(self._stats_at + k, 0)
+
+    def swap(self, field: str) -> None:
+        """Exchange the two buffers of a field."""
+        now, new = f"field:{field}", f"next:{field}"
+        self.buffers[now], self.buffers[new] = self.buffers[new], self.buffers[now]
+        self._put(now, self.buffers[now].pointer)
+        self._put(new, self.buffers[new].pointer)
+
+    def point(self, slot: str, other: str) -> None:
+        """Let a slot stand for the array of another one."""
+        self._put(slot, self.buffers[other].pointer)
+
+    def flush(self) -> None:
+        """Write what the host has set."""
+        pairs = list(self._dirty.items())
+        self._dirty.clear()
+        for at in range(0, len(pairs), _PAIRS):
+            some = pairs[at : at + _PAIRS]
+            flat = [word for pair in some for word in pair]
+            self._set_words(self._frame.pointer, len(some), *flat, *[0] * (2 * _PAIRS - len(flat)))
+
+    def refresh(self) -> None:
+        """Fetch what kernels have stored; waits for them."""
+        if self._stale:
+            self.flush()
+            self.device.download(self._mirror, self._frame.pointer)
+            self._stale = False
+
+    def counted(self) -> Stats:
+        """The counts of the last pass; waits for it."""
+        self.refresh()
+        changed, active = self._mirror[self._stats_at : self._stats_at + 2].tolist()
+        return Stats(changed, active)
+
+    def set_scalar(self, name: str, value: bool | int | float | NDArray[np.uint32]) -> None:
+        """Store a graph-level value in its slot, converted to its type; an array is a set of vertices."""
+        if isinstance(value, np.ndarray):
+            for kind, array in set_arrays(name, value).items():
+                if kind in self.plan.slots:
+                    self.add(kind, "u32", len(array))
+                    self.device.upload(self.buffers[kind].pointer, array)
+            value = len(value)
+        word = np.zeros(1, dtype=np.uint64)
+        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+            word.view(DTYPES[self.plan.scalars[name]])[0] = value
+        self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
+
+    def scalar(self, name: str) -> Any:
+        """A graph-level value as a Python number; waits for it."""
+        self.refresh()
+        slot = self.plan.slots[f"scalar:{name}"]
+        dtype = np.dtype(np.float16) if name in self._halves else DTYPES[self.plan.scalars[name]]
+        return self._mirror[slot : slot + 1].view(dtype)[0].item()
+
+    def array(self, slot: str) -> NDArray[Any]:
+        """A copy of an array in host memory; waits for it."""
+        result = np.empty(self.lengths[slot], dtype=self.dtypes[slot])
+        if len(result):
+            self.flush()
+            self.device.download(result, self.buffers[slot].pointer)
+        return result
+
+    def hand_over(self, slot: str) -> Any:
+        """An array of the device's own library that owns the array of a slot from now on."""
+        self.flush()
+        self.device.synchronize()
+        return self.device.hand_over(self.buffers.pop(slot), self.dtypes[slot], self.lengths[slot])
+
+    def close(self) -> None:
+        """Free the arrays."""
+        for buffer in (*self.buffers.values(), self._frame):
+            self.device.free(buffer)
+        self.buffers.clear()
+
+
+def _bytes(dtype: str, length: int, width: int) -> int:
+    """Of an array: whole words of 16 bytes."""
+    return max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)

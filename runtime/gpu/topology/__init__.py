@@ -1,0 +1,1 @@
+"""Pages of a graph on a GPU: slots, rows, copies."""

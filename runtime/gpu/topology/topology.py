@@ -1,0 +1,328 @@
+"""An adjacency on a GPU: whole where it fits, else page by page over streams while kernels run.
+
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay there too if there is room;
+if not, device memory is cut into slots, each with room for one page. Pages come into slots from page-locked host
+memory and stay until the room is needed; kernels over few vertices may read the others where they lie.
+
+Ordering. Work that the caller has queued on its stream before a sweep or `rows` comes before it, work queued
+afterwards after it; only copies may run ahead, as soon as their slot is free. A slot is overwritten only after the last
+work on it, and the row of a page is changed only when the page moves, in the stream of the kernel that reads it next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.gpu.device.device import Device, Event, Stream
+from vlang.runtime.gpu.topology.cut import Part, long_rows
+from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
+from vlang.runtime.gpu.topology.page_rows import Table, make_table
+from vlang.runtime.gpu.topology.slots import Slot, Slots
+from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.plan import THREADS
+
+__all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
+
+AUTO_STREAMS = 3
+
+Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
+"""Queues a kernel of topology.cuh, pull.cuh or shards.cuh that is no template: name, blocks, arguments, stream."""
+
+Launch = Callable[[int, Part, Stream | None], None]
+"""Queues the kernels of a pass for one page: the address of its row, the page, the stream."""
+
+
+class Topology:
+    """One adjacency on a device.
+
+    uses: by name, what passes read of a page. memory: bytes that it may take (None: what the budget has left).
+    page_size: bytes of neighbours in a page (None: one page if everything fits, else 4 to 64 MiB). streams: that copies
+    and kernels are spread over (0: as many as pay).
+
+    offsets: device u64[n + 1]. segments, longs: device int64[segment_count, 3] and int64[long_count, 3]. parts: the
+    pages. resident: all edges are on the device. readable: kernels can read every page through its row at all times.
+    link: what moving edges costs. traffic: what passes have moved so far.
+
+    Raises OutOfMemory if two pages do not fit beside the tables, GraphError for a column that does not fit its type.
+    """
+
+    def __init__(
+        self, device: Device, prepare: Prepare, adjacency: Adjacency, uses: Mapping[str, Use],
+        memory: int | None = None, page_size: int | None = None, streams: int = 0,
+        link: Link | None = None,
+    ) -> None:
+        self.device, self.adjacency, self._prepare, self.link = device, adjacency, prepare, link or Link()
+        self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
+        self.traffic = Traffic()
+        self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
+        taken = device.allocated()
+        free = device.budget() - taken
+        free = free if memory is None else min(free, memory)
+        self.layout = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, taken)
+        self.parts = self.layout.cut.parts()
+        self.resident = self.layout.resident
+        what = f"the {self.kind}-neighbours of {self.n:,} vertices"
+        self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
+        self._addresses: dict[str, int] = {}
+        self._streams: list[Stream] = []
+        self._turn = 0
+        self._shown: set[str] = set()  # tables whose rows others read
+        try:
+            size = self.layout.slot_bytes * max(1, self.layout.slots)
+            self._buffers.append(device.allocate(size, what))
+            self._upload_tables()
+            self._open_streams(streams or AUTO_STREAMS)
+            self._tables = {name: self._table(name, use) for name, use in uses.items()}
+            self._prepare_blocks()
+            device.synchronize()  # copies may run ahead of everything but this
+            if self.resident:
+                self._fill()
+        except BaseException:
+            self.close()
+            raise
+
+    # ------------------------------------------------------------------------- what there is
+    @property
+    def pages(self) -> int:
+        """The number of pages."""
+        return len(self.parts)
+
+    @property
+    def slots(self) -> int:
+        """Pages that the device has room for, if not for all."""
+        return len(self._slots)
+
+    @property
+    def offsets(self) -> int:
+        """The address of the offsets."""
+        return self._at("offsets")
+
+    @property
+    def segments(self) -> int:
+        """The address of the segments of long vertices."""
+        return self._at("segments")
+
+    @property
+    def longs(self) -> int:
+        """The address of the long vertices."""
+        return self._at("longs")
+
+    @property
+    def readable(self) -> bool:
+        """Whether kernels can read every page through its row, wherever it lies."""
+        return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
+                                    if a.source is not None and a.source.nbytes)
+
+    def table(self, name: str) -> Table:
+        """The table of a use."""
+        return self._tables[name]
+
+    def _at(self, name: str) -> int:
+        return self._buffers[0].pointer + self.layout.tables[name]
+
+    # ------------------------------------------------------------------------------ bring up
+    def _upload_tables(self) -> None:
+        rows = long_rows(self.adjacency)
+        self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
+        tables: dict[str, NDArray[Any]] = {"offsets": self.adjacency.offsets, "segments": rows.segments,
+                                           "longs": rows.longs, "starts": self.layout.cut.starts}
+        for name, shards in self.layout.shards.items():
+            tables |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
+        for name, values in tables.items():
+            if len(values):
+                self.device.upload(self._at(name), values)
+
+    def _open_streams(self, streams: int) -> None:
+        """Slots and streams. Cached pages have a stream of their own, so that their kernels wait for no copy."""
+        memory = self._buffers[1].pointer
+        self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
+        if not self.resident:
+            count = max(1, min(streams, len(self._slots)))
+            self._streams = [self.device.stream() for _ in range(count)]
+            self._cached = self.device.stream() if count > 1 else self._streams[0]
+            for key, array in self._arrays.items():
+                if array.source is not None and array.source.nbytes:
+                    self._addresses[key] = self.device.register(array.source)
+
+    def _table(self, name: str, use: Use) -> Table:
+        base = self._buffers[1].pointer if self.resident else None
+        table = make_table(name, use, self.layout, self._arrays, self._at, base, self._addresses)
+        self.device.upload(table.layout_address, table.layout)
+        self.device.upload(table.address, table.words)
+        return table
+
+    def _prepare_blocks(self) -> None:
+        """The row blocks of every page."""
+        at = self._at("blocks")
+        for part in self.parts:
+            count = part.row_blocks
+            self._prepare("row_blocks", 1 + (count + 1) // THREADS, (self.offsets, at, part.low, part.high, count),
+                          None)
+            at += 4 * (count + 1)
+
+    def _fill(self) -> None:
+        """Bring everything, for good."""
+        memory = self._buffers[1].pointer
+        for key, array in self._arrays.items():
+            if array.source is not None and array.source.nbytes:
+                self.device.upload(memory + self.layout.places[key], array.source)
+        for name, table in self._tables.items():
+            if table.keys[-1] == f"places:{name}":
+                for part in self.parts:
+                    self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
+
+    def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
+        """The destinations of the edges of a page inside its shards; `places` is where that of edge 0 would lie."""
+        count = int(table.shards[part.page])
+        if count:
+            args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
+            self._prepare("places", count, args, stream)
+
+    # ---------------------------------------------------------------------------------- passes
+    def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
+        """Let `launch` queue the kernels of a pass for every page, or for those of a transfer.
+
+        Pages come in any order. Each gets the stream in which its edges have arrived; after the sweep the caller's
+        stream waits for all of them. Where everything is resident, all pages run on the caller's stream.
+        """
+        table = self._tables[name]
+        if self.resident:
+            for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
+                launch(table.row(part.page), part, stream)
+            return
+        transfer = transfer or Transfer(tuple(range(self.pages)))
+        direct = [page for page in transfer.direct if not self._slots.find(page)]
+        whole = [*transfer.whole, *(page for page in transfer.direct if page not in direct)]
+        if direct:
+            self.rows(name, stream)
+        begin = self.device.record(stream)
+        ends: dict[int, tuple[Stream, Event]] = {}
+        for page in direct:
+            self.device.wait(begin, self._cached)
+            self._run(launch, table, page, self._cached, ends)
+        awaited = {page for page in whole if self._slots.find(page)}
+        for page in self._slots.order(whole, len(self._streams)):
+            awaited.discard(page)
+            slot, work = self._bring(table, self.parts[page], awaited, begin)
+            slot.used = self._run(launch, table, page, work, ends)
+        self.traffic.skipped += self.pages - len(whole) - len(direct)
+        for _, event in ends.values():
+            self.device.wait(event, stream)
+        self._refresh(stream)
+
+    def _run(
+        self, launch: Launch, table: Table, page: int, work: Stream, ends: dict[int, tuple[Stream, Event]]
+    ) -> Event:
+        launch(table.row(page), self.parts[page], work)
+        event = self.device.record(work)
+        ends[id(work)] = work, event
+        return event
+
+    def _bring(self, table: Table, part: Part, awaited: set[int], begin: Event) -> tuple[Slot, Stream]:
+        """The slot of a page with everything that the table reads, and the stream in which it is complete."""
+        slot = self._slots.find(part.page)
+        work = self._cached
+        missing = [key for key in table.keys if slot is None or key not in slot.held]
+        if slot is None or any(self._arrays[key].source is not None for key in missing):
+            work = self._streams[self._turn % len(self._streams)]
+            self._turn += 1
+        if self._shown:  # kernels of the caller's stream may be reading any slot
+            self.device.wait(begin, work)
+        if slot is None:
+            slot = self._slots.take(part.page, awaited)
+            self.traffic.copies += 1
+        else:
+            self.traffic.hits += 1
+        self._slots.touch(slot)
+        if slot.used is not None:
+            self.device.wait(slot.used, work)
+        for key in missing:
+            self._load(table, self._arrays[key], part, slot, work)
+        self.device.wait(begin, work)  # copies need not wait for what their page is read for
+        if table.at[part.page] != slot.address:
+            self._aim(table, part.page, slot.address, work)
+        return slot, work
+
+    def _load(self, table: Table, array: Stored, part: Part, slot: Slot, work: Stream) -> None:
+        place = slot.address + self.layout.places[array.key]
+        slot.held.add(array.key)
+        if array.source is None:
+            self._make_places(table, part, place - array.itemsize * part.begin, work)
+        elif part.edges:
+            piece = array.source[part.begin : part.end]
+            self.device.upload(place, piece, work)
+            self.traffic.copied += piece.nbytes
+
+    def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
+        """Let the row of a page point into a slot."""
+        table.at[page] = slot
+        self._prepare("aim_row", 1, (table.row(page), slot, table.layout_address), work)
+
+    # ---------------------------------------------------------------------- few vertices at work
+    def rows(self, name: str, stream: Stream | None = None) -> int:
+        """The address of the rows for kernels on the stream that read any page, wherever it lies.
+
+        Cached pages point into device memory, the others to the host's. From now on the rows are kept so after every
+        sweep. Use them only if `readable`.
+        """
+        self._shown.add(name)
+        self._refresh(stream)
+        return self._tables[name].address
+
+    def _refresh(self, stream: Stream | None) -> None:
+        """Bring rows up to date that have been given away."""
+        for table in [self._tables[name] for name in self._shown] if not self.resident else ():
+            slots = [self._slots.find(page) for page in range(self.pages)]
+            now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
+            if now != table.at:
+                table.at = now
+                self.device.upload(table.address, table.pointing(), stream)
+
+    def mark(self, items: int, count: int, stream: Stream | None = None, queued: bool = False) -> Marks:
+        """Which pages hold edges of listed vertices, device u32[*count], or of the entries of a queue, u64[*count];
+        waits for the answer."""
+        at, pages = self._at("marks"), self.pages
+        self.device.fill(at, 16 * pages, 0, stream)
+        self._prepare("mark_queue" if queued else "mark_pages", 4 * self.device.info.multiprocessors,
+                      (self.offsets, self._at("starts"), pages, items, count, at), stream)
+        marks = np.empty((pages, 2), dtype=np.int64)
+        self.device.download(marks, at, stream)
+        return Marks(marks[:, 0], marks[:, 1])
+
+    def edge_bytes(self, name: str) -> int:
+        """Bytes of an edge that a use takes from the host."""
+        arrays = [self._arrays[key] for key in self._tables[name].keys]
+        return sum(array.itemsize for array in arrays if array.source is not None)
+
+    def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
+        """How the pages that hold edges of marked vertices had best reach a pass. directly: rows may be read where they
+        lie, if they can be."""
+        if self.resident:
+            return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
+        cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
+        edge_bytes = self.edge_bytes(name)
+        chosen = choose_transfer(marks, np.diff(self.layout.cut.starts), edge_bytes, cached, self.link,
+                                 self.readable and directly)
+        self.traffic.direct += edge_bytes * int(marks.edges[list(chosen.direct)].sum())
+        return chosen
+
+    # ------------------------------------------------------------------------------------- end
+    def close(self) -> None:
+        """Free everything, after the work that is queued. Twice does nothing."""
+        if self._addresses:
+            self.device.synchronize()
+            for stream in (*self._streams, self._cached) if self._streams else ():
+                self.device.synchronize(stream)
+            for key in self._addresses:
+                source = self._arrays[key].source
+                if source is not None:
+                    self.device.unregister(source)
+            self._addresses.clear()
+        for buffer in self._buffers:
+            self.device.free(buffer)
+        self._buffers.clear()

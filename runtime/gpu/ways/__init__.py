@@ -1,0 +1,1 @@
+"""Ways of running a loop on a GPU."""

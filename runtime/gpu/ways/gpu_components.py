@@ -1,0 +1,157 @@
+"""Rule K on a GPU: loops that copy values over a symmetric relation, run by finding connected components.
+
+Where all edges are on the device, by Afforest, as on the CPU (vlang.runtime.cpu.ways.components): a few edges of every
+vertex, then those of the vertices outside the largest tree. Where they are not, every page is brought once and each of
+its edges hooked: the link, not the components, is what that costs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpu.device.device import Stream
+from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.topology.cut import Part
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
+
+__all__ = ["ConnectLoop", "connect_kernels", "connect_loop", "connect_sizes", "may_connect"]
+
+_BLOCKS = 16  # a multiprocessor, of kernels that count
+_PROBED = 4 * 1024 + 16  # bytes of shared memory in which the largest tree is elected
+_NO_TREE = 0xFF  # the byte that NO_TREE consists of
+_SAMPLED = 1  # neighbours of every vertex that are hooked beyond the first
+
+
+def may_connect(machine: GpuMachine, spec: LoopSpec) -> bool:
+    """Whether a loop may run by components, as far as is known before its values are."""
+    copied = spec.copied
+    return (copied is not None and machine.connects and machine.options.max_rounds is None
+            and (copied.domain == "both" or not machine.graph.directed))
+
+
+def connect_sizes(n: int) -> dict[str, int]:
+    """Bytes that the loop allocates while it runs, for n vertices."""
+    return {"parents": 4 * n, "chosen": 4}
+
+
+def connect_kernels(plan: Plan, copied: CopySpec) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels that such a loop launches: template, struct, constants."""
+    names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
+    dtype = _dtype(plan, copied)
+    names += [f"count_unordered_{dtype[1:]}"] if dtype[0] == "f" else []
+    return [*((name, "", ()) for name in names),
+            *((name, _joining(copied, dtype), ()) for name in ("join_trees", "spread_values"))]
+
+
+def _dtype(plan: Plan, copied: CopySpec) -> str:
+    return next(field.dtype for field in plan.fields if field.name == copied.field)
+
+
+def _joining(copied: CopySpec, dtype: str) -> str:
+    """The C++ type that says how values are joined."""
+    return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
+
+
+def connect_loop(machine: GpuMachine, spec: LoopSpec, bound: int | None) -> ConnectLoop | None:
+    """The loop, to be run by components; None if it must run in supersteps.
+
+    That is so if another mode or a number of supersteps is asked for, if the trees do not fit beside two pages, if the
+    rule needs an undirected graph, or if a float is a NaN or a negative zero, of which min and max keep the one that
+    comes first. Raises OutOfMemory.
+    """
+    copied = spec.copied
+    if copied is None or bound is not None or not may_connect(machine, spec):
+        return None
+    dtype = _dtype(machine.plan, copied)
+    if dtype[0] == "f" and _unordered(machine, copied.field, dtype):
+        return None
+    return ConnectLoop(machine, spec.stages[0], copied, dtype)
+
+
+class ConnectLoop:
+    """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`."""
+
+    def __init__(self, machine: GpuMachine, stage: StageSpec, copied: CopySpec, dtype: str) -> None:
+        self.stats = Stats()
+        self._machine, self._stage, self._n = machine, stage, machine.n
+        self._values = machine.pointer(f"field:{copied.field}")
+        self._join = _joining(copied, dtype)
+        self._edges = 0
+        # A vertex a thread: blocks begin in order, so the lower vertices that a chain leads to are at work or done.
+        self._blocks = -(-machine.n // THREADS)
+        self._arena = Arena(machine.device, connect_sizes(machine.n), "the trees of connected components")
+        self._topology: Topology = machine.sweep.topologies[copied.domain]
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Give every vertex the join over its component."""
+        if self._n:
+            self._arena.fill("chosen", _NO_TREE)
+            if self._topology.resident:
+                self._sample()
+            else:
+                self._launch("plant_single", self._parents, self._n)
+                self._edges = self._topology.edges
+            self._topology.sweep(self._stage.name, self._hook)
+            for template in ("join_trees", "spread_values"):
+                self._machine.launch(template, self._join, (), self._blocks, (self._parents, self._values, self._n))
+        return (self.last(),)
+
+    def last(self) -> Done:
+        """The superstep, after which no vertex is active."""
+        return Done(0, "connect", self._edges)
+
+    def close(self) -> None:
+        """Give the trees back, after the work that is queued."""
+        self._arena.close()
+
+    @property
+    def _parents(self) -> int:
+        return self._arena["parents"]
+
+    def _launch(self, name: str, *args: int, stream: Stream | None = None) -> None:
+        self._machine.launch(name, "", (), self._blocks, args, stream=stream)
+
+    def _sample(self) -> None:
+        """Trees from the first edges of every vertex; the largest is chosen, and the edges outside it are counted."""
+        machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
+        row = self._topology.table(self._stage.name).row(0)
+        self._launch("plant", row, n, parents)
+        for rank in range(1, 1 + _SAMPLED):
+            self._launch("compress", parents, n)
+            self._launch("graft", row, n, rank, parents)
+        self._launch("compress", parents, n)
+        machine.launch("elect", "", (), 1, (parents, n, chosen), shared=_PROBED)
+        self._edges = (1 + _SAMPLED) * n + _count(machine, "count_outside", row, n, parents, chosen)
+
+    def _hook(self, row: int, part: Part, stream: Stream | None) -> None:
+        """Follow the edges of a page. Trees are kept flat while pages come."""
+        chosen = self._arena["chosen"]
+        if part.high > part.low:
+            self._launch("hook_rows", row, part.low, part.high, self._parents, chosen, stream=stream)
+        if part.end_segment > part.first_segment:
+            self._launch("hook_segments", row, self._topology.segments, part.first_segment, part.end_segment,
+                         self._parents, chosen, stream=stream)
+        if not self._topology.resident:
+            self._launch("compress", self._parents, self._n, stream=stream)
+
+
+def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
+    """Whether min and max of the values of a field depend on the order."""
+    return machine.n > 0 and _count(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
+                                    machine.n) > 0
+
+
+def _count(machine: GpuMachine, name: str, *args: int) -> int:
+    """What a kernel over vertices adds up in its last argument; waits for it."""
+    machine.state.clear_stats()
+    machine.state.flush()
+    blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))
+    machine.launch(name, "", (), blocks, (*args, machine.state.stats))
+    _ = machine.frame  # what was counted lies beside it
+    return machine.counted().changed

@@ -1,0 +1,252 @@
+"""Notify-pull on a GPU: a pass over edges that leaves out vertices none of whose inputs changed (rule N)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from vlang.runtime.cpu.passes.mode import should_notify
+from vlang.runtime.gpu.device.device import Stream
+from vlang.runtime.gpu.kernels.entries import shared_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import INSIDE, LISTS, TABLE, WITHOUT_EDGES, desk_bytes
+from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
+from vlang.runtime.gpu.passes.gpu_scratch import Rooms, whole_name
+from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
+
+__all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
+
+_BLOCKS = 8  # a multiprocessor, where the host does not know how much there is to do
+_PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
+_PAGED = ("notify_page", "mark_queue", "mark_pages")
+_COUNTS = 8  # words: vertices that must notify and their edges; edges pulled; lengths of the lists
+
+
+def lanes_of(edges: int, vertices: int) -> int:
+    """Lanes for a listed vertex: about a quarter of its edges each."""
+    lanes = 2
+    while lanes < 32 and 4 * lanes * vertices < edges:
+        lanes *= 2
+    return lanes
+
+
+def notifying_kernels(
+    stage: StageSpec, edges: int, vertices: int, paged: bool = False
+) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that `NotifyPull` launches. paged: where pages come and go."""
+    assert stage.gpu is not None
+    struct = stage.gpu.struct
+    plain = (*_PLAIN, *(_PAGED if paged else ()))
+    found: list[tuple[str, str, tuple[int, ...]]] = [(name, "", ()) for name in plain]
+    names = [whole_name(stage, name) for name in ("pull_list", "segments_list", "finish_list")]
+    found += [(names[0], struct, (lanes_of(edges, vertices),)), (names[1], struct, ()), (names[2], struct, ())]
+    return [*found, ("send_queue", struct, ())] if "messages" in stage.kernels else found
+
+
+def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
+    """The memory that such a pass needs on a graph of n vertices, by name; edges: of the orientation of notifications;
+    longs, segments: of the orientation of the pass."""
+    return {"queues[0]": 8 * entries_of(n, edges), "marks": 8 * -(-n // 8), "all": 4 * n, "longs": 4 * longs,
+            "segments": 4 * segments, "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE),
+            "lists": 8 * len(LISTS)}
+
+
+class NotifyPull:
+    """One pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` has it for a CPU.
+
+    active: the slot of flags of vertices that run again, too, because `activate when` may decide otherwise about them;
+    "" for none. rooms: for a pass that needs all contributions of a vertex at once. Raises OutOfMemory.
+    """
+
+    def __init__(self, machine: SparseMachine, stage: StageSpec, active: str, rooms: Rooms | None = None) -> None:
+        assert stage.notify is not None
+        assert stage.domain is not None
+        assert stage.gpu is not None
+        self._machine, self._stage, self._active, self._rooms = machine, stage, active, rooms
+        self._struct = stage.gpu.struct
+        self._sparse = machine.sparse_topology(stage.domain, stage)
+        self._against = machine.sparse_topology(stage.notify, None)
+        n = machine.n
+        self._flag_words = -(-n // 8)
+        sizes = notify_sizes(n, self._against.edges, self._sparse.long_count, self._sparse.segment_count)
+        self._arena = Arena(machine.device, sizes, f"the lists of {n:,} vertices")
+        self._control = Control(machine.device, self._arena["control"], 0)
+        self._control.start({})
+        self._arena.fill("marks")
+        self._describe()
+        self._blocks = _BLOCKS * machine.device.info.multiprocessors
+        self._lanes = lanes_of(self._sparse.edges, n)
+        self._listed = False  # whether `all` has the vertices of the superstep before
+        self._reached = 0  # edges that leave vertices that changed, as far as they have been counted
+
+    def _describe(self) -> None:
+        """The structs that show the kernels where things lie."""
+        arena, out, sparse = self._arena, self._against, self._sparse
+        self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
+        table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
+                 "edges": out.edges, "queues[0]": arena["queues[0]"], "control": self._control.pointer}
+        lists = {"all": arena["all"], "longs": arena["longs"], "segments": arena["segments"],
+                 "counts": self._lengths, "long_rows": sparse.longs, "long_count": sparse.long_count}
+        self._machine.device.upload(arena["table"], table_words(table))
+        self._machine.device.upload(arena["lists"], table_words(lists, LISTS))
+
+    @property
+    def pulls(self) -> SparseTopology:
+        """The orientation that the pass gathers along."""
+        return self._sparse
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether kernels can read every page at any time."""
+        return self._sparse.reading == self._against.reading == "rows"
+
+    def station(self, in_place: bool) -> dict[str, int]:
+        """What `relay` must know of the pass, by the names of STATION, if it runs over lists from here on; both buffers
+        of its fields are equal then."""
+        arena, sparse = self._arena, self._sparse
+        if not in_place:
+            self._catch_up()
+        self._listed = True
+        self._reached = 0
+        self._control.clear("counts[0].entries", "counts[0].touched")
+        shelves, halls = (self._rooms.shelves(self._stage), self._halls()) if self._rooms else ((), ())
+        return {
+            "table": arena["table"], "lists": arena["lists"], "flags": self._flags, "marks": arena["marks"],
+            "also": self._machine.pointer(self._active) if self._active else 0, "words": self._flag_words,
+            "rows": sparse.rows, "pages": sparse.pages, "offsets": sparse.offsets, "segments": sparse.segments,
+            "long_count": sparse.long_count, "pulled": self._edges, "shelves": sum(shelves), "halls": sum(halls),
+            "most": self._against.edges // 2 + 1,
+        }
+
+    @property
+    def _flags(self) -> int:
+        return self._machine.pointer(f"work:heard.{self._stage.name}")
+
+    def chosen(self, asked: str) -> bool:
+        """Whether to run over lists: as asked ("pull", "notify-pull"), or by the edges that leave vertices that
+        changed (see `should_notify`); waits for them."""
+        if asked != "auto":
+            return asked == "notify-pull"
+        machine = self._machine
+        machine.device.fill(self._counts, 16, 0)
+        self._plain("count_flagged", self._flags, self._flag_words, self._against.offsets, self._counts)
+        counts = np.zeros(2, dtype=np.uint64)
+        machine.device.download(counts, self._counts)
+        self._reached = int(counts[1])
+        return should_notify(None, self._reached, self._against.edges)
+
+    def run(self, in_place: bool) -> None:
+        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2). in_place: the
+        pass writes where it reads."""
+        machine, stage, arena = self._machine, self._stage, self._arena
+        self._control.clear("counts[0].entries", "counts[0].touched")
+        self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
+        if "messages" in stage.kernels:
+            self._launch("send_queue", (machine.frame, arena["table"]))
+        self._notify()
+        if not in_place:
+            self._catch_up()
+        machine.device.fill(self._edges, 8 * (_COUNTS - 2), 0)
+        also = machine.pointer(self._active) if self._active else 0
+        self._plain("list_marked", arena["lists"], arena["marks"], also, self._flag_words, self._sparse.offsets)
+        machine.state.set_word(SLOT_SEGMENTS, self._sparse.segments)
+        machine.state.set_word(SLOT_LONGS, self._sparse.longs)
+        if stage.loop_end:
+            machine.state.clear_stats()
+        self._pull()
+        if not in_place:
+            self._move(exchange=True)
+        self._listed = True
+        self._reached = 0
+
+    def ran_full(self) -> None:
+        """The pass ran over all vertices in the meantime."""
+        self._listed = False
+
+    def edges(self) -> int:
+        """Edges that the last `run` traversed, notifications included; waits for it."""
+        counts = np.zeros(1, dtype=np.uint64)
+        self._machine.device.download(counts, self._edges)
+        return int(counts[0]) + self._notified()
+
+    def _notified(self) -> int:
+        self._control.fetch()
+        return int(self._control["counts[0].edges"])
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._arena.close()
+
+    # --------------------------------------------------------------------------------------------------- launches
+    def _plain(self, name: str, *args: int, desk: bool = False, stream: Stream | None = None) -> None:
+        shared = desk_bytes(THREADS) if desk else 0
+        self._machine.launch(name, "", (), self._blocks, args, shared=shared, stream=stream)
+
+    def _launch(
+        self, template: str, args: tuple[int, ...], constants: tuple[int, ...] = (), shared: int = 0,
+        stream: Stream | None = None,
+    ) -> None:
+        self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
+
+    def _by_pages(self, topology: SparseTopology) -> bool:
+        """Whether to bring pages, rather than read them where they lie."""
+        return topology.reading == "pages" or self._reached >= topology.leave
+
+    def _notify(self) -> None:
+        """Mark the neighbours of the vertices in the queue."""
+        machine, arena, kind = self._machine, self._arena, self._stage.notify
+        if kind is None or not self._by_pages(self._against):
+            self._plain("notify", arena["table"], arena["marks"], desk=True)
+            return
+        entries = self._control.at("counts[0].entries")
+        needed = machine.needed(kind, None, arena["queues[0]"], entries, True)
+        machine.over_pages(kind, None, needed, lambda row, stream: self._plain(
+            "notify_page", arena["table"], arena["marks"], row, desk=True, stream=stream))
+
+    def _pull(self) -> None:
+        """The pass over the lists."""
+        machine, arena, sparse, kind = self._machine, self._arena, self._sparse, self._stage.domain
+        assert kind is not None
+        frame = machine.frame
+        if self._by_pages(sparse):
+            self._rows(frame, sparse.rows, WITHOUT_EDGES, None)
+            needed = machine.needed(kind, self._stage, arena["all"], self._lengths, False)
+            machine.over_pages(kind, self._stage, needed,
+                               lambda row, stream: self._rows(frame, row, INSIDE, stream))
+        else:
+            self._rows(frame, sparse.rows, sparse.pages, None)
+        if sparse.long_count:
+            finish = whole_name(self._stage, "finish_list")
+            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *self._halls()),
+                         shared=shared_bytes(finish, self._stage.gpu))
+
+    def _rows(self, frame: int, rows: int, pages: int, stream: Stream | None) -> None:
+        """The listed vertices whose edges lie in these pages, and the segments of long ones."""
+        arena, sparse, gpu = self._arena, self._sparse, self._stage.gpu
+        pull, segments = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments"))
+        shelves = self._rooms.shelves(self._stage) if self._rooms else ()
+        self._launch(pull, (frame, rows, pages, arena["all"], self._lengths, self._edges, *shelves),
+                     (self._lanes,), shared_bytes(pull if self._stage.structures else "pull_lanes", gpu), stream)
+        if sparse.long_count and pages != WITHOUT_EDGES:
+            self._launch(segments, (frame, rows, pages, sparse.segments, arena["segments"], self._lengths + 16,
+                                    *self._halls()),
+                         shared=shared_bytes(whole_name(self._stage, "segments"), gpu), stream=stream)
+
+    def _halls(self) -> tuple[int, ...]:
+        return self._rooms.halls(self._stage) if self._rooms else ()
+
+    def _catch_up(self) -> None:
+        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        machine = self._machine
+        if self._listed and self._stage.sole:
+            self._move(exchange=False)
+            return
+        for name in self._stage.swaps:
+            size = machine.n * machine.itemsize(f"field:{name}")
+            machine.device.copy(machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"), size)
+
+    def _move(self, exchange: bool) -> None:
+        """Exchange the two buffers of each field for the listed vertices, or copy the present one over the other."""
+        machine = self._machine
+        for name in self._stage.swaps:
+            self._plain("move_values", machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"),
+                        machine.itemsize(f"field:{name}"), self._arena["all"], self._lengths, int(exchange))

@@ -1,0 +1,68 @@
+"""Supersteps of a push loop over pages that come and go: only those that the frontier's edges lie in.
+
+Every superstep marks the pages on the device, lets each come in the cheaper way (vlang.runtime.gpu.topology.transfers),
+and pushes along the edges of one page after the other, while others are on their way. Whoever pushes takes part in
+every page that holds edges of its own, so the result is that of a superstep over all pages at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vlang.runtime.gpu.device.device import Stream
+from vlang.runtime.gpu.kernels.sparse_layout import desk_bytes
+from vlang.runtime.gpu.passes.gpu_frontier import Control
+from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.plan.plan import THREADS, StageSpec
+
+__all__ = ["PagedPush", "paged_kernels"]
+
+_BLOCKS = 8  # a multiprocessor
+
+
+def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that supersteps over pages launch."""
+    gpu = stage.gpu
+    assert gpu is not None
+    found: list[tuple[str, str, tuple[int, ...]]] = [("mark_queue", "", ()), ("end_superstep", "", ()),
+                                                     ("push_page", gpu.struct, (priority,))]
+    if gpu.push == "cells":
+        found.append(("apply_pushed", gpu.struct, ()))
+    if "messages" in stage.kernels:
+        found.append(("send_frontier", gpu.struct, ()))
+    return found
+
+
+@dataclass(frozen=True)
+class PagedPush:
+    """One superstep after the other. kind: the orientation of the edges along which vertices push. tables: addresses of
+    the struct of the loop and of its queues. priority: whether the loop keeps far piles."""
+
+    machine: SparseMachine
+    stage: StageSpec
+    kind: str
+    tables: Mapping[str, int]
+    control: Control
+    priority: int
+
+    def superstep(self, step: int) -> None:
+        """Queue superstep number `step` (of the loop, from 0); its record is the only one of the control afterwards."""
+        machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
+        assert gpu is not None
+        if "messages" in self.stage.kernels:
+            self._launch("send_frontier", gpu.struct, (), (frame, table))
+        entries = self.control.at(f"counts[{step % 3}].entries")
+        needed = machine.needed(self.kind, self.stage, self.tables[f"queues[{step % 2}]"], entries, True)
+        machine.over_pages(self.kind, self.stage, needed, lambda row, stream: self._launch(
+            "push_page", gpu.struct, (self.priority,), (frame, table, row), stream))
+        if gpu.push == "cells":
+            self._launch("apply_pushed", gpu.struct, (), (frame, table))
+        machine.launch("end_superstep", "", (), 1, (table,), threads=32)
+
+    def _launch(
+        self, template: str, struct: str, constants: tuple[int, ...], args: tuple[int, ...],
+        stream: Stream | None = None,
+    ) -> None:
+        blocks = _BLOCKS * self.machine.device.info.multiprocessors
+        self.machine.launch(template, struct, constants, blocks, args, shared=desk_bytes(THREADS), stream=stream)

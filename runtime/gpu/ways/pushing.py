@@ -1,0 +1,292 @@
+"""Loops of one pass that pushes: many supersteps in one launch, while full passes take over where they are cheaper."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.gpu.kernels.sparse_layout import (
+    ENDED_LARGE,
+    FROM_HEARD,
+    FROM_START,
+    MODES,
+    NEVER,
+    RULES,
+    TABLE,
+    WALKING,
+    desk_bytes,
+)
+from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
+from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
+from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
+from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
+
+__all__ = ["Costs", "PushLoop", "push_sizes", "push_stage", "pushing_kernels"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+_ROWS = 4096  # supersteps of one launch at most
+_BEGINNING = 8  # blocks a multiprocessor for kernels over all vertices
+
+
+@dataclass(frozen=True)
+class Costs:
+    """What edges and vertices cost, in one unit, and when modes change; as tuned on an H200.
+
+    push: of an edge along which a vertex pushes. pull: of an edge looked at. scan: of a vertex asked whether it is
+    settled. full: of an edge of a full pass. rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta
+    24), "push" or "pull". solo: entries that one block walks alone.
+    """
+
+    push: int = 12_000
+    pull: int = 10_000
+    scan: int = 3_000
+    full: int = 9_000
+    rule: str = "cost"
+    solo: int = 512  # more take longer than barriers of the whole grid
+
+    def on(self, rates: Rates) -> Costs:
+        """The same on a device with these rates: each scaled by the accesses that it consists of."""
+        gather = rates.gather / REFERENCE.gather
+        pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
+        stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
+        return Costs(_scaled(self.push, pushed), _scaled(self.pull, gather), _scaled(self.scan, stream),
+                     _scaled(self.full, gather), self.rule, _scaled(self.solo, barrier))
+
+
+def _scaled(cost: int, factor: float) -> int:
+    return max(1, round(cost * factor))
+
+
+def push_stage(spec: LoopSpec) -> StageSpec | None:
+    """The pass of a loop that this module can run: the only step, which may push."""
+    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
+        return None
+    stage = spec.steps[0]
+    return stage if stage.gpu is not None and stage.gpu.push and stage.loop_end else None
+
+
+def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[tuple[str, str, tuple[int, ...]]]:
+    """The kernels (template, struct, constants) that such a loop launches. reading: how kernels reach pages (see
+    SparseTopology)."""
+    gpu = stage.gpu
+    assert gpu is not None
+    priority = 0 if reading == "pages" else _by_priority(stage)
+    found: list[tuple[str, str, tuple[int, ...]]] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
+    if reading != "pages":
+        found.append(("traverse", gpu.struct, (priority,)))
+    if reading == "pages" or (reading == "either" and not _uniform(stage)):
+        found += paged_kernels(stage, priority)
+    if stage.notify is not None and not priority and not _uniform(stage):
+        found.append(("begin_frontier", gpu.struct, (FROM_HEARD, 0)))
+    if gpu.push == "cells":
+        found.append(("open_cells", gpu.struct, ()))
+    return found
+
+
+def _uniform(stage: StageSpec) -> bool:
+    """Whether vertices not reached may look for the frontier, and stop at the first neighbour in it."""
+    return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
+
+
+def _by_priority(stage: StageSpec) -> int:
+    """Whether who goes first is decided by priorities: 0 or 1."""
+    gpu = stage.gpu
+    return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
+
+
+def push_sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
+    """The memory that such a loop needs on a graph of n vertices, by name; edges: of the orientation of the pushes."""
+    assert stage.gpu is not None
+    bits = 4 * -(-n // 32)
+    queue = 8 * entries_of(n, edges)
+    sizes = {"queues[0]": queue, "queues[1]": queue, "bits[0]": bits, "bits[1]": bits, "control": Control.bytes(_ROWS),
+             "table": 8 * len(TABLE)}
+    if stage.gpu.push == "cells":
+        sizes |= {"touched": 4 * n, "touched_bits": bits}
+    if _by_priority(stage):
+        sizes |= {"far[0]": 4 * n, "far[1]": 4 * n, "far_bits": bits}
+    return sizes
+
+
+class PushLoop:
+    """A loop whose only pass pushes (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
+
+    Direct pushes other than those of a uniform frontier (rule X2) work in place: they end in the same state, but a
+    state in between is further than after so many supersteps that wait for each other. Every vertex counts as active
+    at the start. full: supersteps may be full passes where that is cheaper. Raises OutOfMemory.
+
+    Where pages must be brought, the host runs superstep by superstep (vlang.runtime.gpu.ways.paged), without early
+    exit, as that would bring as many pages, and without priorities, as a page had best be used by all that are active.
+    Where kernels can read pages in place, too, a frontier of many edges is handed to the host for a superstep over
+    pages.
+    """
+
+    def __init__(self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True) -> None:
+        gpu = stage.gpu
+        assert gpu is not None
+        assert stage.domain is not None
+        self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
+        self._uniform = _uniform(stage)
+        out = machine.sparse_topology(_AGAINST[stage.domain], stage)
+        ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
+        self._paged_only = "pages" in ways
+        self._priority = 0 if self._paged_only else _by_priority(stage)
+        n = machine.n
+        sizes = push_sizes(stage, n, out.edges)
+        self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
+        self._control = Control(machine.device, self._arena["control"], _ROWS)
+        returns = full and stage.notify is not None and not self._priority and not self._uniform
+        self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
+        self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
+        machine.device.upload(self._arena["table"], table_words(self._table(self._leave)))
+        self._paged = PagedPush(machine, stage, _AGAINST[stage.domain],
+                                {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]")},
+                                self._control, self._priority)
+        self._shared = desk_bytes(WALKING)
+        self._begun = False
+        self._large = self._paged_only  # whether the frontier calls for the host
+        self._stats = Stats()
+        self._done = Done(0, MODES[0], 0)
+        machine.in_place(stage, True)
+
+    def _table(self, leave: int) -> dict[str, int]:
+        machine, stage, arena, costs = self._machine, self._stage, self._arena, self._costs
+        assert stage.domain is not None
+        out = machine.sparse_topology(_AGAINST[stage.domain], stage)
+        words = {"vertices": machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
+                 "edges": out.edges}
+        if self._uniform:
+            pull = machine.sparse_topology(stage.domain, stage)
+            words |= {"pull_rows": pull.rows, "pull_pages": pull.pages, "pull_offsets": pull.offsets,
+                      "segments": pull.segments, "segment_count": pull.segment_count}
+        words |= {name: arena[name] for name in TABLE if arena[name]}
+        return words | {"records": self._control.records, "solo": costs.solo, "leave": leave,
+                        "rule": RULES[costs.rule], "push_cost": costs.push, "pull_cost": costs.pull,
+                        "scan_cost": costs.scan}
+
+    @property
+    def stats(self) -> Stats:
+        """What the last superstep counted."""
+        return self._stats
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._done
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run supersteps until no vertex is active, or `room` of them, or as many as one launch takes."""
+        if not self._begun:
+            self._begin()
+        rows: list[Done] = []
+        more = self._some(room)
+        while more:
+            rows += more
+            if rows[-1].active or not self._waiting() or len(rows) == room:
+                break
+            more = self._some(None if room is None else room - len(rows))
+        if not rows:  # nobody had anything to say
+            self._stats = Stats()
+            rows = [Done(0, MODES[0], 0)]
+        if rows[-1].active == 0 and self._waiting():  # vertices beyond the bound are still to come
+            self._stats = Stats(self._stats.changed, self._waiting())
+            rows[-1] = rows[-1]._replace(active=self._stats.active)
+        self._done = rows[-1]
+        return rows
+
+    def close(self) -> None:
+        """Give the memory and the second buffers back."""
+        self._machine.in_place(self._stage, False)
+        self._arena.close()
+
+    # --------------------------------------------------------------------------------------------------- launches
+    def _some(self, room: int | None) -> list[Done]:
+        """At least one superstep, unless nobody is left; no more than `room`."""
+        rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
+        return rows or (self._one() if self._large else [])
+
+    def _waiting(self) -> int:
+        """Vertices on the far pile, and those that have come from there since the last superstep."""
+        control = self._control
+        if not self._priority:
+            return 0
+        return int(control[f"piled[{control['pile']}]"] + control[f"counts[{control['step'] % 3}].entries"])
+
+    def _begin(self) -> None:
+        """The first frontier: all vertices that have something to say."""
+        self._begun = True
+        least = (1 << 64) - 1
+        self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")})
+        for name in ("bits[0]", "bits[1]", *(("far_bits",) if self._priority else ()),
+                     *(("touched_bits",) if self._gpu.push == "cells" else ())):
+            self._arena.fill(name)
+        self._open()
+        self._frontier(FROM_START, self._priority)
+        if self._large:
+            self._control.fetch()
+
+    def _open(self) -> None:
+        if self._gpu.push == "cells":
+            machine = self._machine
+            machine.launch("open_cells", self._gpu.struct, (), self._wide(), (machine.frame, machine.n))
+
+    def _wide(self) -> int:
+        """Blocks of a kernel over all vertices."""
+        most = _BEGINNING * self._machine.device.info.multiprocessors
+        return max(1, min(most, -(-self._machine.n // THREADS)))
+
+    def _frontier(self, origin: int, priority: int) -> None:
+        self._machine.launch("begin_frontier", self._gpu.struct, (origin, priority), self._wide(),
+                             (self._machine.frame, self._arena["table"]), shared=desk_bytes(THREADS))
+
+    def _walk(self, most: int) -> list[Done]:
+        machine, struct = self._machine, self._gpu.struct
+        self._control.clear("arrived", "arrived")
+        blocks = max(1, machine.resident("traverse", struct, (self._priority,), WALKING, self._shared))
+        machine.launch("traverse", struct, (self._priority,), blocks, (machine.frame, self._arena["table"], most),
+                       shared=self._shared, threads=WALKING, cooperative=True)
+        rows = self._ended()
+        self._large = self._control["reason"] == ENDED_LARGE
+        return rows
+
+    def _one(self) -> list[Done]:
+        """A superstep that the host runs: in full, or over the pages that the frontier needs; none if it is empty."""
+        step = self._control["step"]
+        coming = f"counts[{step % 3}]"
+        if self._control[f"{coming}.entries"] == 0:
+            return []
+        if self._control[f"{coming}.edges"] >= self._full_from:
+            return [self._full()]
+        self._paged.superstep(step)
+        rows = self._ended()
+        self._large = self._paged_only or self._control[f"counts[{(step + 1) % 3}].edges"] >= self._leave
+        return rows
+
+    def _ended(self) -> list[Done]:
+        """The supersteps of the last launch."""
+        rows: NDArray[Any] = self._control.fetch()
+        if len(rows):
+            self._stats = Stats(int(rows[-1, 1]), int(rows[-1, 0]))
+        return [Done(active, MODES[mode], edges) for active, _, edges, mode in rows.tolist()]
+
+    def _full(self) -> Done:
+        """A pass over all vertices instead; those that it changes are the next frontier."""
+        machine = self._machine
+        in_place = self._gpu.push == "direct"
+        machine.in_place(self._stage, in_place)
+        edges = machine.run_full(self._stage)
+        self._stats = machine.counted()
+        machine.in_place(self._stage, True)
+        self._open()
+        self._control.clear("counts[0].entries", "counts[2].touched")
+        self._arena.fill("bits[0]")
+        self._arena.fill("bits[1]")
+        self._frontier(FROM_HEARD, 0)
+        self._large = self._paged_only
+        if self._large:
+            self._control.fetch()
+        return Done(self._stats.active, "pull", edges)

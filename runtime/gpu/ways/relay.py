@@ -1,0 +1,139 @@
+"""Notify-pull on a GPU without the host: many supersteps of a loop in one launch.
+
+The same kernels run over the same lists as in `vlang.runtime.gpu.ways.notifying`, pass after pass, with a barrier of
+the whole grid between them (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes have become
+cheaper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from vlang.runtime.engine.machine import Done
+from vlang.runtime.gpu.kernels.entries import shared_bytes
+from vlang.runtime.gpu.kernels.sparse_layout import NEVER, STATION, TOUR, desk_bytes
+from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, table_words
+from vlang.runtime.gpu.passes.gpu_scratch import whole_name
+from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.gpu.ways.notifying import NotifyPull, lanes_of
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, LoopSpec, StageSpec
+
+__all__ = ["Relay", "relay_kernel", "relay_sizes", "relays"]
+
+_ROWS = 4096  # supersteps of one launch at most
+_BLOCKS = 2  # a multiprocessor: more take longer to meet
+_WATCHED = 16  # supersteps of one launch at most where the engine looks for states that come again
+_MOST_MOVES = 32  # fields with two buffers, and fields that are copied when a superstep begins
+
+
+def relays(spec: LoopSpec) -> bool:
+    """Whether supersteps of a loop can follow each other without the host: nothing but activity decides how it goes on,
+    all passes over edges may skip, along one orientation, and a pass over vertices only counts."""
+    edges = [stage for stage in spec.stages if stage.domain is not None]
+    rest = [stage for stage in spec.stages if stage.domain is None]
+    fields = sum(len(stage.swaps) for stage in edges) + len(spec.starts)
+    return (
+        bool(edges) and len(spec.stages) == len(spec.steps) and fields <= _MOST_MOVES
+        and spec.until is None and not spec.reads_iteration and not (spec.exact and spec.limit is not None)
+        and all(stage.notify is not None and stage.sole for stage in edges)
+        and len({stage.domain for stage in edges}) == 1
+        and (not rest or (rest == [spec.stages[-1]] and not rest[0].written)) and spec.stages[-1].loop_end
+    )
+
+
+def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
+    """The kernel (template, struct, constants) that runs such a loop. edges, vertices: of the orientation that it pulls
+    along."""
+    lanes = lanes_of(edges, vertices)
+    phases = [f"Ending<{stage.name}>" if stage.domain is None
+              else f"{'Whole' if stage.structures else ''}Phase<{stage.name}, {lanes}>" for stage in spec.stages]
+    return "relay", f"Passes<{', '.join(phases)}>", ()
+
+
+def relay_sizes(spec: LoopSpec) -> dict[str, int]:
+    """The memory that such a loop needs beside that of its passes, by name."""
+    return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
+            "moves": 24 * _MOST_MOVES}
+
+
+class Relay:
+    """Supersteps of a loop for which `relays` holds. lists: of its passes over edges, by stage. Raises OutOfMemory."""
+
+    def __init__(self, machine: SparseMachine, spec: LoopSpec, lists: dict[str, NotifyPull], auto: bool) -> None:
+        self._machine, self._spec, self._lists, self._auto = machine, spec, lists, auto
+        self._arena = Arena(machine.device, relay_sizes(spec), "the supersteps of one launch")
+        self._control = Control(machine.device, self._arena["control"], _ROWS)
+        self._control.start({})
+        first = next(iter(lists.values()))
+        self._kernel = relay_kernel(spec, first.pulls.edges, machine.n)
+        self._shared = max(desk_bytes(THREADS), *(self._needs(stage) for stage in spec.stages))
+        resident = machine.resident(*self._kernel, THREADS, self._shared)
+        self._blocks = max(1, min(resident, _BLOCKS * machine.device.info.multiprocessors))
+
+    @staticmethod
+    def _needs(stage: StageSpec) -> int:
+        """Bytes of shared memory of the kernels of a pass."""
+        if stage.domain is None:
+            return shared_bytes("compute", stage.gpu)
+        pull = whole_name(stage, "pull_list") if stage.structures else "pull_lanes"
+        others = (whole_name(stage, "segments"), whole_name(stage, "finish_list"))
+        return max(shared_bytes(name, stage.gpu) for name in (pull, *others))
+
+    def room(self, done: int, asked: int | None) -> int:
+        """Supersteps of the next launch at most, after `done` of them. Where a loop might never end, the engine looks
+        now and then whether a state has come again (see CycleWatch), and keeps one when `done` is a power of two."""
+        most = min(_ROWS, asked or _ROWS)
+        if self._spec.asynchronous or self._spec.limit is not None:
+            return most
+        return min(most, _WATCHED, (1 << done.bit_length()) - done)
+
+    def run(self, most: int, in_place: bool) -> list[Done]:
+        """At most so many supersteps; waits for them. in_place: passes write where they read."""
+        machine, arena, spec = self._machine, self._arena, self._spec
+        moves: list[tuple[int, int, int]] = []
+        stations: list[dict[str, int]] = []
+        for stage in spec.stages:
+            stations.append({"vertices": machine.n})
+            if stage.domain is not None:
+                swaps = () if in_place else stage.swaps
+                stations[-1] |= self._lists[stage.name].station(in_place) | {
+                    "moves": arena["moves"] + 24 * len(moves), "moved": len(swaps)}
+                moves += [(machine.pointer(f"field:{name}"), machine.pointer(f"next:{name}"),
+                           machine.itemsize(f"field:{name}")) for name in swaps]
+                if not self._auto:
+                    stations[-1]["most"] = NEVER
+        tour = {"control": self._control.pointer, "records": self._control.records,
+                "copies": arena["moves"] + 24 * len(moves), "copied": len(spec.starts)}
+        for name in spec.starts:
+            words = -(-machine.n * machine.itemsize(f"field:{name}") // 8)
+            moves.append((machine.pointer(spec.slot("start", name)), machine.pointer(f"field:{name}"), words))
+        self._describe(stations, tour, moves)
+        self._control.clear("arrived", "reason")
+        self._control.clear("worked", "worked")
+        self._longs(spec.stages)
+        machine.launch(*self._kernel, self._blocks, (machine.frame, arena["stations"], arena["tour"], most),
+                       shared=self._shared, cooperative=True)
+        rows = self._control.fetch()
+        return [Done(active, "notify-pull", edges) for active, _, edges, _ in rows.tolist()]
+
+    def _describe(
+        self, stations: Sequence[dict[str, int]], tour: dict[str, int], moves: Sequence[tuple[int, int, int]]
+    ) -> None:
+        """The structs that show the kernel where things lie."""
+        device, arena = self._machine.device, self._arena
+        device.upload(arena["stations"], np.concatenate([table_words(words, STATION) for words in stations]))
+        device.upload(arena["tour"], table_words(tour, TOUR))
+        if moves:
+            device.upload(arena["moves"], np.array(moves, dtype=np.uint64))
+
+    def _longs(self, stages: Sequence[StageSpec]) -> None:
+        """The tables of long vertices, which kernels find in the frame."""
+        topology = next(self._lists[stage.name].pulls for stage in stages if stage.domain is not None)
+        self._machine.state.set_word(SLOT_SEGMENTS, topology.segments)
+        self._machine.state.set_word(SLOT_LONGS, topology.longs)
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self._arena.close()

@@ -1,0 +1,322 @@
+"""Full passes over edges: which topology they need, which kernel pulls each page, and the launches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.gpu.device.device import Buffer, Stream
+from vlang.runtime.gpu.kernels.calibrate import constants_of
+from vlang.runtime.gpu.kernels.choose_kernel import Choice, Rows, choose_kernel, grid
+from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
+from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
+from vlang.runtime.gpu.kernels.sparse_layout import NEVER
+from vlang.runtime.gpu.passes.gpu_frontier import Arena
+from vlang.runtime.gpu.passes.gpu_scratch import Rooms, whole_name
+from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
+from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
+from vlang.runtime.gpu.topology.footprint import Use, share_memory
+from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.topology.transfers import Transfer, worth_copying
+from vlang.runtime.gpu.ways.gpu_components import connect_kernels, connect_sizes, may_connect
+from vlang.runtime.gpu.ways.gpu_superstep import sparse_way
+from vlang.runtime.gpu.ways.notifying import lanes_of, notify_sizes, notifying_kernels
+from vlang.runtime.gpu.ways.pushing import push_sizes, pushing_kernels
+from vlang.runtime.gpu.ways.relay import relay_kernel, relay_sizes, relays
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, StageSpec
+
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
+
+__all__ = ["Sweep"]
+
+_AGAINST = {"in": "out", "out": "in", "both": "both"}
+
+
+@dataclass
+class Sweep:
+    """The topology of a run, and full passes over it."""
+
+    machine: GpuMachine
+    topologies: dict[str, Topology] = field(default_factory=dict)
+    rooms: Rooms | None = None
+    rates: Rates = REFERENCE
+    _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
+    _beside: Stream | None = None
+
+    def open(self) -> None:
+        """Bring every orientation that the plan reads to the device, in the memory that the state leaves.
+
+        Where that is too little for frontiers, and the caller did not ask for them, every superstep is a full pass;
+        where it is too little for trees of components, too, no loop runs by those.
+        """
+        machine, options = self.machine, self.machine.options
+        ways = [(options.mode, machine.connects)]
+        if options.mode == "auto" and any(sparse_way(spec, options) for spec in machine.plan.loops):
+            ways.append(("pull", True))
+        if any(may_connect(machine, spec) for spec in machine.plan.loops):
+            ways.append(("pull", False))
+        for mode, connects in ways:
+            machine.options, machine.connects = replace(options, mode=mode), connects
+            try:
+                self._open()
+                break
+            except OutOfMemory:
+                if (mode, connects) == ways[-1]:
+                    raise
+                self.close()
+        self._load()
+
+    def _open(self) -> None:
+        machine, device = self.machine, self.machine.device
+        if any(sparse_way(spec, machine.options) for spec in machine.plan.loops):
+            self.rates = rates_of(device, machine.plan.text, machine.graph.m)
+        uses = _uses(machine)
+        sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
+                 for kind, needs in uses.items()}
+        for spec in machine.plan.arrays:
+            of, _, kind = spec.length.partition(":")
+            if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
+                machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
+        self.rooms = Rooms(device, machine.plan.stages, sides)
+        kept: list[Buffer] = []
+        try:
+            # What loops will ask for is taken now, and free again when the edges have their share.
+            for size in self._frontiers(sides):
+                kept.append(device.allocate(size, "the frontiers of loops"))
+            taken = device.allocated()
+            shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken)
+            for kind, adjacency in sides.items():
+                self.topologies[kind] = Topology(
+                    device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
+                    machine.options.streams, self.rates.link)
+        finally:
+            for buffer in kept:
+                device.free(buffer)
+        self.rooms.aim(self.topologies)
+
+    def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
+        """Bytes that the loops of the plan allocate while they run."""
+        machine = self.machine
+        for spec in machine.plan.loops:
+            way = sparse_way(spec, machine.options)
+            if may_connect(machine, spec):
+                yield Arena.bytes(connect_sizes(machine.n))
+            for stage in spec.stages:
+                if way == "push":
+                    edges = len(sides[_AGAINST[stage.domain or "in"]])
+                    yield Arena.bytes(push_sizes(stage, machine.n, edges))
+                elif way and stage.notify is not None:
+                    rows = long_rows(sides[stage.domain or "in"])
+                    yield Arena.bytes(notify_sizes(machine.n, len(sides[stage.notify]), len(rows.longs),
+                                                   len(rows.segments)))
+            if way == "notify-pull" and relays(spec):
+                yield Arena.bytes(relay_sizes(spec))
+
+    def _load(self) -> None:
+        """Compile, or load, what the passes will launch."""
+        machine = self.machine
+        for stage in machine.plan.stages:
+            if stage.domain and stage.gpu:
+                machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
+        for spec in machine.plan.loops:
+            if spec.copied is not None and may_connect(machine, spec):
+                machine.load(connect_kernels(machine.plan, spec.copied))
+            way = sparse_way(spec, machine.options)
+            for stage in spec.stages if way else ():
+                machine.load(self._sparse_kernels(stage, way))
+            domain = next((stage.domain for stage in spec.stages if stage.domain), "in")
+            if way == "notify-pull" and relays(spec) and self.topologies[domain].resident:
+                machine.load([relay_kernel(spec, self.topologies[domain].edges, machine.n)])
+
+    def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
+        domain = stage.domain or "in"
+        if way == "push":
+            return pushing_kernels(stage, self._reading(self.topologies[_AGAINST[domain]]))
+        if stage.notify is None:
+            return []
+        paged = any(self._reading(self.topologies[kind]) != "rows" for kind in (domain, stage.notify))
+        return notifying_kernels(stage, self.topologies[domain].edges, self.machine.n, paged)
+
+    def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
+        topology = self.topologies[stage.domain or "in"]
+        found = {(c.template, c.constants): c for c in (self._choice(stage, gpu, part) for part in topology.parts)}
+        if topology.long_count:
+            names = [whole_name(stage, name) for name in ("segments", "finish")]
+            found |= {(name, ()): Choice(name, name, (), "long vertices") for name in names}
+        return list(found.values())
+
+    def _choice(self, stage: StageSpec, gpu: GpuStage, part: Part) -> Choice:
+        """The kernel of a page."""
+        key = (stage.name, part.page)
+        known = self._choices.get(key)
+        if known is None:
+            topology, options = self.topologies[stage.domain or "in"], self.machine.options
+            # Kernels differ in the last bits of float sums: where those count, pages do not choose for themselves.
+            pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
+            rows = Rows.measured(topology.adjacency.offsets[pages])
+            shared = self.machine.device.info.shared
+            if stage.structures:
+                known = self._choices[key] = Choice(
+                    "whole", "pull_whole", (lanes_of(rows.edges, rows.vertices),),
+                    "a group of lanes, or a block, sees all contributions of a vertex (rule R)")
+                return known
+            known = choose_kernel(gpu, rows.vertices, rows.edges, options.kernel, options.deterministic, rows=rows,
+                                  shared=shared)
+            if known.template == "pull_shards" and not topology.table(stage.name).shards.any():
+                known = choose_kernel(gpu, rows.vertices, rows.edges, "stream", options.deterministic, rows=rows,
+                                      shared=shared)
+            self._choices[key] = known
+        return known
+
+    # -------------------------------------------------------------------------- passes
+    def run(self, stage: StageSpec) -> int:
+        """A pass over all edges of its orientation; how many there are. Messages are up to date."""
+        machine, gpu = self.machine, stage.gpu
+        assert gpu is not None
+        topology = self.topologies[stage.domain or "in"]
+        machine.state.set_word(SLOT_SEGMENTS, topology.segments)
+        machine.state.set_word(SLOT_LONGS, topology.longs)
+        frame = machine.frame
+        topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
+        if topology.long_count:
+            if self._beside is not None:  # pieces of long vertices that ran beside the others
+                machine.device.wait(machine.device.record(self._beside))
+            name = whole_name(stage, "finish")
+            machine.launch(name, gpu.struct, (), grid(name, (), topology.long_count),
+                           (frame, 0, topology.long_count, *self._halls(stage)), shared=shared_bytes(name, gpu))
+        return topology.edges
+
+    def _page(
+        self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
+    ) -> None:
+        choice = self._choice(stage, gpu, part)
+        low, high, cells = part.low, part.high, 0
+        if choice.template == "pull_stream":
+            low, high = 0, part.row_blocks
+        elif choice.template == "pull_shards":
+            table = self.topologies[stage.domain or "in"].table(stage.name)
+            low, high = 0, int(table.shards[part.page])
+            cells = cell_count(int(table.most_cells[part.page]), 1)
+        self._segments(stage, gpu, frame, row, part, stream)
+        if high > low:
+            self.machine.launch(
+                choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
+                (frame, row, low, high, *self._shelves(stage)),
+                shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
+
+    def _segments(
+        self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
+    ) -> None:
+        """The pieces of long vertices in a page: too few to fill a device, so they run beside its short vertices."""
+        count = part.end_segment - part.first_segment
+        if not count:
+            return
+        device = self.machine.device
+        if stream is None:
+            self._beside = self._beside or device.stream()
+            device.wait(device.record(), self._beside)
+            stream = self._beside
+        name = whole_name(stage, "segments")
+        self.machine.launch(name, gpu.struct, (), grid(name, (), count),
+                            (frame, row, part.first_segment, part.end_segment, *self._halls(stage)),
+                            shared=shared_bytes(name, gpu), stream=stream)
+
+    def _shelves(self, stage: StageSpec) -> tuple[int, ...]:
+        """What a kernel takes besides if it needs all contributions of a vertex at once: where it finds room."""
+        return self.rooms.shelves(stage) if self.rooms else ()
+
+    def _halls(self, stage: StageSpec) -> tuple[int, ...]:
+        return self.rooms.halls(stage) if self.rooms else ()
+
+    def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
+        """An orientation with the columns of a stage, or without columns."""
+        topology, name = self.topologies[kind], _use(kind, stage)
+        reading = self._reading(topology)
+        rows = topology.table(name).address if reading == "pages" else topology.rows(name)
+        leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link)
+        return SparseTopology(
+            rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
+            topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
+
+    def _reading(self, topology: Topology) -> str:
+        """How kernels over frontiers and lists reach pages (see SparseTopology)."""
+        asked = self.machine.options.transfer
+        if topology.resident:
+            return "rows"
+        if asked == "pages" or not topology.readable:
+            return "pages"
+        return "rows" if asked == "direct" else "either"
+
+    def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
+        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        topology = self.topologies[kind]
+        directly = self.machine.options.transfer != "pages"
+        return topology.choose(_use(kind, stage), topology.mark(items, count, queued=queued), directly)
+
+    def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
+        """Let `launch` queue a kernel for each page of a transfer."""
+        self.topologies[kind].sweep(_use(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
+
+    def close(self) -> None:
+        """Give the topology back."""
+        for topology in self.topologies.values():
+            topology.close()
+        self.topologies.clear()
+        if self.rooms is not None:
+            self.rooms.close()
+            self.rooms = None
+
+
+_NOTIFY = "notify"
+
+
+def _pushed(stage: StageSpec) -> str:
+    return f"{stage.name}:push"
+
+
+def _use(kind: str, stage: StageSpec | None) -> str:
+    """What a stage reads of an orientation, by name; None: notifications."""
+    if stage is None:
+        return _NOTIFY
+    return stage.name if stage.domain == kind else _pushed(stage)
+
+
+def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
+    """For each orientation, what passes read of it."""
+    uses: dict[str, dict[str, Use]] = {}
+    ways = {stage.name: sparse_way(spec, machine.options) for spec in machine.plan.loops for stage in spec.stages}
+    for stage in machine.plan.stages:
+        if stage.domain is None or stage.gpu is None:
+            continue
+        uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
+        way, against = ways.get(stage.name, ""), _AGAINST[stage.domain]
+        if way == "push" and against != stage.domain:
+            uses.setdefault(against, {})[_pushed(stage)] = Use(stage.columns)
+        if way == "notify-pull" and stage.notify is not None:
+            uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
+    return uses
+
+
+def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
+    """How pages are cut into shards, if the kernel for the whole graph is the one that needs them."""
+    gpu, options = stage.gpu, machine.options
+    assert gpu is not None
+    if not gpu.cell or options.kernel not in ("auto", "edge"):
+        return None
+    offsets = machine.graph.adjacency(stage.domain or "in").offsets
+    choice = choose_kernel(gpu, machine.n, int(offsets[-1]), options.kernel, options.deterministic,
+                           rows=Rows.measured(offsets))
+    if choice.template != "pull_shards":
+        return None
+    shared, asked = machine.device.info.shared, options.replication
+    rule = DEFAULTS[class_of(gpu)]
+    if asked == "auto":
+        rule = constants_of(machine.device, machine.plan.text)[class_of(gpu)]
+    return Sharding(lambda density: shard_vertices(asked, density, gpu.cell, shared, rule),
+                    lambda vertices, edges: replicas_of(vertices, edges, asked, gpu.cell, shared, rule))

@@ -1,0 +1,1 @@
+"""Edge lists and vertex ids, from arrays or from what a reader found."""

@@ -1,0 +1,125 @@
+"""Edge columns: stored narrow, handed out in the type that a program computes with, never with a changed value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from vlang.errors import GraphError
+
+__all__ = ["Column", "cast", "describe", "integer_dtype", "narrowed"]
+
+CHUNK = 1 << 20
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Column:
+    """What is known of an edge column: its stored dtype, smallest and largest value (0, 0 if there is no edge)."""
+
+    dtype: np.dtype[Any]
+    low: int | float
+    high: int | float
+
+
+def narrowed(name: str, values: ArrayLike) -> Array:
+    """The values in the narrowest dtype that loses nothing, shape [E]: integers by their range, bool as uint8.
+
+    Floats keep their width, except that extended precision becomes float64. Raises GraphError for values that are no
+    real numbers.
+    """
+    array: Array = np.asarray(values)
+    if array.ndim != 1:
+        raise GraphError(f"edge column {name!r} must have one dimension, not {array.ndim}")
+    if array.dtype.kind == "b":
+        return array.astype(np.uint8)
+    if array.dtype.kind in "iu":
+        low, high = _range(array)
+        return array.astype(integer_dtype(int(low), int(high)), copy=False)
+    if array.dtype.kind == "f":
+        return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
+    raise GraphError(f"edge column {name!r} must hold numbers, not {_kind(array)}")
+
+
+def describe(values: Array) -> Column:
+    """Dtype and range of a column; both ends are NaN if a value is."""
+    return Column(values.dtype, *_range(values))
+
+
+def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
+    """`values` as `dtype`: a bool, integer or float type.
+
+    Raises GraphError if a value does not fit: outside of the range, a fraction for an integer type, or an integer
+    that the float type cannot hold exactly. Rounding a fraction to a narrower float is fine.
+    """
+    wanted = np.dtype(dtype)
+    if wanted == values.dtype:
+        return values
+    if wanted.kind == "f":
+        _check_float(name, values, column, wanted)
+    elif len(values):
+        _check_integer(name, values, column, wanted)
+    return values.astype(wanted)
+
+
+def integer_dtype(low: int, high: int) -> np.dtype[Any]:
+    """The narrowest integer dtype for low..high, unsigned if it can be."""
+    for name in ("uint8", "uint16", "uint32", "uint64") if low >= 0 else ("int8", "int16", "int32", "int64"):
+        info = np.iinfo(name)
+        if info.min <= low and high <= info.max:
+            return np.dtype(name)
+    raise GraphError(f"integers from {low} to {high} need more than 64 bits")
+
+
+def _range(values: Array) -> tuple[int | float, int | float]:
+    return (values.min().item(), values.max().item()) if len(values) else (0, 0)
+
+
+def _kind(values: Array) -> str:
+    return {"c": "complex numbers", "U": "text", "S": "bytes", "M": "dates", "m": "time spans"}.get(
+        values.dtype.kind, f"{values.dtype}"
+    )
+
+
+def _check_float(name: str, values: Array, column: Column, wanted: np.dtype[Any]) -> None:
+    info = np.finfo(wanted)
+    if values.dtype.kind == "f":
+        finite = max(abs(column.low), abs(column.high))
+        if not np.isfinite(finite):
+            finite = max((_largest_finite(part) for part in _chunks(values)), default=0.0)
+        if finite > float(info.max):
+            raise _refusal(name, wanted, f"holds {finite:g}", f"{wanted} ends at {float(info.max):g}")
+        return
+    exact = 2 ** (int(info.nmant) + 1)
+    worst = max(int(column.low), int(column.high), key=abs)
+    if abs(worst) > exact:
+        raise _refusal(name, wanted, f"holds {worst}", f"{wanted} holds integers exactly up to {exact} only")
+
+
+def _largest_finite(values: Array) -> float:
+    finite = values[np.isfinite(values)]
+    return float(np.abs(finite).max()) if len(finite) else 0.0
+
+
+def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[Any]) -> None:
+    least, most = (0, 1) if wanted.kind == "b" else (int(np.iinfo(wanted).min), int(np.iinfo(wanted).max))
+    if values.dtype.kind == "f":
+        for part in _chunks(values):
+            odd = ~np.isfinite(part) | (part != np.trunc(part))
+            if odd.any():
+                raise _refusal(name, wanted, f"holds {part[odd][0]}", "that takes integers only")
+    for value in (column.low, column.high):
+        if not least <= int(value) <= most:
+            raise _refusal(name, wanted, f"holds {int(value)}", f"that goes from {least} to {most}")
+
+
+def _chunks(values: Array) -> list[Array]:
+    return [values[i : i + CHUNK] for i in range(0, len(values), CHUNK)]
+
+
+def _refusal(name: str, wanted: np.dtype[Any], what: str, why: str) -> GraphError:
+    return GraphError(f"edge column {name!r} {what}, and the program reads it as {wanted}: {why}")

@@ -1,0 +1,173 @@
+"""A list of edges with dense vertex numbers, and the ids under which the user knows the vertices."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, SupportsIndex
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+
+__all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
+
+FEW = 10_000
+
+
+def taken(array: NDArray[Any]) -> NDArray[Any]:
+    """The array itself, which cannot be written to any more: a graph has taken it over."""
+    array.flags.writeable = False
+    return array
+
+
+class VertexIds:
+    """The user's ids in increasing order: the id of dense vertex i is `ids[i]`.
+
+    Dense numbers are ranks, so they compare as the user's ids do. `values` is an int64 or uint64 array, or an
+    object array of str, and read-only; consecutive integers from `base` are not stored until asked for.
+    """
+
+    def __init__(self, values: NDArray[Any] | None = None, *, base: int = 0, count: int = 0) -> None:
+        """Take over an array of ids: it is read-only from now on."""
+        self._values = None if values is None else taken(values)
+        self.base = base
+        self.count = count if values is None else len(values)
+
+    @property
+    def consecutive(self) -> bool:
+        """Whether the ids are base, base + 1, ..."""
+        return self._values is None
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """The ids, shape [count]; int64, uint64 or object (str). Read-only."""
+        if self._values is None:
+            wide = self.base + self.count > 2**63
+            return taken(np.arange(self.base, self.base + self.count, dtype=np.uint64 if wide else np.int64))
+        return self._values
+
+    @property
+    def text(self) -> bool:
+        """Whether the ids are strings."""
+        return self._values is not None and self._values.dtype.kind == "O"
+
+    @property
+    def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
+        """What functions of numbers take for the vertices, modulo 2^64: the first of consecutive integers, or a list.
+
+        Integer ids are these numbers; texts count from 0 in their order.
+        """
+        if self._values is None or self.text:
+            return self.base % 2**64, None
+        return 0, np.ascontiguousarray(self._values).view(np.uint64)
+
+    def __len__(self) -> int:
+        return self.count
+
+    def label(self, vertex: int) -> int | str:
+        """The id of a dense vertex; IndexError outside of 0..count-1."""
+        if not 0 <= vertex < self.count:
+            raise IndexError(f"vertex {vertex} of {self.count}")
+        if self._values is None:
+            return self.base + int(vertex)
+        value = self._values[vertex]
+        return str(value) if self.text else int(value)
+
+    def find(self, vertex: object) -> int:
+        """The dense number of an id, given as int, str or NumPy scalar; integers may be given as text.
+
+        Raises GraphError naming the id, the ids there are, and the nearest of them.
+        """
+        found = self.lookup(vertex)
+        if found is None:
+            raise GraphError(self._missing(vertex, self.key(vertex)))
+        return found
+
+    def lookup(self, vertex: object) -> int | None:
+        """The dense number of an id as `find` takes it; None if the graph does not have it."""
+        key = self.key(vertex)
+        if key is None:
+            return None
+        at = self._position(key)
+        return at if at < self.count and self.label(at) == key else None
+
+    def key(self, vertex: object) -> int | str | None:
+        """`vertex` as these ids are written; None if it cannot be one of them."""
+        if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
+            vertex = vertex[()]
+        if isinstance(vertex, (bool, np.bool_)):
+            return None
+        if self.text:
+            return str(vertex) if isinstance(vertex, (str, int, np.integer)) else None
+        if isinstance(vertex, str):
+            try:
+                return int(vertex)
+            except ValueError:
+                return None
+        return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
+
+    def _position(self, key: int | str) -> int:
+        """Where `key` is or would be in the ids."""
+        if self._values is None:
+            return min(max(int(key) - self.base, 0), self.count)
+        if isinstance(key, int):
+            info = np.iinfo(self._values.dtype)
+            if key < info.min or key > info.max:
+                return 0 if key < info.min else self.count
+            return int(np.searchsorted(self._values, self._values.dtype.type(key)))
+        return int(np.searchsorted(self._values, np.array(key, dtype=object)))
+
+    def _missing(self, vertex: object, key: int | str | None) -> str:
+        shown = vertex.item() if isinstance(vertex, np.generic) else vertex
+        if self.count == 0:
+            return f"vertex {shown!r} is not in the graph, which has no vertices"
+        first, last = self.label(0), self.label(self.count - 1)
+        if self.text:
+            what = f"its ids are strings such as {first!r}"
+        elif self.count == 1:
+            what = f"its only id is the integer {first}"
+        else:
+            what = f"its ids are {'' if self.consecutive else 'some of the '}integers from {first} to {last}"
+        near = self._nearest(key)
+        hint = "" if near is None else f"; the nearest is {near!r}"
+        return f"vertex {shown!r} is not in the graph; {what}{hint}"
+
+    def _nearest(self, key: int | str | None) -> int | str | None:
+        if key is None or self.consecutive:
+            return None
+        at = self._position(key)
+        around = [self.label(i) for i in (at - 1, at) if 0 <= i < self.count]
+        if isinstance(key, int):
+            return min(around, key=lambda i: abs(int(i) - key))
+        names = [str(name) for name in (self.values if self.count <= FEW else around)]
+        close = difflib.get_close_matches(key, names, n=1)
+        return close[0] if close else None
+
+
+class LeftOut(NamedTuple):
+    """Why a column of the edges could not be read. numbers: whether some of its cells are numbers, well written or not;
+    else it holds other things, such as names."""
+
+    reason: str
+    numbers: bool
+
+
+@dataclass
+class EdgeList:
+    """Edges as read, before any orientation is built.
+
+    src, dst: uint32[E], dense vertex numbers. columns: name -> array[E]. directed: False when every edge stands
+    for both directions but is listed once. notes: what the reader did, a sentence each. left_out: columns that are
+    there, but not as numbers.
+    """
+
+    src: NDArray[np.uint32]
+    dst: NDArray[np.uint32]
+    ids: VertexIds
+    columns: dict[str, NDArray[Any]] = field(default_factory=dict)
+    directed: bool = True
+    notes: list[str] = field(default_factory=list)
+    left_out: dict[str, LeftOut] = field(default_factory=dict)

@@ -1,0 +1,224 @@
+"""Vertex numbers from ids: ranks in the order of the ids, found while the edges come in and settled at the end.
+
+Whatever the ids are, an end of an edge is kept in 32 bits: the id itself while all ids are below 2^32, else the
+number that a hash table gave it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.store import Store
+from vlang.runtime.graph.edges.tables import KeyTable, TokenTable
+from vlang.runtime.graph.kernels import kernels
+
+__all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds", "TextIds"]
+
+_NARROW = 1 << 32
+_MOST = (1 << 32) - 2
+
+
+class MixedSigns(Exception):
+    """Some ids are negative and some above 2^63 - 1: no integer type holds both. args: an id of the later chunk."""
+
+
+class BadText(Exception):
+    """A text is not UTF-8. args: its bytes."""
+
+
+@dataclass(frozen=True)
+class RawEnds:
+    """What the scan kernel read of one chunk: int64[rows] of each end, and which values occur.
+
+    negative: one is below 0; big: one is above 2^63 - 1 (its 64 bits are kept as they are). text: the bytes that
+    tokens point into.
+    """
+
+    text: NDArray[np.uint8]
+    source: NDArray[np.int64]
+    target: NDArray[np.int64]
+    smallest: int
+    largest: int
+    negative: bool
+    big: bool
+
+
+class Ids(Protocol):
+    """How the ids of a file become numbers."""
+
+    def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
+        """Whether the values of these chunks are stored as they are (by any thread), not by `number`."""
+
+    def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
+        """Fill uint32[rows] of both ends; chunk after chunk."""
+
+    def finish(self, store: Store, workers: Workers) -> VertexIds:
+        """Turn what is stored into ranks, in place. Raises GraphError beyond 2^32 - 2 vertices."""
+
+
+class DeclaredIds:
+    """Ids 1..count, whether they occur or not; the scan takes 1 off."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+
+    def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
+        return True
+
+    def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
+        source[:], target[:] = chunk.source, chunk.target
+
+    def finish(self, store: Store, workers: Workers) -> VertexIds:
+        return VertexIds(base=1, count=self._count)
+
+
+class IntegerIds:
+    """Any 64-bit integers; numbers are ranks in numerical order."""
+
+    def __init__(self) -> None:
+        self._table: KeyTable | None = None
+        self._negative = self._big = False
+        self._smallest, self._largest = _NARROW, -1
+
+    def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
+        for chunk in chunks:
+            self._note(chunk)
+        narrow = not self._negative and not self._big and self._largest < _NARROW
+        if not narrow and self._table is None:
+            self._table = self._tabulate(store)
+        return self._table is None
+
+    def _note(self, chunk: RawEnds) -> None:
+        if (self._negative or chunk.negative) and (self._big or chunk.big):
+            raise MixedSigns(chunk.largest if chunk.big else chunk.smallest)
+        self._negative |= chunk.negative
+        self._big |= chunk.big
+        self._smallest = min(self._smallest, chunk.smallest)
+        self._largest = max(self._largest, chunk.largest)
+
+    def _tabulate(self, store: Store) -> KeyTable:
+        """Give what is stored as it was numbers of a new table."""
+        table = KeyTable()
+        for end in store.ends:
+            for first in range(0, len(end), 1 << 20):
+                block = end[first : first + (1 << 20)]
+                table.insert(block.astype(np.int64), block)
+        return table
+
+    def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
+        assert self._table is not None
+        self._table.insert(chunk.source, source)
+        self._table.insert(chunk.target, target)
+
+    def finish(self, store: Store, workers: Workers) -> VertexIds:
+        if store.count == 0:
+            return VertexIds(base=0, count=0)
+        span = self._largest - self._smallest + 1
+        if self._table is None and span <= 8 * store.count + (1 << 20):
+            return _rank_by_bitmap(store, self._smallest, span, workers)
+        table = self._table or self._tabulate(store)
+        keys: NDArray[Any] = table.keys.view(np.uint64) if self._big else table.keys
+        _check_count(len(keys))
+        order = np.argsort(keys)
+        _replace(store, _ranks(order), workers)
+        keys = keys[order]
+        if not self._big and int(keys[-1]) - int(keys[0]) + 1 == len(keys):
+            return VertexIds(base=int(keys[0]), count=len(keys))
+        return VertexIds(keys)
+
+
+class TextIds:
+    """Ids that are texts; numbers are ranks by code point, which is the order of UTF-8 bytes.
+
+    Costs a hash and a look-up per end of an edge, and a sort of n strings; memory as TokenTable, and the strings.
+    """
+
+    def __init__(self) -> None:
+        self._table = TokenTable()
+
+    def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
+        return False
+
+    def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
+        self._table.insert(chunk.text, chunk.source, source)
+        self._table.insert(chunk.text, chunk.target, target)
+
+    def finish(self, store: Store, workers: Workers) -> VertexIds:
+        try:
+            texts = self._table.texts()
+        except UnicodeDecodeError as error:
+            raise BadText(self._table.text_at(error.start)) from None
+        _check_count(len(texts))
+        order = np.argsort(texts, kind="stable")
+        _replace(store, _ranks(order), workers)
+        return VertexIds(texts[order])
+
+
+def _check_count(count: int) -> None:
+    if count > _MOST:
+        raise GraphError(f"the graph has {count:,} vertices; vertex numbers of 32 bits hold at most {_MOST:,}")
+
+
+def _ranks(order: NDArray[np.int64]) -> NDArray[np.uint32]:
+    ranks = np.empty(len(order), dtype=np.uint32)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    return ranks
+
+
+def _replace(store: Store, ranks: NDArray[np.uint32], workers: Workers) -> None:
+    for end in store.ends:
+
+        def replace(first: int, last: int, end: NDArray[Any] = end) -> None:
+            end[first:last] = ranks[end[first:last]]
+
+        workers.blocks(replace, len(end))
+
+
+def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> VertexIds:
+    """Ranks of ids that lie in lowest .. lowest + span - 1, close together: span / 8 bytes a thread and span / 16."""
+    code = kernels("number")
+    copies = max(1, min(workers.threads, 8 * store.count // span))
+    marks = np.zeros((copies, span + 63 >> 6), dtype=np.uint64)
+
+    def mark(part: int) -> None:
+        for end in store.ends:
+            code["mark"](end, part * len(end) // copies, (part + 1) * len(end) // copies, lowest, marks[part])
+
+    workers.map(mark, range(copies))
+    bits = marks[0]
+    for other in marks[1:]:
+        bits |= other
+    before = np.empty(len(bits), dtype=np.uint32)
+    count = code["count_before"](bits, len(bits), before)
+    for end in store.ends:
+
+        def rank(first: int, last: int, end: NDArray[Any] = end) -> None:
+            if count < span:
+                code["rank_marked"](end, first, last, lowest, bits, before)
+            elif lowest > 0:
+                end[first:last] -= np.uint32(lowest)
+
+        workers.blocks(rank, len(end))
+    if count == span:
+        return VertexIds(base=lowest, count=count)
+    _check_count(count)
+    return VertexIds(_marked(bits, count) + lowest)
+
+
+def _marked(bits: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
+    """The places of the bits that are set, in order."""
+    places = np.empty(count, dtype=np.int64)
+    done = 0
+    for first in range(0, len(bits), 1 << 14):
+        block = np.unpackbits(bits[first : first + (1 << 14)].view(np.uint8), bitorder="little")
+        here = np.flatnonzero(block) + 64 * first
+        places[done : done + len(here)] = here
+        done += len(here)
+    return places

@@ -1,0 +1,73 @@
+"""A graph changed by edges: the new graph, and which edges and vertices are new in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import dense_vertices
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.edit_rows import edges_given, entries_of, renumbered
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["Change", "change"]
+
+Ends = tuple[NDArray[np.uint32], NDArray[np.uint32]]
+
+
+@dataclass(frozen=True)
+class Change:
+    """How a graph became another.
+
+    places: the number that each old vertex has in the new graph, uint32[old n]; None if all kept theirs and no vertex
+    is new. added: tails and heads of the edges inserted, by new numbers; removed: of those deleted, by old ones.
+    inserted: a graph of the vertices of the new one and the edges inserted only.
+    """
+
+    old: Graph
+    graph: Graph
+    places: NDArray[np.uint32] | None
+    added: Ends
+    removed: Ends
+    inserted: Graph
+
+    def moved(self, vertices: NDArray[Any]) -> NDArray[Any]:
+        """Old numbers as new ones."""
+        return vertices if self.places is None else self.places[vertices]
+
+
+def change(graph: Graph, added: Any, removed: Any) -> Change:
+    """A graph without some edges and with others; see `Graph.changed`. Raises GraphError."""
+    rule = graph.rule
+    columns = tuple(name for name in graph.columns if rule is None or name != "weight")
+    more, less = edges_given("added", added, columns), edges_given("removed", removed, ())
+    ids = renumbered(graph.ids, np.concatenate([more.src, more.dst]) if len(more) else more.src)
+    if ids.places is not None and rule is not None:
+        raise GraphError("added has new vertices, and the weights of this graph are made from the numbers of its "
+                         "vertices, which would change; give the graph a column `weight` of its own")
+    new = _ends(ids.ids, more.src, more.dst)
+    gone = _ends(graph.ids, less.src, less.dst)
+    both, absent = graph._orientations.changed(gone, new, more.columns, len(ids.ids), ids.places)
+    if absent is not None:
+        tail, head = (graph.label(int(end[absent])) for end in gone)
+        raise GraphError(f"removed has the edge from {tail!r} to {head!r}, which is not in the graph")
+    changed = graph._with(ids.ids, both, f"Changed by edges: {len(more):,} added, {len(less):,} removed.")
+    of, others, edge = entries_of(*new, "in", graph.directed)
+    offsets = np.zeros(changed.n + 1, np.uint64)
+    np.cumsum(np.bincount(of, minlength=changed.n), out=offsets[1:])
+    rows = Rows(offsets, others, {name: values[edge] for name, values in more.columns.items()})
+    alone = graph.of_rows(rows, ids.ids, rule)
+    return Change(graph, changed, ids.places, new, gone, alone)
+
+
+def _ends(ids: VertexIds, src: NDArray[Any], dst: NDArray[Any]) -> Ends:
+    if not len(src):
+        return np.empty(0, np.uint32), np.empty(0, np.uint32)
+    return dense_vertices(ids, src), dense_vertices(ids, dst)

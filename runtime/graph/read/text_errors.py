@@ -1,0 +1,55 @@
+"""The one message that a wrong file gets: the file, the line, what was found there and what was expected."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.read.asked import Missing, is_missing
+
+__all__ = ["COMMA", "explain_cell", "plural", "problem", "shortened"]
+
+COMMA = re.compile(r"[+-]?[\d.]*\d(,\d+)+(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
+"""Numbers with commas in them, for decimals or for thousands."""
+
+_SHOWN = 72
+
+
+def shortened(text: str) -> str:
+    """At most 72 characters of a line, with what cannot be printed escaped."""
+    line = text.strip("\r\n")
+    if len(line) > _SHOWN:
+        line = line[:_SHOWN] + "..."
+    return "".join(c if c.isprintable() else "\t" if c == "\t" else ascii(c)[1:-1] for c in line)
+
+
+def problem(
+    path: Path, what: str, *, line: int | None = None, found: str | None = None, expected: str | None = None
+) -> GraphError:
+    """The error for `path`; `line` counts from 1, `found` is the line or token as it stands in the file."""
+    parts = [f"{path}: {what}" if line is None else f"{path}, line {line}: {what}"]
+    if found is not None:
+        parts.append(f"  found:    {shortened(found) or '(an empty line)'}")
+    if expected is not None:
+        parts.append(f"  expected: {expected}")
+    return GraphError("\n".join(parts))
+
+
+def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
+    """What is wrong with a cell of a column of numbers, and what to write. missing: what was asked for."""
+    shown = shortened(cell)
+    if is_missing(cell):
+        what = f"{column} is empty" if not cell else f"{column} has no number, only {shown!r}"
+        if missing == "drop":  # asked for, but this column is not needed
+            return what, "a number; rows are dropped for the columns that a program reads: columns=[...] names them"
+        return what, ('a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to '
+                      "put a number there")  # fmt: skip
+    if COMMA.fullmatch(cell):
+        return f"{shown!r} in {column} is not a number", "a decimal point and no commas, such as 1234.5"
+    return f"{shown!r} in {column} is not a number", "a number, such as 5 or 1.5"
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """`1 edge`, `2,000 edges`."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

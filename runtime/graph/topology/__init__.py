@@ -1,0 +1,1 @@
+"""Adjacency lists, pages and cache blocks, and transformations of them."""

@@ -1,0 +1,99 @@
+"""Adjacency lists in one orientation, with their edge columns."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.columns import Column, cast
+from vlang.runtime.graph.topology.build import Rows
+
+__all__ = ["COMMON", "KINDS", "Adjacency", "frozen"]
+
+KINDS = ("in", "out", "both")
+
+COMMON = "common()"
+"""The column that every graph has: how many neighbours the two ends of an edge have in common (uint32)."""
+
+Array = NDArray[Any]
+
+
+class Adjacency:
+    """Compressed adjacency lists; all arrays are read-only.
+
+    kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
+    offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]]. targets: uint32[entries], in each row
+    increasing, parallel edges in the order of the input.
+    """
+
+    def __init__(
+        self,
+        kind: str,
+        rows: Rows,
+        columns: Mapping[str, Column],
+        fetch: Callable[[str], Array],
+        lock: threading.RLock,
+    ) -> None:
+        self.kind = kind
+        self.offsets = frozen(rows.offsets)
+        self.targets = frozen(rows.targets)
+        self._columns = columns
+        self._fetch = fetch
+        self._lock = lock
+        self._stored = {name: frozen(values) for name, values in rows.columns.items()}
+        self._cast: dict[tuple[str, np.dtype[Any]], Array] = {}
+        self._derived: dict[Hashable, Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.targets)
+
+    def column(self, name: str, dtype: DTypeLike | None = None) -> Array:
+        """The values of an edge column, shape [entries], as `dtype` (default: as stored); computed once.
+
+        Raises GraphError if there is no such column, or if a value does not fit the dtype.
+        """
+        with self._lock:
+            if name == COMMON:
+                return self.stored(name)
+            if name not in self._columns:
+                known = ", ".join(self._columns) or "none"
+                raise GraphError(f"the graph has no edge column {name!r}; it has: {known}")
+            known_as = self._columns[name]
+            key = (name, known_as.dtype if dtype is None else np.dtype(dtype))
+            if key not in self._cast:
+                self._cast[key] = frozen(cast(name, self.stored(name), known_as, key[1]))
+            return self._cast[key]
+
+    def stored(self, name: str) -> Array:
+        """The values as stored; brought into this order if they have not been."""
+        with self._lock:
+            if name not in self._stored:
+                self._stored[name] = frozen(self._fetch(name))
+            return self._stored[name]
+
+    def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """What was made of these lists under `key` (pages, blocks); made now if it was not. One thread makes it."""
+        with self._lock:
+            if key not in self._derived:
+                self._derived[key] = make()
+            return self._derived[key]
+
+    def made(self, key: Hashable) -> bool:
+        """Whether `derived` has something under `key`."""
+        return key in self._derived
+
+    def holds(self, name: str) -> bool:
+        """Whether the values of a column are in memory in this order."""
+        return name in self._stored
+
+
+def frozen(values: Array) -> Array:
+    """The array as a read-only view."""
+    view = values.view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,84 @@
+"""Neighbours without directions, loops and repetitions, and how many of them the ends of each edge have in common.
+
+A bitmap of the neighbours of the end of higher degree answers for each neighbour of the other end in one step, so that
+an edge costs the smaller of the two degrees: the sum over all edges is at most of order M^1.5 (Chiba, Nishizeki:
+Arboricity and subgraph listing algorithms, SIAM J. Comput. 14, 1985). Each edge is counted once, by one worker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.transform import dropped, row_cuts
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["COMMON", "Neighbours", "common_neighbours", "simple_neighbours"]
+
+_PIECES = 32  # of the work for each thread: the cost of equally many edges differs
+
+
+@dataclass(frozen=True)
+class Neighbours:
+    """The neighbours of each vertex, directions, loops and repetitions ignored.
+
+    offsets: uint64[n + 1]. targets: uint32, increasing in each row. Both are read-only.
+    """
+
+    offsets: NDArray[np.uint64]
+    targets: NDArray[np.uint32]
+
+
+def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
+    """The neighbours of each vertex from its edges in both directions; made once a graph."""
+
+    def make() -> Neighbours:
+        rows, loops, parallel = dropped(Rows(both.offsets, both.targets, {}), True, True, True, None, threads)
+        if not loops and not parallel:
+            return Neighbours(both.offsets, both.targets)
+        return Neighbours(frozen(rows.offsets), frozen(rows.targets))
+
+    made: Neighbours = both.derived("neighbours", make)
+    return made
+
+
+def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
+    """For every entry of `adjacency`, how many neighbours its two ends have in common, uint32[entries].
+
+    both: the edges in both directions of the same graph.
+    """
+    near = simple_neighbours(both, threads)
+    values = both.derived("common", lambda: _of_edges(near, threads))
+    if adjacency.targets is near.targets:
+        return np.asarray(values)
+    out = np.empty(len(adjacency), dtype=np.uint32)
+    kernel = kernels("common")["spread"]
+
+    def work(part: tuple[int, int]) -> None:
+        kernel(near.offsets, near.targets, values, adjacency.offsets, adjacency.targets, *part, out)
+
+    on_threads(threads, work, row_cuts(adjacency.offsets, threads * 4))
+    return out
+
+
+def _of_edges(near: Neighbours, threads: int) -> NDArray[np.uint32]:
+    """The common neighbours of the ends of every entry of `near`, uint32[entries]."""
+    out = np.zeros(len(near.targets), dtype=np.uint32)
+    kernel = kernels("common")["common_of_edges"]
+    bitmaps: list[NDArray[np.uint32]] = []  # those that nobody uses at the moment
+
+    def work(part: tuple[int, int]) -> None:
+        try:
+            bits = bitmaps.pop()
+        except IndexError:
+            bits = np.zeros((len(near.offsets) - 1 + 31) // 32, dtype=np.uint32)
+        kernel(near.offsets, near.targets, *part, bits, out)
+        bitmaps.append(bits)
+
+    on_threads(threads, work, row_cuts(near.offsets, threads * _PIECES))
+    return out

@@ -1,0 +1,200 @@
+"""The orientations of a graph: edges as listed until the first need, then adjacency lists, each built once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.columns import Column, describe
+from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
+from vlang.runtime.graph.topology.build import EdgeScan, Rows, RowScan, build_rows
+from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
+from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, merged, merged_values, tallied
+
+__all__ = ["WEIGHT", "Orientations"]
+
+WEIGHT = "weight"
+
+Array = NDArray[Any]
+
+
+class Orientations:
+    """Adjacency lists of n vertices in every orientation, with degrees and edge columns; threads may share it.
+
+    In an undirected graph all kinds are the one object "in". The first orientation that is built holds every stored
+    column, and the edge list goes; others come from it by transposition, with the columns that are asked for. The
+    column `weight` of a `rule` is computed where it is needed.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        directed: bool,
+        source: EdgeList | tuple[str, Rows],
+        *,
+        rule: WeightRule | None = None,
+        threads: int,
+    ) -> None:
+        """source: edges, or adjacency lists of kind "in" or "out"."""
+        self.n = n
+        self.directed = directed
+        self.threads = threads
+        self.rule = rule
+        self._lock = threading.RLock()
+        self._built: dict[str, Adjacency] = {}
+        self._degrees: dict[str, NDArray[np.uint32]] = {}
+        self._edges = source if isinstance(source, EdgeList) else None
+        values = source.columns if isinstance(source, EdgeList) else source[1].columns
+        self.columns: dict[str, Column] = {name: describe(v) for name, v in values.items()}
+        if rule is not None:
+            self.columns[WEIGHT] = rule.column
+        if not isinstance(source, EdgeList):
+            self._keep(source[0], source[1])
+
+    def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> Adjacency:
+        """See `Graph.adjacency`."""
+        kind = kind if self.directed else "in"
+        with self._lock:
+            if kind not in self._built:
+                self._keep(kind, self._rows(kind, columns))
+                self._edges = None  # not before: an interrupt must not lose both
+            found = self._built[kind]
+            for name in columns:
+                found.column(name)
+            return found
+
+    def any(self) -> Adjacency:
+        """The orientation that holds every stored column; "in" is built if there is none."""
+        with self._lock:
+            return next(iter(self._built.values())) if self._built else self.adjacency("in")
+
+    def neighbours(self) -> Neighbours:
+        """The neighbours of each vertex, directions, loops and repetitions ignored; made once."""
+        return simple_neighbours(self.adjacency("both"), self.threads)
+
+    def degree(self, kind: str) -> NDArray[np.uint32]:
+        """Lengths of the rows of an orientation, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+        kind = kind if self.directed else "in"
+        with self._lock:
+            if kind not in self._degrees:
+                self._degrees[kind] = frozen(self._counted(kind))
+            return self._degrees[kind]
+
+    def thinned(self, loops: bool, parallel: bool) -> tuple[Orientations, int, int]:
+        """Without self-loops (if `loops`) and parallel edges (if `parallel`), and how many went; see `dropped`."""
+        base = self.any()
+        rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+        by = next(iter(self.columns), None)
+        rows, lost, more = dropped(rows, loops, parallel, self.directed, by, self.threads)
+        return Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
+
+    def with_rule(self, rule: WeightRule) -> Orientations:
+        """The same edges with the weights of a rule; what is built is shared."""
+        with self._lock:
+            if self._edges is not None:
+                columns = {name: values for name, values in self._edges.columns.items() if name != WEIGHT}
+                edges = replace(self._edges, columns=columns)
+                return Orientations(self.n, self.directed, edges, rule=rule, threads=self.threads)
+            kept = [name for name in self.columns if name != WEIGHT]
+            shared = [
+                (kind, Rows(a.offsets, a.targets, {c: a.stored(c) for c in kept if a.holds(c)}))
+                for kind, a in self._built.items()
+            ]
+            other = Orientations(self.n, self.directed, shared[0], rule=rule, threads=self.threads)
+            for kind, rows in shared[1:]:
+                other._keep(kind, rows)
+            other._degrees = dict(self._degrees)
+            return other
+
+    def changed(
+        self, gone: tuple[Array, Array], new: tuple[Array, Array], values: Mapping[str, Array], n: int,
+        places: Array | None,
+    ) -> tuple[Orientations, int | None]:
+        """The orientations that are built without all edges between the ends `gone`, and then with the edges `new`.
+
+        gone: tails and heads, by old numbers. new: by new ones; values: of each column that is no rule's. n, places:
+        vertices then, and where each old one is (None: where it was). And the first of `gone` that is no edge.
+        """
+        from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # start-up: it loads readers
+
+        self.any()
+        with self._lock:
+            kinds = [kind for kind in self._built if kind != "both"]
+            made: dict[str, Rows] = {}
+            for kind in kinds:
+                adjacency = self._built[kind]
+                held = [c for c in self.columns if not self._by_rule(c) and (adjacency.holds(c) or kind == kinds[0])]
+                rows = Rows(adjacency.offsets, adjacency.targets, {c: adjacency.stored(c) for c in held})
+                of, others, edge = entries_of(*gone, kind, self.directed)
+                rows, absent = withdrawn(rows, of, others)
+                if absent.any():
+                    return self, int(edge[absent].min())
+                of, others, edge = entries_of(*new, kind, self.directed)
+                if len(of) or places is not None:
+                    rows = inserted(rows, of, others, {c: values[c][edge] for c in held}, n, places)
+                made[kind] = rows
+        first, *more = made
+        other = Orientations(n, self.directed, (first, made[first]), rule=self.rule, threads=self.threads)
+        for kind in more:
+            other._keep(kind, made[kind])
+        return other, None
+
+    # ------------------------------------------------------------- building
+
+    def _keep(self, kind: str, rows: Rows) -> None:
+        kind = kind if self.directed else "in"
+        self._built[kind] = Adjacency(kind, rows, self.columns, lambda name: self._fetched(kind, name), self._lock)
+
+    def _rows(self, kind: str, columns: tuple[str, ...]) -> Rows:
+        if kind == "both":
+            return merged(self._bare("in"), self._bare("out"), self.threads)
+        if self._edges is not None:
+            return self._first(kind)
+        return self._transposed([c for c in columns if c in self.columns and not self._by_rule(c)])
+
+    def _first(self, kind: str) -> Rows:
+        assert self._edges is not None
+        edges = self._edges
+        ends = (edges.dst, edges.src) if kind == "in" else (edges.src, edges.dst)
+        return build_rows(EdgeScan(*ends, mirror=not self.directed), self.n, edges.columns, self.threads)
+
+    def _transposed(self, columns: list[str]) -> Rows:
+        base = self.any()
+        values: Mapping[str, Array] = {name: base.stored(name) for name in columns}
+        return build_rows(RowScan(base.offsets, base.targets), self.n, values, self.threads)
+
+    def _bare(self, kind: str) -> Rows:
+        adjacency = self.adjacency(kind)
+        return Rows(adjacency.offsets, adjacency.targets, {})
+
+    def _fetched(self, kind: str, name: str) -> Array:
+        """A column in the order of an orientation that was built without it."""
+        if name == COMMON:
+            return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
+        if kind == "both":
+            incoming, outgoing = (self.adjacency(k).stored(name) for k in ("in", "out"))
+            return merged_values(self._bare("in"), self._bare("out"), incoming, outgoing, self.threads)
+        if self._by_rule(name) and self.rule is not None:
+            return self.rule.values(self._bare(kind), kind, self.directed, self.threads)
+        return self._transposed([name]).columns[name]
+
+    def _by_rule(self, name: str) -> bool:
+        return name == WEIGHT and self.rule is not None
+
+    def _counted(self, kind: str) -> NDArray[np.uint32]:
+        if kind == "both":
+            total = self.degree("in").astype(np.uint64) + self.degree("out")
+            if self.n and total.max() >= 2**32:
+                raise GraphError(f"a vertex has {total.max()} edges; degrees go up to {2**32 - 1}")
+            return total.astype(np.uint32)
+        other = self._built.get("out" if kind == "in" else "in")
+        if kind in self._built or other is None or len(other) >= 2**32:
+            return degrees(self.adjacency(kind).offsets)
+        return tallied(other.targets, self.n, self.threads)

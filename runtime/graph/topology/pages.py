@@ -1,0 +1,196 @@
+"""An adjacency cut into pages, the unit of planning and streaming, and the tasks that cover it.
+
+A page is a run of consecutive edges of about the page size. It holds whole vertices, but the edges of a vertex with
+more than SEGMENT edges are cut into segments of SEGMENT edges, and a page may end between two of them. Vertices of at
+most SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the segments of a long
+vertex are merged in order wherever they were reduced.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, SEGMENT
+
+__all__ = ["DEFAULT_PAGE_SIZE", "Pages", "cut_segments", "first_vertices", "page_starts", "vertex_tasks"]
+
+DEFAULT_PAGE_SIZE = 32 << 20
+_TASKS = 256  # pieces that a pass over all edges is cut into, about
+_MOST_EDGES = (1 << 32) - 1  # in a page: its offsets are 32-bit
+_LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
+
+Int64s = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages of one adjacency.
+
+    starts: int64[P + 1], the first edge of each page, and the end. firsts: int64[P], the first vertex of each.
+    offsets: uint32, the concatenated page-relative offsets; offset_starts int64[P] says where each page's begin.
+    longs: int64[L, 3]: vertex, first segment, end segment. segments: int64[S, 3]: vertex, first and end edge relative
+    to the page; segment_pages int64[S]. cost: edges and vertices in a task. tasks, segment_tasks: int64[T, 3]: page,
+    first and end (vertices, segments) that cover everything.
+    """
+
+    adjacency: Adjacency
+    n: int
+    starts: Int64s
+    firsts: Int64s
+    offsets: NDArray[np.uint32]
+    offset_starts: Int64s
+    longs: Int64s
+    segments: Int64s
+    segment_pages: Int64s
+    cost: int
+    tasks: Int64s
+    segment_tasks: Int64s
+
+    @property
+    def count(self) -> int:
+        """The number of pages."""
+        return len(self.firsts)
+
+    def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
+        """The page rows that kernels read (see vlang.runtime.plan.plan), with these edge columns."""
+        rows = np.zeros((self.count, PAGE_WORDS), dtype=np.uint64)
+        begins = self.starts[:-1]
+        rows[:, PAGE_OFFSETS] = _addresses(self.offsets, self.offset_starts)
+        rows[:, PAGE_TARGETS] = _addresses(self.adjacency.targets, begins)
+        rows[:, PAGE_FIRST] = self.firsts.astype(np.uint64)
+        for number, column in enumerate(columns):
+            rows[:, PAGE_COLUMNS + number] = _addresses(column, begins)
+        return rows
+
+    @staticmethod
+    def cut(adjacency: Adjacency, page_size: int) -> Pages:
+        """Cut an adjacency into pages of about `page_size` bytes of neighbours.
+
+        Memory: what is kept, and 8 bytes a vertex meanwhile.
+        """
+        offsets = adjacency.offsets.view(np.int64)
+        n = len(offsets) - 1
+        degrees = np.diff(offsets)
+        longs, segments = cut_segments(offsets, degrees)
+        starts = page_starts(offsets, segments[:, 2], min(max(1, page_size // 4), _MOST_EDGES))
+        firsts = first_vertices(offsets, starts[:-1])
+        page = np.searchsorted(starts[:-1], segments[:, 1], side="right") - 1
+        segments[:, 1:] -= starts[page, None]
+        local, local_starts = _local_offsets(offsets, starts, firsts)
+        cost = max(_LEAST_COST, (int(offsets[-1]) + n) // _TASKS)
+        return Pages(
+            adjacency, n, starts, firsts, local, local_starts, longs, segments, page, cost,
+            _short_tasks(offsets, degrees, longs[:, 0], firsts, cost),
+            _segment_tasks(page, max(1, cost // SEGMENT)),
+        )
+
+
+def _addresses(array: NDArray[Any], starts: Int64s) -> NDArray[np.uint64]:
+    return np.uint64(array.ctypes.data) + starts.astype(np.uint64) * np.uint64(array.itemsize)
+
+
+def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
+    """The long vertices, int64[L, 3]: vertex, first and end segment; and their segments, int64[S, 3]: vertex, first
+    and end edge in the adjacency."""
+    vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
+    per_long = -(-degrees[vertices] // SEGMENT)
+    ends = np.cumsum(per_long)
+    longs = np.stack([vertices, ends - per_long, ends], axis=1)
+    owner = np.repeat(np.arange(len(vertices)), per_long)
+    begin = offsets[vertices[owner]] + (np.arange(len(owner)) - longs[owner, 1]) * SEGMENT
+    end = np.minimum(begin + SEGMENT, offsets[vertices[owner] + 1])
+    return longs, np.ascontiguousarray(np.stack([vertices[owner], begin, end], axis=1))
+
+
+def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
+    """The first edge of every page and the end, filling each page greedily with whole vertices and segments."""
+    total = int(offsets[-1])
+    starts = [0]
+    while starts[-1] < total:
+        starts.append(_stop(offsets[1:], end, starts[-1], starts[-1] + edges))
+    return np.array(starts if len(starts) > 1 else [0, 0], dtype=np.int64)
+
+
+def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
+    """The last of the increasing `ends` and `inner` that is at most `most`, but at least the first after `start`."""
+    first, last = int(ends[-1]), 0
+    for stops in (ends, inner):
+        after, at = np.searchsorted(stops, (start, most), side="right").tolist()
+        first = min(first, int(stops[after])) if after < len(stops) else first
+        last = max(last, int(stops[at - 1])) if at else last
+    return max(first, last)
+
+
+def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
+    """The vertex that owns the first edge of each page; vertices without edges before it go to the page before."""
+    firsts = np.searchsorted(offsets, starts, side="right") - 1
+    if len(firsts):
+        firsts[0] = 0
+    return firsts.astype(np.int64)
+
+
+def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDArray[np.uint32], Int64s]:
+    """Page-relative offsets of the vertices of each page, one more than it has vertices."""
+    n = len(offsets) - 1
+    lasts = np.append(firsts[1:] + 1, n)  # a vertex cut by the end of a page is listed in both
+    sizes = np.minimum(lasts, n) - firsts + 1
+    where = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+    local = np.empty(int(where[-1]), dtype=np.uint32)
+    for page, (first, size) in enumerate(zip(firsts.tolist(), sizes.tolist())):
+        begin, stop = starts[page], starts[page + 1]
+        mine = local[where[page] : where[page + 1]]
+        np.subtract(offsets[first : first + size], begin, casting="unsafe", out=mine)
+        # Only the edges of the first and of the last vertex may reach beyond the page.
+        mine[0], mine[-1] = 0, min(offsets[first + size - 1], stop) - begin
+    return local, where[:-1]
+
+
+def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s, cost: int) -> Int64s:
+    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` has built up.
+
+    Overwrites `degrees`.
+    """
+    n = len(degrees)
+    if n == 0:
+        return np.zeros((0, 3), dtype=np.int64)
+    work = degrees
+    work[longs] = 0
+    work += 1
+    np.cumsum(work, out=work)
+    even = np.searchsorted(work, np.arange(cost, int(work[-1]), cost)) + 1
+    cuts = _distinct(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
+    cuts = cuts[cuts <= n]
+    low, high = cuts[:-1], cuts[1:]
+    short = offsets[low + 1] - offsets[low] <= SEGMENT
+    low, high = low[short], high[short]
+    page = np.searchsorted(firsts, low, side="right") - 1
+    return np.ascontiguousarray(np.stack([page, low, high], axis=1))
+
+
+def _distinct(values: Int64s) -> Int64s:
+    """The values in order, each once. NumPy's `unique` would import masked arrays, which a start would wait for."""
+    values = np.sort(values)
+    new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
+    return np.compress(new, values)
+
+
+def _segment_tasks(pages: Int64s, per_task: int) -> Int64s:
+    """Tasks over all segments: cut at pages and every `per_task` segments."""
+    total = len(pages)
+    if total == 0:
+        return np.zeros((0, 3), dtype=np.int64)
+    changes = np.flatnonzero(np.diff(pages)) + 1
+    cuts = _distinct(np.concatenate([np.arange(0, total, per_task), changes, [total]]))
+    return np.ascontiguousarray(np.stack([pages[cuts[:-1]], cuts[:-1], cuts[1:]], axis=1))
+
+
+def vertex_tasks(n: int, size: int) -> Int64s:
+    """Tasks over all vertices, `size` each."""
+    low = np.arange(0, n, size, dtype=np.int64)
+    return np.ascontiguousarray(np.stack([np.zeros_like(low), low, np.minimum(low + size, n)], axis=1))

@@ -1,0 +1,1 @@
+"""Layouts of arrays that kernels and Python share."""

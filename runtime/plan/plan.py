@@ -1,0 +1,431 @@
+"""The kernel set: the one interface between the language and the engine.
+
+The language hands over a *plan*: steps in the order of the run, each naming its kernels and the arrays it reads and
+writes. The engine allocates the arrays, puts their addresses into a *frame* and launches. It knows nothing of syntax;
+the language knows nothing of pages.
+
+A frame is an array of 64-bit slots: addresses and scalars. Its first slots are the engine's (SLOT_...); the others
+are named in `Plan.slots`:
+
+    scalar:NAME   a parameter, let, global, limit or until value, stored as `Plan.scalars` says; of a set of vertices
+                  the number of its members. Vectors and tuples are scalars NAME.0, NAME.1, ...
+    set:NAME      the members of a set of vertices, u32; sorted:NAME the same in increasing order, and places:NAME where
+                  each of those stands in the set
+    field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
+                  field with one buffer); start:F the copy made at the start of the superstep; told:F what the
+                  neighbours were told; startL and toldL belong to loops with L others around them
+    work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
+    later:NAME    messages for the pass after the one that reads work:NAME
+    kept:NAME     accumulators of a pass that runs by cache blocks
+    pushed:NAME   accumulators of a pass that pushes sums
+    part:NAME     partial results: one a segment for passes over edges, one a block for folds
+    degree:KIND   "in", "out" or "all", u32
+    ids:base      u64, the caller's number of vertex 0 where the ids are consecutive integers; 0 where they are texts
+    ids:listed    u64, 1 where they are other integers: then ids:list, u64[n], has the number of each vertex
+    near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
+                  repetitions ignored
+
+A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
+PAGE_FIRST (the first vertex), then the columns of the stage in order. A row of the table of cache blocks has the words
+BLOCK_... (see vlang.runtime.graph.topology.blocks). What passes of a CPU work on beside the frame:
+vlang.runtime.plan.layouts.pass_words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vlang.runtime.plan.gpu_stage import GpuStage
+
+__all__ = [
+    "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
+    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS",
+    "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
+    "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
+    "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
+    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "FieldSpec", "Fold", "Follow",
+    "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec", "ScalarSpec",
+    "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "field_of", "level_slot",
+]
+
+SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
+BLOCK = 4096  # vertices: the grain of reductions over vertices
+LANES = 64  # vertices of a block that are reduced side by side
+RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
+
+PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
+PAGE_WORDS = 16
+BLOCK_WORDS = 2 * PAGE_WORDS  # a block has its columns where a page has them
+BLOCK_SENDERS, BLOCK_RUNS, BLOCK_MADE, BLOCK_ORDER, BLOCK_PLACES = range(PAGE_WORDS, PAGE_WORDS + 5)
+BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(PAGE_WORDS + 5, PAGE_WORDS + 9)
+BLOCK_MOST = 1 << 16  # vertices of a cache block at most: their numbers inside it have 16 bits
+BLOCK_GROUP = 4  # edges of a row that stand together
+
+# On a GPU a page is described by a row of ROW_WORDS words. Offsets are those of the whole adjacency, u64[n + 1];
+# targets, places and columns are addressed by the number of the edge in the whole adjacency, so their addresses lie
+# before the page's own memory. Edges of the page are [ROW_BEGIN, ROW_END).
+ROW_OFFSETS, ROW_TARGETS, ROW_BEGIN, ROW_END, ROW_BLOCKS, ROW_PLACES, ROW_SHARDS, ROW_REPLICAS = range(8)
+ROW_COLUMNS = 12
+ROW_WORDS = 32
+THREADS = 256  # in a block
+
+SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH, SLOT_FOLLOW = range(8)
+FIRST_SLOT = 8
+
+
+@dataclass(frozen=True)
+class FieldSpec:
+    """A vertex field. dtype: how it is stored. type: as the program says. required: the caller must pass it. width:
+    entries of the array that a vertex takes, one behind the other: k for a vector."""
+
+    name: str
+    dtype: str
+    type: str
+    output: bool
+    required: bool
+    width: int = 1
+
+
+@dataclass(frozen=True)
+class ArraySpec:
+    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
+    place of a cache block for each worker, allocated when a pass first runs by them), "pushed" (one a vertex, allocated
+    when a pass first pushes sums) or "set:S" (one a member of S).
+    width: entries for each of these, one behind the other."""
+
+    slot: str
+    dtype: str
+    length: str
+    width: int = 1
+
+
+@dataclass(frozen=True)
+class Part:
+    """Where a field lies in the array of what is joined: of vertex v, in entry `stride` v + `first` of that array seen
+    as entries of the field's dtype."""
+
+    field: str
+    stride: int
+    first: int
+
+
+@dataclass(frozen=True)
+class PushSpec:
+    """What a pass that pushes on a CPU joins contributions into: the array in `slot`, the second buffer of a field
+    ("next:F") or words of 64 bits beside the fields, which hold the fields `parts`."""
+
+    slot: str
+    parts: tuple[Part, ...]
+
+
+@dataclass(frozen=True)
+class PrioritySpec:
+    """How the order of a field decides who goes first (rule O): the least values, or (`low` is False) the largest. log:
+    priorities are logarithms. columns: the edge columns that contributions are made with; without any, all edges count
+    the same. field: its name; what else is written with it goes along. packed: an edge may be one word, its receiver
+    and its only column (vlang.runtime.graph.topology.packed). refined: the width of buckets may change while the loop
+    runs."""
+
+    log: bool
+    columns: tuple[str, ...]
+    low: bool
+    field: str
+    packed: bool = False
+    refined: bool = True
+
+
+@dataclass(frozen=True)
+class SumSpec:
+    """How a pass pushes sums of changes on a CPU: into accumulators in the arrays `slot`.0, .1, ..., all zero between
+    two supersteps. exact: sums are the same in any order. quiet: a vertex to which nothing is told
+    stays as it is, to the bit."""
+
+    slot: str
+    exact: bool
+    quiet: bool
+
+
+@dataclass(frozen=True)
+class StageSpec:
+    """One pass.
+
+    domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
+    "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU "push", "begin", "few" and
+    "priority" of passes that may push, "start", "mark", "unite", "early" and "follow" of those with a uniform frontier,
+    "sums" of those that push sums) -> name in the code.
+    columns: edge columns (name, dtype) in the order of the page row.
+    swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
+    orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
+    then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
+    fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
+    one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
+    of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
+    differs from the level of the moment; None for passes whose messages all vertices send. notes: the
+    optimisations that the pass was written with, for people to read. push: how it may push on a CPU, and priority: how
+    its loop may run in order of priority there; None where it may not, and push_reason and priority_reason say why.
+    sums: how it pushes sums of changes on a CPU, None where it does not.
+    follow: what follows a full pass block by block on a CPU.
+    """
+
+    name: str
+    domain: str | None
+    kernels: Mapping[str, str]
+    columns: tuple[tuple[str, str], ...] = ()
+    written: tuple[str, ...] = ()
+    swaps: tuple[str, ...] = ()
+    loop_end: bool = False
+    notify: str | None = None
+    sole: bool = True
+    gpu: GpuStage | None = None
+    structures: tuple[str, ...] = ()
+    senders: int | None = None
+    notes: tuple[str, ...] = ()
+    push: PushSpec | None = None
+    push_reason: str = ""
+    priority: PrioritySpec | None = None
+    priority_reason: str = ""
+    sums: SumSpec | None = None
+    follow: Follow | None = None
+
+
+@dataclass(frozen=True)
+class Follow:
+    """What follows a full pass on a CPU, block by block (vlang/emit/fused.py): one kernel instead of those named.
+
+    kernel: does it for whole blocks. kernels: of the folds and messages that it stands for. inside: the kernels of the
+    pass do it as soon as a block is due; own: slots of messages that the pass reads itself meanwhile, so that those to
+    come go to the slots later:NAME of them.
+    """
+
+    kernel: str
+    kernels: tuple[str, ...]
+    inside: bool
+    own: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Reductions over vertices that one scalar needs: the name of the kernel."""
+
+    kernel: str
+
+
+@dataclass(frozen=True)
+class ScalarSpec:
+    """A graph-level value: fold first, if any; then the kernel "scalars" with `index` stores it into scalar:`name`."""
+
+    name: str
+    kind: str
+    index: int
+    fold: Fold | None = None
+
+
+@dataclass(frozen=True)
+class CopySpec:
+    """A loop that ends with the join of the values of `field` over each connected component (rule K).
+
+    domain: "both", or "in" or "out" if that holds in undirected graphs only. join: "min", "max", "last" (the largest
+    vertex, `none` below all), "bitor" or "bitand", of values as they are stored.
+    """
+
+    field: str
+    domain: str
+    join: str
+
+
+@dataclass(frozen=True)
+class LoopSpec:
+    """A loop of supersteps.
+
+    number: in the order of the text, from 0. level: how many others are around it; loops of one level share the
+    arrays that `slot` names. limit, until: scalars to evaluate, None where there is none. explicit: `activate when`
+    decides activity, else a change of an applied field. skip: passes may leave out vertices none of whose inputs
+    changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies. copied: what the loop
+    comes to under rule K, None where that is refused. order: the rule by which vertices may run in any order: "A", "A'"
+    (active vertices tell in any order) or "S" (a vertex is written once), "" where none is granted.
+    """
+
+    number: int
+    level: int
+    steps: tuple[Step, ...]
+    limit: ScalarSpec | None
+    exact: bool
+    until: ScalarSpec | None
+    explicit: bool
+    reads_iteration: bool
+    skip: bool
+    skip_reason: str
+    asynchronous: bool
+    asynchronous_reason: str
+    starts: tuple[str, ...] = ()
+    tolds: tuple[str, ...] = ()
+    line: int = 0
+    copied: CopySpec | None = None
+    order: str = ""
+
+    @property
+    def stages(self) -> tuple[StageSpec, ...]:
+        """The passes that it runs itself, not those of blocks in it."""
+        return tuple(step for step in self.steps if isinstance(step, StageSpec))
+
+    @property
+    def plain(self) -> tuple[StageSpec | ScalarSpec, ...]:
+        """Its steps without blocks: all of them, unless it is nested."""
+        return tuple(step for step in self.steps if isinstance(step, (StageSpec, ScalarSpec)))
+
+    @property
+    def nested(self) -> bool:
+        """Whether a superstep holds other blocks."""
+        return len(self.plain) < len(self.steps)
+
+    def slot(self, kind: str, name: str) -> str:
+        """The slot of its own arrays: start:F, told:F, work:active."""
+        return level_slot(kind, name, self.level)
+
+
+@dataclass(frozen=True)
+class SweepSpec:
+    """Its steps once for each finite value of the integer field `field`, in increasing (`up`) or decreasing order,
+    for the vertices that have it where the u8 array in the slot `guard` is not 0. The value is the scalar `level`."""
+
+    field: str
+    up: bool
+    guard: str | None
+    level: str
+    steps: tuple[Step, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class ForVerticesSpec:
+    """Its steps for each vertex of the parameter `members`, in order; the vertex is the scalar `name`."""
+
+    name: str
+    members: str
+    steps: tuple[Step, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class ForRangeSpec:
+    """Its steps for each number from `low` to `high`, which is the scalar `name`; until: tested after each round."""
+
+    name: str
+    low: ScalarSpec
+    high: ScalarSpec
+    until: ScalarSpec | None
+    steps: tuple[Step, ...]
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Bound:
+    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: that of the column in the program."""
+
+    column: str
+    dtype: str
+    op: str
+    value: int | float
+
+
+@dataclass(frozen=True)
+class Contract:
+    """A `require`: the hidden field (or scalar, if `graph_level`) that tells where it fails, and its text.
+
+    bounds: if not empty, what the `require` says; where the ranges of columns show that, no edge is looked at.
+    """
+
+    name: str
+    kind: str  # "graph", "vertex" (a bool per vertex that must be true), "edge" (the first bad neighbour, or none)
+    domain: str | None
+    text: str
+    line: int
+    bounds: tuple[Bound, ...] = ()
+
+
+@dataclass(frozen=True)
+class Watch:
+    """What a run looks at for infinities, by name: vertex fields that are outputs or not, graph-level values that are
+    or not."""
+
+    fields: frozenset[str] = frozenset()
+    hidden: frozenset[str] = frozenset()
+    globals: frozenset[str] = frozenset()
+    lets: frozenset[str] = frozenset()
+
+
+NO_WATCH = Watch()
+
+
+Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRangeSpec | Contract
+
+
+def every_step(steps: Iterable[Step]) -> Iterator[Step]:
+    """Every step of a tree, blocks before what they hold."""
+    for step in steps:
+        yield step
+        if not isinstance(step, (StageSpec, ScalarSpec, Contract)):
+            yield from every_step(step.steps)
+
+
+def level_slot(kind: str, name: str, level: int) -> str:
+    """The slot of an array that loops of a level have of their own."""
+    return f"{kind}{level}:{name}" if level else f"{kind}:{name}"
+
+
+def field_of(slot: str) -> str | None:
+    """The field whose values, present or past, lie in a slot; None for other slots."""
+    kind, _, name = slot.partition(":")
+    return name if kind.rstrip("0123456789") in ("field", "next", "start", "told") else None
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A program ready to run on one target.
+
+    text, exports: the code and the signatures of its kernels. slots: name -> number. scalars: name -> type name
+    ("f32", "u8", ...). steps: the run; contracts are checked where they stand among the steps. defaults: scalars that
+    stand in for parameters not given and edge fields ("edge.NAME") that the graph does not have.
+    """
+
+    name: str
+    text: str
+    exports: Mapping[str, str]
+    slots: Mapping[str, int]
+    scalars: Mapping[str, str]
+    fields: tuple[FieldSpec, ...]
+    arrays: tuple[ArraySpec, ...]
+    steps: tuple[Step, ...]
+    globals: tuple[tuple[str, str], ...]
+    defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+
+    @property
+    def stages(self) -> tuple[StageSpec, ...]:
+        """Every pass, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, StageSpec))
+
+    @property
+    def loops(self) -> tuple[LoopSpec, ...]:
+        """Every loop of supersteps, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, LoopSpec))
+
+    @property
+    def counted(self) -> tuple[LoopSpec | ForRangeSpec, ...]:
+        """Every block whose rounds are counted, in the order of the text."""
+        return tuple(step for step in every_step(self.steps) if isinstance(step, (LoopSpec, ForRangeSpec)))
+
+    @property
+    def values(self) -> tuple[ScalarSpec, ...]:
+        """Every graph-level value that is computed."""
+        found: list[ScalarSpec | None] = list(self.defaults.values())
+        for step in every_step(self.steps):
+            if isinstance(step, ScalarSpec):
+                found.append(step)
+            elif isinstance(step, LoopSpec):
+                found += [step.limit, step.until]
+            elif isinstance(step, ForRangeSpec):
+                found += [step.low, step.high, step.until]
+        return tuple(spec for spec in found if spec is not None)

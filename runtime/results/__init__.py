@@ -1,0 +1,1 @@
+"""Results in the user's ids: tables, columns, files."""

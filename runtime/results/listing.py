@@ -1,0 +1,70 @@
+"""Columns of a result as files: csv and JSON, block after block of rows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.storage.output import BLOCK, csv_texts, json_texts
+
+__all__ = ["Column", "Columns", "csv_blocks", "json_blocks"]
+
+
+class Column(NamedTuple):
+    """A block of rows of an output; values and missing are [rows], or [rows, k] for vectors."""
+
+    name: str
+    values: NDArray[Any]
+    missing: NDArray[np.bool_] | None
+
+    def components(self) -> list[Column]:
+        """The columns of the components; itself if it is no vector."""
+        if self.values.ndim == 1:
+            return [self]
+        lost = self.missing
+        return [Column(self.name, self.values[:, k], None if lost is None else lost[:, k])
+                for k in range(self.values.shape[1])]
+
+    def json(self) -> Sequence[str]:
+        """One JSON value a row."""
+        texts = [json_texts(part.values, part.missing) for part in self.components()]
+        return texts[0] if self.values.ndim == 1 else [f"[{', '.join(row)}]" for row in zip(*texts)]
+
+
+Columns = Callable[[int, int], Iterator[Column]]
+"""Every column, ids first, from one row to another."""
+
+
+def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns) -> Iterator[str]:
+    """A header line, then a line a row. widths: components of each field, 0 for one that is no vector."""
+    names = [part for name, width in widths.items()
+             for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
+    yield ",".join(["vertex", *names]) + "\n"
+    for start in range(0, rows, BLOCK):
+        texts = [csv_texts(c.values, c.missing) for whole in columns(start, min(start + BLOCK, rows))
+                 for c in whole.components()]
+        yield "\n".join(map(",".join, zip(*texts, strict=True))) + "\n"
+
+
+def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns) -> Iterator[str]:
+    """One object: the entries of the summary, then `vertex` and `fields`, a list each."""
+    yield json.dumps(summary)[:-1] + ', "vertex": '
+    yield from _json_list(0, rows, columns)
+    yield ', "fields": {'
+    for number, name in enumerate(names, 1):
+        yield f"{', ' if number > 1 else ''}{json.dumps(name)}: "
+        yield from _json_list(number, rows, columns)
+    yield "}}\n"
+
+
+def _json_list(number: int, rows: int, columns: Columns) -> Iterator[str]:
+    """Column `number` (0 is the ids) as a JSON list."""
+    yield "["
+    for start in range(0, rows, BLOCK):
+        column = next(c for i, c in enumerate(columns(start, min(start + BLOCK, rows))) if i == number)
+        yield (", " if start else "") + ", ".join(column.json())
+    yield "]"

@@ -1,0 +1,405 @@
+"""What a run gives back: one value per vertex and field, in the user's ids, and how it went."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict
+from functools import cached_property
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.trace import ChaosReport, History, Round
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
+from vlang.runtime.results.origin import Origin
+from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
+
+__all__ = ["Result"]
+
+
+class Result:
+    """The outputs of a program on a graph, and the record of the run.
+
+    `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
+    Fields are arrays of shape [vertices], of vectors T[k] [vertices, k], row i belonging to vertex `r.ids[i]`.
+    Integers and floats keep the type of the program; integer `inf` is the largest value of its type and `-inf` the
+    least (`r.reached(name)` tells them apart from numbers). Fields of type `vertex` hold the user's ids, with `r.none`
+    where there is no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids
+    are strings.
+
+    program: name of the program. rounds: those of all loops together. converged: whether every loop ended by
+    itself, not at a limit. reason: why the first that did not, or else the last, ended. history: one `Round` per
+    round of a loop. seconds: wall-clock time of the run without checks and compiling. edges: edges traversed in
+    all. graph_edges: stored directed edges of the graph. device: where it ran, "cpu" or "gpu:0"; device_reason: why
+    there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
+    took (`vlang.runtime.engine.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]:
+    whose values are final, those as good as the target's. What others have is on its way: `top`, summaries and files
+    leave them out. None of a run without a target. warnings: what may make the result another than the one that was
+    meant, a sentence each.
+
+    Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
+    nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
+    ids once (ids that are strings stay in host memory, as `ids` do); every other method fetches a field once, when it
+    needs it.
+    """
+
+    def __init__(
+        self,
+        program: str,
+        ids: VertexIds,
+        fields: Mapping[str, Any],
+        types: Mapping[str, str],
+        globals: Mapping[str, Any],
+        rounds: int,
+        converged: bool,
+        reason: str,
+        history: tuple[Round, ...] | History = (),
+        seconds: float = 0.0,
+        edges: int = 0,
+        graph_edges: int = 0,
+        smallest_first: Collection[str] = (),
+        device: str = "cpu",
+        device_reason: str = "as asked",
+        origin: Origin | None = None,
+        settled: NDArray[np.bool_] | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
+        """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
+        are those that have `get()`, which fetches them.
+
+        origin: the run, None if nothing can go on from this result.
+        smallest_first: fields of which the small values are the interesting ones (distances), for `top`.
+        """
+        self.program = program
+        self.rounds = rounds
+        self.converged = converged
+        self.reason = reason
+        self._history = history
+        self.seconds = seconds
+        self.edges = edges
+        self.graph_edges = graph_edges
+        self.types = dict(types)
+        self.device = device
+        self.device_reason = device_reason
+        self.chaos: ChaosReport | None = None
+        self.origin = origin
+        self.settled = settled
+        self.warnings = warnings
+        self._listed = None if settled is None else np.flatnonzero(settled)
+        self._ids = ids
+        self._fetched: dict[str, NDArray[Any]] = {}
+        self._translated: dict[str, Any] = {}
+        self._raw = {name: _as_bool(a) if types.get(name) == "bool" else a for name, a in fields.items()}
+        self._smallest_first = frozenset(smallest_first)
+        self._shown: dict[str, NDArray[Any]] = {}
+        self.globals: dict[str, Any] = {
+            name: self._named(value) if types.get(name) == "vertex" else value for name, value in globals.items()
+        }
+
+    def __getstate__(self) -> dict[str, Any]:
+        """A copy by pickle has the values, not the graph: nothing goes on from it."""
+        return {**self.__dict__, "origin": None}
+
+    # ---- reading
+    @property
+    def graph(self) -> Graph | None:
+        """The graph that the program ran on; None for a result that was read or copied by pickle."""
+        return None if self.origin is None else self.origin.graph
+
+    @cached_property
+    def history(self) -> tuple[Round, ...]:
+        """One `Round` per superstep."""
+        return self._history.rounds() if isinstance(self._history, History) else self._history
+
+    @property
+    def ids(self) -> NDArray[Any]:
+        """The user's vertex ids in the order of all fields: int64, uint64 or object (str), increasing."""
+        return self._ids.values
+
+    @property
+    def none(self) -> int | None:
+        """The value that says "no vertex" in fields of type `vertex`."""
+        return none_of(self._ids)
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The names of the fields, in the order of the program."""
+        return tuple(self._raw)
+
+    @property
+    def edges_per_second(self) -> float:
+        """Edges traversed per second; 0 where nothing was timed."""
+        return self.edges / self.seconds if self.seconds > 0 else 0.0
+
+    @property
+    def _rows(self) -> int:
+        """How many vertices `top` and the files have: all, or those that are settled."""
+        return len(self) if self._listed is None else len(self._listed)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __getitem__(self, name: str) -> Any:
+        if name in self._raw:
+            return self._field(name)
+        if name in self.globals:
+            return self.globals[name]
+        raise KeyError(f"{self.program} has no output `{name}`; it has {', '.join([*self._raw, *self.globals])}")
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        try:
+            return self[name]
+        except KeyError as error:
+            raise AttributeError(error.args[0]) from None
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._raw, *self.globals})
+
+    def reached(self, name: str) -> NDArray[np.bool_]:
+        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`; of a vector in all
+        components."""
+        self[name]  # an unknown name is told like everywhere
+        missing = self._missing(self._host(name), name)
+        if missing is None:
+            return np.ones(len(self), np.bool_)
+        lost = missing if missing.ndim == 1 else np.any(missing, axis=1)
+        return np.logical_not(lost)
+
+    def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
+        """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
+
+        by: default the first field that is no vertex; vectors go by their first component. largest: whether large
+        values come first; by default they do, but small ones do for distances (fields that only fall in the program's
+        loops) and for fields of type `vertex`. Ties stand in the order of the vertices; NaN comes last. Values:
+        integer `inf` is the float inf, `none` is None. Raises KeyError for an unknown field.
+        """
+        if k <= 0 or not self._rows:
+            return []
+        name = by if by is not None else next((f for f in self._raw if self.types.get(f) != "vertex"), None)
+        if name is not None:
+            self[name]
+        elif self._raw:
+            name = next(iter(self._raw))
+        rows = np.arange(min(k, len(self))) if name is None else self._order(name, largest, min(k, self._rows))
+        vertices = [self._ids.label(i) for i in rows.tolist()]
+        columns = {f: self._plain(f, rows) for f in self._raw}
+        return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
+
+    def row(self, vertex: int | str) -> dict[str, Any]:
+        """One vertex as a row of `top`: `vertex`, then every field. Raises GraphError for an id that is none."""
+        at = self._ids.find(vertex)
+        return {"vertex": self._ids.label(at), **{f: self._plain(f, np.array([at]))[0] for f in self._raw}}
+
+    # ---- writing
+    def to_csv(self, file: str | os.PathLike[str] | IO[Any]) -> None:
+        """Write one row per vertex: `vertex`, then every field; a header line first.
+
+        Empty where a value is `inf`, `-inf` or `none`; bools as true and false; floats in the shortest form that
+        reads back as the same value; a vector x as columns x.0, x.1, ... A path appears whole or not at all.
+        Raises DiskError.
+        """
+        widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
+        write_text(file, csv_blocks(widths, self._rows, self._columns))
+
+    def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
+        """Write one object: the entries of `summary_dict()`, then `vertex` and `fields`, a list each.
+
+        null where a value is `inf`, `-inf`, `none` or NaN; a vector is a list of its components. A path appears whole
+        or not at all. Raises DiskError.
+        """
+        write_text(file, json_blocks(self.summary_dict(), list(self._raw), self._rows, self._columns))
+
+    def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
+        """Write a NumPy archive: `vertex` (ids), every field and every global, as in memory.
+
+        Columns of strings are stored with a fixed width, `none` as "". A path appears whole or not at all. Raises
+        DiskError.
+        """
+        columns = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}}
+        if self._listed is not None:
+            columns = {name: column[self._listed] for name, column in columns.items()}
+        arrays = {**columns, **self.globals}
+        plain = {name: fixed_width(np.asarray(a)) for name, a in arrays.items()}
+        write_arrays(file, plain)
+
+    def summary_dict(self) -> dict[str, Any]:
+        """The run without the values of the fields, in types that JSON knows."""
+        return {
+            "program": self.program,
+            "vertices": len(self),
+            "edges": self.graph_edges,
+            "rounds": self.rounds,
+            "converged": self.converged,
+            "reason": self.reason,
+            "warnings": list(self.warnings),
+            "seconds": self.seconds,
+            "device": self.device,
+            "edges_traversed": self.edges,
+            "edges_per_second": self.edges_per_second,
+            **({} if self._listed is None else {"settled": len(self._listed)}),
+            "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
+            "history": [asdict(r) for r in self.history],
+        }
+
+    def summary(self) -> str:
+        """How the run went and what range each field has, in a few lines of text."""
+        lines = [
+            f"{_counted(self.rounds, 'round', 'rounds')}, "
+            f"{'converged' if self.converged else 'not converged'}: {self.reason}",
+            f"{self.seconds:.3g} s, {self.edges:,} edges traversed, {self.edges_per_second / 1e6:.3g} M edges/s",
+        ]
+        lines += [f"{name}: {self._describe(name)}" for name in self._raw]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        state = "converged" if self.converged else "stopped"
+        outputs = ", ".join([*self._raw, *self.globals])
+        return f"<Result of {self.program}: {_counted(len(self), 'vertex', 'vertices')}, " \
+               f"{_counted(self.rounds, 'round', 'rounds')}, {state}; {outputs}>"  # fmt: skip
+
+    # ---- fields
+    def _field(self, name: str) -> Any:
+        raw = self._raw[name]
+        if self.types.get(name) != "vertex":
+            return raw
+        shown = self._on_host(name)
+        if isinstance(raw, np.ndarray) or shown.dtype == object:
+            return shown
+        if name not in self._translated:
+            import cupy  # optional
+
+            with raw.device:
+                self._translated[name] = cupy.asarray(shown)
+        return self._translated[name]
+
+    def _on_host(self, name: str) -> NDArray[Any]:
+        """A field with the user's ids, in host memory."""
+        if self.types.get(name) != "vertex":
+            return self._host(name)
+        if name not in self._shown:
+            self._shown[name] = user_ids(self._ids, self._host(name))
+        return self._shown[name]
+
+    def stored(self, name: str) -> NDArray[Any]:
+        """A field as a run keeps it: [n], or [n * k] for vectors; bools as bytes, f16 as their bits, dense vertices."""
+        array = np.ascontiguousarray(self._host(name)).reshape(-1)
+        if array.dtype == np.bool_ or array.dtype == np.float16:
+            return array.view(np.uint8 if array.itemsize == 1 else np.uint16)
+        return array
+
+    def _host(self, name: str) -> NDArray[Any]:
+        """A field as the engine keeps it, in host memory; fetched once from a device."""
+        array = self._raw[name]
+        if isinstance(array, np.ndarray):
+            return array
+        if name not in self._fetched:
+            self._fetched[name] = array.get()
+        return self._fetched[name]
+
+    def _named(self, value: Any) -> Any:
+        """A global of type `vertex` in the user's ids."""
+        if value is None or int(value) == NONE:
+            return self.none
+        return self._ids.label(int(value))
+
+    def _missing(self, raw: NDArray[Any], name: str) -> NDArray[np.bool_] | None:
+        """Where there is no proper value; None if that cannot be."""
+        missing: NDArray[np.bool_]
+        if self.types.get(name) == "vertex":
+            missing = raw == NONE
+        elif raw.dtype.kind == "f":
+            missing = np.isinf(raw)
+        elif raw.dtype.kind == "i":
+            limits = np.iinfo(raw.dtype)
+            missing = (raw == limits.max) | (raw == limits.min)
+        else:
+            return None
+        return missing
+
+    def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
+        """The values of some rows as Python ones, infinities as floats and none as None."""
+        raw = self._host(name)[rows]
+        values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
+        missing = self._missing(raw, name)
+        if missing is not None and raw.dtype.kind != "f":
+            values = values.astype(object)
+            if self.types.get(name) == "vertex":
+                values[missing] = None
+            else:
+                values[missing & (raw > 0)], values[missing & (raw < 0)] = math.inf, -math.inf
+        plain: list[Any] = values.tolist()
+        return plain
+
+    def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
+        """The first k rows, best first; ties in the order of rows."""
+        raw = self._host(name) if self._listed is None else self._host(name)[self._listed]
+        raw = raw[:, 0] if raw.ndim > 1 else raw
+        if largest is None:
+            falls = name in self._smallest_first or self.types.get(name) == "vertex"
+            largest = not falls or raw.dtype == np.bool_
+        if raw.dtype == np.bool_:
+            raw = raw.view(np.uint8)
+        if raw.dtype.kind == "f":
+            key = -raw if largest else raw  # NaN sorts last either way
+        else:
+            key = ~raw if largest else raw  # the complement turns the order round without overflow
+        kept: NDArray[Any] = np.arange(len(key))
+        if k < len(key):
+            bound = np.partition(key, k - 1)[k - 1]
+            if bound == bound:  # no NaN among the first k
+                better, ties = np.flatnonzero(key < bound), np.flatnonzero(key == bound)
+                kept = np.concatenate([better, ties[: k - len(better)]])
+        first = kept[np.argsort(key[kept], kind="stable")][:k]
+        return first if self._listed is None else self._listed[first]
+
+    def _describe(self, name: str) -> str:
+        """A field in one line."""
+        raw, reached = self._host(name), self.reached(name)
+        if self._listed is not None:
+            raw, reached = raw[self._listed], reached[self._listed]
+        count = len(raw)
+        if raw.dtype == np.bool_:
+            what = "vertices" if raw.ndim == 1 else "components"
+            return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
+        proper = raw[reached]
+        if raw.dtype.kind == "f":
+            unknown = np.isnan(proper)
+            proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
+        missing = count - len(proper)
+        if not len(proper):
+            return f"no value for any of {count:,} vertices"
+        if self.types.get(name) == "vertex":
+            text = f"{len(np.unique(proper)):,} different vertices"
+        else:
+            text = f"{proper.min()!s} to {proper.max()!s}"
+        what = "none" if self.types.get(name) == "vertex" else "not finite"
+        return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"
+
+    def _columns(self, start: int, stop: int) -> Iterator[Column]:
+        """The columns of a file, from one of its rows to another: ids first."""
+        rows = slice(start, stop) if self._listed is None else self._listed[start:stop]
+        if self._ids.consecutive and self._listed is None:  # a block of them, not all
+            ids = VertexIds(base=self._ids.base + start, count=stop - start).values
+        else:
+            ids = self._ids.values[rows]
+        yield Column("vertex", ids, None)
+        for name in self._raw:
+            raw = self._host(name)[rows]
+            values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
+            yield Column(name, values, self._missing(raw, name))
+
+
+def _counted(count: int, one: str, many: str) -> str:
+    return f"{count:,} {one if count == 1 else many}"
+
+
+def _as_bool(array: Any) -> Any:
+    return array if array.dtype == np.bool_ else array.view(np.bool_) if array.itemsize == 1 else array.astype(np.bool_)

@@ -1,0 +1,188 @@
+"""Files that appear whole or not at all, and columns of values as text."""
+
+from __future__ import annotations
+
+import errno
+import io
+import json
+import math
+import os
+import re
+import secrets
+import stat
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import IO, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import DiskError
+
+__all__ = [
+    "BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_arrays",
+    "write_text",
+]
+
+# Rows that are turned into text at a time: large enough to amortise NumPy's calls, small beside the arrays.
+BLOCK = 1 << 16
+
+_QUOTED = re.compile(r'[",\r\n]')
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A binary file that takes its name only when the block ends without an error.
+
+    The bytes go to a temporary name in the same folder, are flushed to the disk and renamed. A path that is there
+    and is no regular file (a pipe, a terminal) is written directly. Raises DiskError for whatever the disk refuses.
+    """
+    target = Path(os.path.realpath(path))
+    try:
+        special = target.exists() and not target.is_file()
+        if special and not target.is_dir():
+            with open(target, "wb") as file:
+                yield file
+            return
+        if special:
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        yield from _renamed(target)
+    except DiskError:
+        raise
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            raise
+        raise DiskError(f"cannot write {os.fspath(path)}: {_reason(error, target)}") from error
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise the DiskError that writing `path` would meet as things stand, before work is done for nothing."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        number = errno.EISDIR
+    elif not target.parent.exists():
+        number = errno.ENOENT
+    elif not target.parent.is_dir():
+        number = errno.ENOTDIR
+    elif not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        number = errno.EACCES
+    else:
+        return
+    raise DiskError(f"cannot write {os.fspath(path)}: {_reason(OSError(number, os.strerror(number)), target)}")
+
+
+def _renamed(target: Path) -> Iterator[IO[bytes]]:
+    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
+    try:
+        with open(temporary, "xb") as file:
+            with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
+                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    with suppress(OSError):  # some file systems cannot sync a folder; the rename has happened all the same
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _reason(error: OSError, target: Path) -> str:
+    if error.errno == errno.ENOENT:
+        return f"there is no folder {target.parent}"
+    if error.errno == errno.ENOTDIR:
+        return f"{target.parent} is not a folder"
+    if error.errno == errno.EISDIR:
+        return "it is a folder"
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full; the file was left as it was"
+    return (error.strerror or str(error)).lower()
+
+
+# ------------------------------------------------------------------ values as text
+
+
+def _texts(values: NDArray[Any]) -> list[str]:
+    if values.dtype == np.bool_:
+        return cast("list[str]", np.array(["false", "true"], dtype=object)[values.astype(np.int8)].tolist())
+    if values.dtype.kind == "f":
+        return cast("list[str]", values.astype("U").tolist())  # the shortest text that reads back as this value
+    return list(map(str, values.tolist()))
+
+
+def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequence[str]:
+    """One field of a csv row per value; empty where `missing`, strings quoted where they must be."""
+    texts = _texts(values)
+    if values.dtype == object and _QUOTED.search("".join(texts)):
+        texts = ['"' + s.replace('"', '""') + '"' if _QUOTED.search(s) else s for s in texts]
+    return _replaced(texts, missing, "")
+
+
+def json_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequence[str]:
+    """One JSON value per value; null where `missing`, and for NaN, which JSON cannot say."""
+    if values.dtype == object:
+        return [json.dumps(v, ensure_ascii=False) for v in values.tolist()]
+    if values.dtype.kind == "f":
+        bad = ~np.isfinite(values)
+        missing = bad if missing is None else bad | missing
+    return _replaced(_texts(values), missing, "null")
+
+
+def _replaced(texts: list[str], missing: NDArray[np.bool_] | None, by: str) -> list[str]:
+    if missing is None or not missing.any():
+        return texts
+    array = np.array(texts, dtype=object)
+    array[missing] = by
+    return cast("list[str]", array.tolist())
+
+
+def json_value(value: Any, type_: str) -> Any:
+    """A global as JSON: null where it is infinite or NaN."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if isinstance(plain, float):
+        return plain if math.isfinite(plain) else None
+    if isinstance(plain, int) and not isinstance(plain, bool) and type_ in ("int", "i8", "i16", "i32", "i64"):
+        bits = value.dtype.itemsize * 8 if isinstance(value, np.generic) else int(type_[1:]) if type_ != "int" else 32
+        return None if plain in ((1 << (bits - 1)) - 1, -(1 << (bits - 1))) else plain
+    return plain
+
+
+def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
+    """An array that needs no pickling: strings with a fixed width, None as ""."""
+    if array.dtype != object:
+        return array
+    return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
+
+
+def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Write a NumPy archive of plain arrays under any names: `np.savez` has some of its own (`file`). A path appears
+    whole or not at all. Raises DiskError for a path."""
+    if isinstance(file, (str, os.PathLike)):
+        with whole_file(file) as out:
+            write_arrays(out, arrays)
+        return
+    import zipfile  # start-up: not loaded where nothing is written
+
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as out:
+                np.lib.format.write_array(out, array, allow_pickle=False)
+
+
+def write_text(file: str | os.PathLike[str] | IO[Any], blocks: Iterator[str]) -> None:
+    """Write text to a path (whole or not at all) or to an open file of text or bytes, as UTF-8."""
+    if isinstance(file, (str, os.PathLike)):
+        with whole_file(file) as out:
+            for block in blocks:
+                out.write(block.encode("utf-8"))
+        return
+    text = isinstance(file, io.TextIOBase) or hasattr(file, "encoding")
+    for block in blocks:
+        file.write(block if text else block.encode("utf-8"))

@@ -1,0 +1,79 @@
+"""Plain threads over disjoint ranges. What is computed never depends on how many there are."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from vlang.runtime.threads.tasks import Task
+
+__all__ = ["available_threads", "cut", "on_threads", "over"]
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+GRAIN = 1 << 15
+"""Entries below which a range is not worth a thread of its own."""
+
+
+def available_threads() -> int:
+    """The processors that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def cut(total: int, parts: int) -> list[tuple[int, int]]:
+    """0..total in at most `parts` consecutive non-empty ranges of equal length, none much below GRAIN."""
+    parts = max(1, min(parts, total // GRAIN))
+    return [(total * i // parts, total * (i + 1) // parts) for i in range(parts)] if total else []
+
+
+def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
+    """`[function(i) for i in items]` on up to `threads` threads, this one among them; the first exception is raised.
+
+    Fewer threads do the work where the system grants no more. After an interrupt no further item is begun, and those
+    that are end before it is raised, as they write to arrays of the caller.
+    """
+    results: dict[int, Result] = {}
+    failed: list[BaseException] = []
+    todo = iter(range(len(items)))
+    lock = threading.Lock()
+
+    def work() -> None:
+        while True:
+            with lock:
+                number = None if failed else next(todo, None)
+            if number is None:
+                return
+            try:
+                results[number] = function(items[number])
+            except BaseException as error:
+                failed.append(error)
+
+    helpers = [Task(work) for _ in range(min(threads, len(items)) - 1)]
+    try:
+        for helper in helpers:
+            if not helper.begin():
+                break
+        work()
+        _await(helpers)
+    except BaseException as error:
+        failed.append(error)
+        _await(helpers)
+        raise
+    if failed:
+        raise failed[0]
+    return [results[number] for number in range(len(items))]
+
+
+def _await(helpers: Sequence[Task[None]]) -> None:
+    for helper in helpers:
+        helper.wait()
+
+
+def over(total: int, threads: int, function: Callable[[int, int], object]) -> None:
+    """Call `function(first, last)` for ranges that make up 0..total, on `threads` threads."""
+    on_threads(threads, lambda part: function(*part), cut(total, threads * 4))

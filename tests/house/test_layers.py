@@ -1,0 +1,119 @@
+"""Where imports may point: no circles between files or folders, the language above the engine, lazy imports explained.
+
+Imports for the type checker alone do not count. `vlang/__init__.py`, which names public objects as texts, and
+`vlang/__main__.py` stand above all folders; the other modules directly in `vlang/` are the ground below all of them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GROUND = {"vlang.errors", "vlang.options", "vlang.reductions", "vlang.types"}
+TOP = {"vlang", "vlang.__main__"}
+MOST_FILES = 20
+REASONS = ("start-up", "optional")
+"""What a comment beside an import inside a function says: it saves time at start-up, or the library is optional."""
+
+
+def _module(path: Path) -> str:
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    parts = parts if parts[0] == "vlang" else ("vlang", *parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+FILES = {_module(path): path for folder in ("vlang", "runtime", "stdlib") for path in (ROOT / folder).rglob("*.py")
+         if "runtime" not in path.relative_to(ROOT).parts[1:2] and "stdlib" not in path.relative_to(ROOT).parts[1:2]}
+
+
+def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
+    """Every import that runs."""
+    for node in ast.iter_child_nodes(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            yield node
+        elif not (isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)):
+            yield from _imports(node)
+
+
+def _targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """The modules of the project that an import loads."""
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else \
+        [f"{node.module}.{alias.name}" for alias in node.names]
+    for name in names:
+        while name and name not in FILES:
+            name = name.rpartition(".")[0]
+        if name:
+            yield name
+
+
+ARROWS: Mapping[str, frozenset[str]] = {
+    module: frozenset(target for node in _imports(ast.parse(path.read_text(encoding="utf-8")))
+                      for target in _targets(node)) - {module, "vlang"}
+    for module, path in FILES.items()
+}
+
+
+def _folder(module: str) -> str:
+    return "above all" if module in TOP else FILES[module].parent.relative_to(ROOT).as_posix()
+
+
+def test_every_module_is_seen() -> None:
+    assert set(FILES) >= GROUND | TOP
+    assert "vlang.runtime.engine.engine" in ARROWS["vlang.api.program"], "imports inside functions count"
+
+
+def test_no_circles_between_files() -> None:
+    try:
+        TopologicalSorter(ARROWS).prepare()
+    except CycleError as error:
+        pytest.fail(f"a circle of imports: {' -> '.join(reversed(error.args[1]))}")
+
+
+def test_no_circles_between_folders() -> None:
+    folders: dict[str, set[str]] = {}
+    for module, targets in ARROWS.items():
+        here = _folder(module)
+        folders.setdefault(here, set()).update({_folder(target) for target in targets} - {here})
+    try:
+        TopologicalSorter(folders).prepare()
+    except CycleError as error:
+        here, there = error.args[1][1], error.args[1][0]
+        why = [f"{a} imports {b}" for a in ARROWS for b in ARROWS[a] if _folder(a) == here and _folder(b) == there]
+        pytest.fail(f"a circle of folders: {' -> '.join(reversed(error.args[1]))}; for example {why[:1]}")
+
+
+def test_the_engine_knows_only_the_ground_of_the_language() -> None:
+    outside = [f"{module} imports {target}" for module in ARROWS if module.startswith("vlang.runtime")
+               for target in ARROWS[module] if not target.startswith("vlang.runtime") and target not in GROUND]
+    assert outside == []
+
+
+def test_programs_that_come_with_vlang_are_known_to_few() -> None:
+    known = {module for module in ARROWS if any(target.startswith("vlang.stdlib") for target in ARROWS[module])}
+    assert {m for m in known if not m.startswith(("vlang.api", "vlang.cli", "vlang.interop"))} == set()
+
+
+def test_lazy_imports_say_why() -> None:
+    silent = []
+    for path in FILES.values():
+        text = path.read_text(encoding="utf-8")
+        lines = text.splitlines()
+        inside = [node for function in ast.walk(ast.parse(text))
+                  if isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)) for node in _imports(function)]
+        silent += [f"{path.relative_to(ROOT)}:{node.lineno}" for node in inside
+                   if not any(reason in lines[node.lineno - 1].partition("#")[2] for reason in REASONS)]
+    assert silent == []
+
+
+def test_folders_are_small() -> None:
+    sizes: dict[str, int] = {}
+    for path in FILES.values():
+        name = path.parent.relative_to(ROOT).as_posix()
+        sizes[name] = sizes.get(name, 0) + 1
+    skeletons = {name for name in sizes if name.endswith("skeletons")}  # one a kernel
+    assert {name: count for name, count in sizes.items() if count > MOST_FILES and name not in skeletons} == {}

@@ -1,0 +1,1 @@
+"""Programs as Python objects: compile, bind, run, resume, explain."""

@@ -1,0 +1,196 @@
+"""Arguments of a call to values: parameters and vertex fields, each checked against its declaration."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.api.labelled import in_vertex_order
+from vlang.errors import BindError, GraphError
+from vlang.ir.forms import forms as f
+from vlang.runtime.graph.edges.naming import dense_vertices
+from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["bind_fields", "bind_parameters", "hidden_columns", "kept_parameters"]
+
+
+def bind_parameters(
+    program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Values for the parameters given (vertices as dense numbers), and the arguments left. Raises BindError."""
+    values: dict[str, Any] = {}
+    rest = dict(arguments)
+    for param in program.params:
+        if param.name not in rest:
+            if param.default is None:
+                raise BindError(f"{name} needs `{param.name}`, {_spoken(param)}: {param.name}=...")
+            continue
+        value = rest.pop(param.name)
+        if isinstance(param.type, VertexSet):
+            values[param.name] = _members(param.name, graph, value)
+        elif param.type == VERTEX:
+            values[param.name] = graph.find(value)
+        else:
+            assert isinstance(param.type, Scalar)
+            values[param.name] = _scalar(param.name, param.type, value)
+    return values, rest
+
+
+def kept_parameters(program: f.Program, arguments: dict[str, Any]) -> dict[str, Any]:
+    """The arguments with lists of vertices copied, so that a later run can bind them again as they are now."""
+    return {**arguments, **{param.name: _copied(arguments[param.name]) for param in program.params
+                            if isinstance(param.type, VertexSet) and param.name in arguments}}
+
+
+def _copied(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.copy()
+    return value if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
+
+
+def _spoken(param: f.ParamDecl) -> str:
+    if isinstance(param.type, VertexSet):
+        return "a list of vertices of the graph"
+    return "a vertex of the graph" if param.type == VERTEX else "a number" if param.type != BOOL else "a truth value"
+
+
+def _members(name: str, graph: Graph, value: Any) -> NDArray[np.uint32]:
+    """The dense numbers of a list of vertices, in its order."""
+    if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__"):
+        raise BindError(f"`{name}` is a list of vertices, not {value!r}")
+    members = value if isinstance(value, np.ndarray) else list(value)
+    if len(members) > graph.n:
+        raise BindError(f"`{name}` lists {len(members):,} vertices, some more than once: a graph of {graph.n:,} "
+                        "vertices takes no longer list")
+    return np.array([graph.find(v) for v in members], dtype=np.uint32)
+
+
+def _article(type_: Scalar) -> str:
+    return "a" if type_.kind == "uint" else "an"  # an i8, an f16
+
+
+def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
+    """A value converted to a parameter's type, or BindError."""
+    value = value.item() if isinstance(value, np.generic) else value
+    if type_ == BOOL:
+        if isinstance(value, bool):
+            return value
+        raise BindError(f"`{name}` is true or false, not {value!r}")
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise BindError(f"`{name}` is a number ({type_}), not {value!r}")
+    if type_.floating:
+        try:
+            number = float(value)
+        except OverflowError:
+            raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
+        with np.errstate(over="ignore"):  # what is too large becomes infinite; f16 is stored as its 16 bits
+            return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
+    if value in (float("inf"), float("-inf")) and type_.kind == "int":
+        return type_.highest if value > 0 else type_.lowest
+    if isinstance(value, float) and not value.is_integer():
+        raise BindError(f"`{name}` is a whole number ({type_}), not {value!r}")
+    if not type_.lowest <= int(value) <= type_.highest:
+        shown = int(value) if abs(value) < 1 << 80 else "a number this large"
+        limits = f"from {type_.lowest} to {type_.highest}"
+        raise BindError(f"`{name}` is {_article(type_)} {type_}, {limits}; {shown} does not fit")
+    return int(value)
+
+
+def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
+    """Arrays for the vertex fields given, as stored: [n], or [n * k] for vectors, whose rows stand one behind the
+    other. Raises BindError for a missing, misshapen or misfit one, and GraphError for an edge field whose column could
+    not be read."""
+    arrays: dict[str, NDArray[Any]] = {}
+    for decl in program.fields:
+        if decl.name in arguments:
+            arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
+        elif decl.required:
+            raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
+                            f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "
+                            f"id: {decl.name}=...")
+    for edge in program.edges:
+        if edge.name in graph.left_out and edge.name not in graph.columns:
+            why = graph.left_out[edge.name].reason
+            raise GraphError(f"{name} reads the edge field `{edge.name}`, and that column could not be read\n{why}")
+        if edge.default is None and edge.name not in graph.columns:
+            have = ", ".join(f"`{c}`" for c in graph.columns) or "none"
+            raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
+                            f"{have}; read the graph with weights, or name a column `{edge.name}`")
+    return arrays
+
+
+def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each edge field that takes its default while the graph has columns that the program does not read.
+
+    defaults: the texts of the defaults, by edge field.
+    """
+    read = {edge.name for edge in program.edges}
+    others = [name for name in graph.columns if name not in read]
+    others += [name for name, why in graph.left_out.items() if why.numbers and name not in read]
+    if not others:
+        return ()
+    there = ", ".join(f"`{name}`" for name in others)
+    found = []
+    for edge in program.edges:
+        if edge.name not in graph.columns and edge.name in defaults:
+            advice = f"name the column `{edge.name}` to have it read"
+            if edge.name == "weight":
+                which = "it" if len(others) == 1 else "one of them"
+                advice = f"read {which} with weights=\"{others[0]}\", or name it `weight`"
+            found.append(f"edge field `{edge.name}`: default {defaults[edge.name]}; the graph has {there}: {advice}")
+    return tuple(found)
+
+
+def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
+    vector = decl.type if isinstance(decl.type, Vector) else None
+    array = in_vertex_order(decl.name, graph, value, vector is not None)
+    type_ = vector.item if vector else decl.type
+    assert isinstance(type_, Scalar)
+    shape = (graph.n, vector.size) if vector else (graph.n,)
+    if array.shape != shape:
+        raise BindError(f"`{decl.name}` is an array of {_shape(decl, graph)} values, one a vertex, not of shape "
+                        f"{array.shape}")
+    if type_ == VERTEX:
+        return dense_vertices(graph.ids, array)
+    if type_ == BOOL:
+        if array.dtype != np.bool_ and not np.isin(array, (0, 1)).all():
+            raise BindError(f"`{decl.name}` is an array of truth values, not of {array.dtype}")
+        return array.astype(np.uint8)
+    if array.dtype.kind not in "biuf":
+        raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
+    with np.errstate(over="ignore"):  # what is too large becomes infinite
+        if type_ == F16:
+            return array.astype(np.float16).view(np.uint16)
+        if type_.floating:
+            return array.astype(f"float{type_.bits}")
+    return _integers(decl, type_, array)
+
+
+def _shape(decl: f.FieldDecl, graph: Graph) -> str:
+    return f"{graph.n:,} x {decl.type.size}" if isinstance(decl.type, Vector) else f"{graph.n:,}"
+
+
+def _integers(decl: f.FieldDecl, type_: Scalar, array: NDArray[Any]) -> NDArray[Any]:
+    """Integers as stored; infinite floats become the type's `inf`."""
+    dtype = np.dtype(("uint" if type_.kind == "uint" else "int") + str(type_.bits))
+    result = np.empty(array.shape, dtype=dtype)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values are NaN")
+    infinite = np.isinf(array) if array.dtype.kind == "f" else np.zeros(array.shape, dtype=bool)
+    finite = array[~infinite]
+    # Limits are compared as Python's integers: as a float, the largest i64 is one that does not fit.
+    outside = len(finite) and (int(finite.min()) < type_.lowest or int(finite.max()) > type_.highest)
+    if outside or (finite != np.trunc(finite)).any():
+        raise BindError(f"`{decl.name}` is an array of whole numbers ({type_}); some values do not fit")
+    if infinite.any() and type_.kind == "uint":
+        raise BindError(f"`{decl.name}` is {type_}, which has no inf")
+    result[~infinite] = finite.astype(dtype)
+    result[infinite & (array > 0)] = type_.highest
+    result[infinite & (array < 0)] = type_.lowest
+    return result

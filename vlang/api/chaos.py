@@ -1,0 +1,172 @@
+"""A second run that takes every freedom which the facts of a program grant, and must come to the same (rules: language
+specification, section 10)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import ChaosError
+from vlang.ir.facts import Facts, LoopFacts
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+from vlang.ir.rules.context import listed
+from vlang.ir.rules.pass_rules import replicate
+from vlang.runtime.engine.draws import Draws
+from vlang.runtime.engine.machine import Options
+from vlang.runtime.engine.trace import ChaosReport, Freedom
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.shuffled import ShuffledGraph
+from vlang.types import Scalar, Tuple, Type, Vector
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.result import Result
+
+__all__ = ["chaos_run"]
+
+_MOST_THREADS = 4
+_MOST_PAGES = 64
+_LEAST_PAGE = 64  # bytes
+_ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-9}  # relative, by the bits of a float
+_FACTOR = 100  # how far a loop that stops at a tolerance may be from its limit, in tolerances
+
+Run = Callable[[Graph, Options, Draws], "Result"]
+
+
+def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: Mapping[str, Any],
+              plain: Result) -> ChaosReport:
+    """Run once more with every freedom, and compare.
+
+    run: runs the program on a graph with options and draws. scalars: parameters given. plain: what the plain run gave.
+    Raises ChaosError for the first value that differs.
+    """
+    assert options.chaos is not None
+    draws = Draws(options.chaos)
+    threads = options.threads or int(draws.rng.integers(1, _MOST_THREADS + 1))
+    page_size = max(_LEAST_PAGE, 4 * graph.m // int(draws.rng.integers(1, _MOST_PAGES + 1)))
+    free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", order="auto",
+                   asynchronous=False,
+                   progress=None, chaos=None)
+    other = run(ShuffledGraph(graph, draws.rng), free, draws)
+    freedoms = tuple(one for loop in facts.loops.values() for one in _freedoms(loop, draws))
+    report = ChaosReport(options.chaos, threads, page_size, freedoms)
+    different = _difference(plain, other, _Bound(_rounds(facts), _slack(facts, scalars, graph.n)))
+    if different:
+        raise ChaosError(f"{different} with chaos {options.chaos}. {_cause(facts)}\n" +
+                         "\n".join(list(report.lines())[1:]))
+    return report
+
+
+def _freedoms(loop: LoopFacts, draws: Draws) -> Iterator[Freedom]:
+    line = loop.loop.span.line
+    order = "A'" if loop.kind == "delta" else "S" if loop.single_assignment.granted and not loop.any_order else "A"
+    exits = loop.early_exit
+    rules = {order: loop.any_order or loop.single_assignment.granted, "P": loop.push.granted, "N": loop.skip,
+             "X1": bool(exits.gathers or exits.done), "X2": exits.frontier.granted, "O": loop.priority.granted,
+             "Z": any(gather.strict.granted for gather in loop.gathers), "K": loop.copied.granted}  # fmt: skip
+    for rule, granted in rules.items():
+        yield Freedom(line, rule, granted, draws.used[line, rule])
+
+
+# ------------------------------------------------------------------------------------------------------ comparison
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """How far floats may be apart. rounds: sums are rounded in another order; slack: what tolerances leave open."""
+
+    rounds: bool
+    slack: float
+
+    def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
+        """Where two arrays of one type differ by more."""
+        same: NDArray[np.bool_] = a == b
+        if a.dtype.kind != "f":
+            return ~same
+        same |= (a != a) & (b != b)
+        if self.rounds or self.slack:
+            wide_a, wide_b = a.astype(np.float64), b.astype(np.float64)
+            sizes = np.abs(wide_a[np.isfinite(wide_a)])
+            share = _ROUNDING[8 * a.dtype.itemsize]
+            least = share * float(sizes.mean()) if sizes.size else 0.0
+            with np.errstate(invalid="ignore"):
+                same |= np.abs(wide_a - wide_b) <= least + share * np.abs(wide_a) + self.slack
+        return ~same
+
+
+def _difference(plain: Result, other: Result, bound: _Bound) -> str:
+    """The first value that is not the same, in words; "" if there is none."""
+    for name in plain.fields:
+        a, b = np.asarray(plain[name]), np.asarray(other[name])
+        wrong = bound.wrong(a, b)
+        if wrong.any():
+            row = int(np.argwhere(wrong)[0, 0])
+            return f"`{name}` of vertex {plain.ids[row]} is {a[row]}, and {b[row]}"
+    for name, value in plain.globals.items():
+        if bound.wrong(np.asarray(value), np.asarray(other.globals[name])).any():
+            return f"`{name}` is {value}, and {other.globals[name]}"
+    return ""
+
+
+def _rounds(facts: Facts) -> bool:
+    """Whether a float depends on the order of contributions: by a sum, or by what a program declares."""
+    parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
+             for part in f.walk(expr))
+    return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
+        any(_floating(reduction.type) for reduction in facts.program.reductions)
+
+
+def _floating(type_: Type) -> bool:
+    if isinstance(type_, Tuple):
+        return any(map(_floating, type_.items))
+    item = type_.item if isinstance(type_, Vector) else type_
+    return isinstance(item, Scalar) and item.floating
+
+
+def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
+    """How far the tolerances of the loops let a value be from where it would end: those that `until` compares with,
+    and n times those of single vertices, `_FACTOR` times each."""
+    total = 0.0
+    for loop in facts.loops.values():
+        repeat = loop.loop
+        if repeat.until is not None:
+            total += sum(_limits(facts.program, repeat.until, scalars))
+        if repeat.activate is not None and not loop.default_activation:
+            total += n * sum(_limits(facts.program, repeat.activate.cond, scalars))
+    return _FACTOR * total
+
+
+def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Iterator[float]:
+    """The floats that a condition compares with, as far as they are literals and parameters."""
+    defaults = {param.name: param.default for param in program.params}
+    for part in f.walk(cond):
+        if not isinstance(part, f.Op) or part.op not in ("lt", "le", "gt", "ge"):
+            continue
+        for side in part.args:
+            while isinstance(side, f.Op) and side.op == "cast":  # a tolerance in 32 bits beside a field of 64
+                (side,) = side.args
+            expr: f.Expr | None = side
+            if isinstance(side, f.GraphValue) and side.kind == "parameter":
+                if side.name in scalars and isinstance(side.type, Scalar) and side.type.floating:
+                    yield abs(float(scalars[side.name]))
+                    continue
+                expr = defaults[side.name]
+            if isinstance(expr, f.Const) and isinstance(expr.value, float) and np.isfinite(expr.value):
+                yield abs(expr.value)
+
+
+def _cause(facts: Facts) -> str:
+    """What may be behind a difference."""
+    bug = "this is a bug in vlang: please report it with the program"
+    declared = facts.program.reductions
+    if declared:
+        names = listed(f"`{reduction.name}`" for reduction in declared)
+        return (f"On these values the declared reduction {names} may not be commutative and associative with its "
+                f"identity; if it is, {bug}")
+    if _rounds(facts):
+        return f"A value may hang on the last bits of a float sum, which every order rounds otherwise; if not, {bug}"
+    return bug[0].upper() + bug[1:]

@@ -1,0 +1,115 @@
+"""Values with labels (a pandas Series or DataFrame, a dict) in the order of a graph's vertices.
+
+pandas is never imported: a value with `to_numpy` and an `index` that is not a method counts as a Series or DataFrame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import BindError
+from vlang.runtime.graph.edges.naming import located
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["in_vertex_order"]
+
+_SHOWN = 5
+
+Array = NDArray[Any]
+
+
+def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
+    """An argument as an array with a row for each vertex; without labels as it is, of any shape.
+
+    Labels are vertex ids. Raises BindError where they are not exactly the graph's ids, each once; and for a default
+    index (0, 1, 2, ...) on a graph of other ids, since the values may then be meant by position.
+
+    Args:
+        name: The field, for messages.
+        graph: The graph of the run.
+        value: An array or what NumPy makes one of, or a dict, pandas Series or pandas DataFrame by vertex id.
+        vector: Whether the field holds vectors; the one column of a DataFrame is taken for [n] otherwise.
+    """
+    if isinstance(value, Mapping):
+        return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
+    if getattr(value, "indexes", None):  # xarray
+        raise BindError(f"`{name}` is a {type(value).__name__} with named coordinates: pass its to_series() where they "
+                        "are vertex ids, or its values if they stand in the order of graph.ids")
+    index = getattr(value, "index", None)
+    if index is None or callable(index) or not hasattr(value, "to_numpy"):
+        return _array(value)
+    if _default(index) and not (graph.ids.consecutive and graph.ids.base == 0):
+        raise BindError(f"`{name}` is a {type(value).__name__} with the default index 0, 1, 2, ..., and the graph has "
+                        f"other ids. Pass {name}.to_numpy() if the values stand in the order of graph.ids, or set "
+                        "the index to the vertex ids")
+    rows = _array(value.to_numpy())
+    if rows.ndim == 2 and rows.shape[1] == 1 and not vector:
+        rows = rows[:, 0]
+    return _ordered(name, graph, _labels(index), rows)
+
+
+def _default(index: Any) -> bool:
+    """Whether an index is the one that pandas gives what has none of its own."""
+    return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
+
+
+def _array(values: Any) -> Array:
+    """What NumPy makes of values; objects where the rows of a list differ in length."""
+    try:
+        return np.asarray(values)
+    except ValueError:
+        return _objects(list(values))
+
+
+def _objects(values: Sequence[Any]) -> Array:
+    array = np.empty(len(values), dtype=object)
+    for place, value in enumerate(values):
+        array[place] = value
+    return array
+
+
+def _labels(labels: Any) -> Array:
+    """Labels as integers if all are, else as the objects that they are."""
+    if isinstance(labels, list):
+        integral = all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels)
+        found = np.asarray(labels) if integral and labels else _objects(labels)
+    else:
+        found = np.asarray(labels)
+    return found if found.dtype.kind in "iu" else _objects(list(labels))
+
+
+def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
+    """The row of each vertex. labels: a vertex id for each row. Raises BindError unless each vertex has one row."""
+    ranks, known = located(graph.ids, labels)
+    counts = np.bincount(ranks[known], minlength=graph.n)
+    unknown = labels[~known].tolist()
+    missing, repeated = (np.flatnonzero(found) for found in (counts == 0, counts > 1))
+    wrong = []
+    if unknown:
+        what = "value for an id that is" if len(unknown) == 1 else "values for ids that are"
+        wrong.append(f"has {len(unknown):,} {what} not in the graph: {_listed(unknown)}")
+    if len(repeated):
+        wrong.append(f"has more than one value for {_vertices(graph, repeated)}")
+    if len(missing):
+        wrong.append(f"has no value for {_vertices(graph, missing)}")
+    if wrong:
+        raise BindError(f"`{name}` {', and '.join(wrong)}")
+    order = np.empty(graph.n, dtype=np.int64)
+    order[ranks] = np.arange(graph.n)
+    return rows[order]
+
+
+def _vertices(graph: Graph, found: NDArray[np.intp]) -> str:
+    """Vertices, given by dense numbers, in words: how many there are and the first of them."""
+    count = f"{len(found):,} {'vertex' if len(found) == 1 else 'vertices'}"
+    return f"{count} of the graph: {_listed([graph.label(i) for i in found[: _SHOWN + 1].tolist()])}"
+
+
+def _listed(ids: Sequence[Any]) -> str:
+    return ", ".join(map(repr, ids[:_SHOWN])) + (", ..." if len(ids) > _SHOWN else "")

@@ -1,0 +1,89 @@
+"""Compiling ahead: everything that a run on the CPU would compile, into the cache directory."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlang.api.program import Program, load
+from vlang.errors import DiskError
+from vlang.runtime.compile.cachedir import cache_dir
+
+__all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
+
+
+@dataclass(frozen=True)
+class Warmed:
+    """What was compiled: kernels, seconds by the clock, bytes of object code. All 0 if all was there."""
+
+    compiled: int = 0
+    seconds: float = 0.0
+    size: int = 0
+
+    def __add__(self, other: Warmed) -> Warmed:
+        return Warmed(self.compiled + other.compiled, self.seconds + other.seconds, self.size + other.size)
+
+    def __str__(self) -> str:
+        if not self.compiled:
+            return "nothing to compile"
+        return f"{self.compiled} compiled, {self.seconds:.1f} s, {self.size / 1024:.0f} KiB"
+
+
+def folder() -> Path:
+    """The cache directory. Raises DiskError if there is none: then nothing could be kept."""
+    place = cache_dir()
+    if place is None:
+        raise DiskError("compiled programs cannot be kept: no folder of yours can be written that others cannot write; "
+                        "VLANG_CACHE names one")  # fmt: skip
+    return place
+
+
+def warm_graphs() -> Warmed:
+    """What every program needs: what reads text, builds adjacency lists and generates graphs, and lets threads work."""
+    from vlang.runtime.graph.kernels import kernel_files, kernels  # start-up
+    from vlang.runtime.kernels import crew_kernels  # start-up
+
+    def work() -> None:
+        for found in (*map(kernels, kernel_files()), kernels("sort", "u32"), crew_kernels()):
+            list(found.values())  # a kernel is compiled when it is looked up
+
+    return _counted(work)
+
+
+def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
+    """A program (see `load`), for graphs with each of its edge columns and without those that have a default.
+
+    Fields are passed where they must be. Raises what `load` raises.
+    """
+    program = load(name, precision)
+
+    def work() -> None:
+        from vlang.runtime.cpu.cpu_machine import prepare_all  # start-up
+
+        given = frozenset(field.name for field in program.fields if field.required)
+        for columns in _columns(program):
+            prepare_all(program.plan(columns, given))
+
+    return program, _counted(work)
+
+
+def _columns(program: Program) -> Iterator[frozenset[str]]:
+    """Which edge columns a graph may have: all that the program reads, and only those that it needs."""
+    every = frozenset(edge.name for edge in program.edges)
+    least = frozenset(edge.name for edge in program.edges if edge.required)
+    yield every
+    if least != every:
+        yield least
+
+
+def _counted(work: Callable[[], None]) -> Warmed:
+    """What some work compiled. The cache directory cannot tell: other processes may write to it meanwhile."""
+    from vlang.runtime.compile.objects import compiled  # start-up
+
+    before, begin = compiled(), time.perf_counter()
+    work()
+    after = compiled()
+    added = len(after) - len(before)
+    return Warmed(added, time.perf_counter() - begin if added else 0.0, sum(after) - sum(before))

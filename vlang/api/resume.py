@@ -1,0 +1,225 @@
+"""Rule I at work: a program on a changed graph, from the result of a run on the graph before (language.md 10.3)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.api.bind import bind_parameters
+from vlang.api.bind_options import bind_options
+from vlang.api.calls import Call, Stages
+from vlang.errors import BindError, ResumeError
+from vlang.ir.going import ChangeKind, Going, going_on
+from vlang.runtime.cpu.cpu_machine import CpuMachine
+from vlang.runtime.engine.engine import Goal, run_plan
+from vlang.runtime.engine.machine import Options, Start
+from vlang.runtime.graph.edges.naming import NONE
+from vlang.runtime.graph.edit import Change, change
+from vlang.runtime.results.origin import Origin
+from vlang.types import VERTEX
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.results.result import Result
+
+__all__ = ["resume"]
+
+Array = NDArray[Any]
+
+
+def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
+    """See `Program.resume`."""
+    origin = _origin(program, result)
+    program = program.derived(origin.derive)
+    options = _options(program, origin, arguments)
+    changed = change(origin.graph, added, removed)
+    stages = program.stages(origin.precision)
+    loops = _loops(stages, result, changed)
+    scalars, _ = bind_parameters(stages.program, changed.graph, dict(origin.parameters), program.name)
+    work = _Work(program, origin, changed, scalars, options, result)
+    starts = {loop.number: work.start(loop) for loop in loops}
+    return program.run(Call(changed.graph, options, origin.precision, origin.parameters, scalars, origin.fields,
+                            work.given(loops, starts), starts))
+
+
+def _origin(program: Program, result: Result) -> Origin:
+    """Where the result is from. Raises ResumeError for a result from which nothing can go on."""
+    origin = result.origin
+    if origin is None:
+        raise ResumeError("this result has lost the graph that it was computed on (it was read, or copied by pickle): "
+                          "run the program anew")
+    if origin.source != program.source:
+        raise ResumeError(f"this result is of another program ({result.program}) than {program.name}: run it anew")
+    if not result.converged:
+        raise ResumeError(f"the run was stopped before its end ({result.reason}), so its result is no start: run "
+                          f"{program.name} anew")
+    return origin
+
+
+def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Options:
+    if arguments.get("target") is not None:
+        raise BindError("target is for runs of a whole program; leave it out")
+    options, precision, rest = bind_options(program, arguments)
+    if rest:
+        raise BindError(f"`{next(iter(rest))}` is that of the result from which {program.name} goes on; for another "
+                        "value run it anew")
+    if options.chaos is not None:
+        raise BindError("chaos is for runs of a whole program; leave it out")
+    if precision not in (None, origin.precision):
+        raise BindError(f"the result is of a run with {origin.precision} bits; for another precision run "
+                        f"{program.name} anew")
+    return options
+
+
+def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]:
+    """The loops that may go on. Raises ResumeError with the reasons if none may."""
+    name, grows = stages.program.name, changed.graph.n > changed.old.n
+    if grows and result.origin is not None and result.origin.fields:
+        given = min(result.origin.fields)
+        raise ResumeError(f"added has new vertices, which have no value of `{given}`, which the caller passed: run "
+                          f"{name} anew")
+    kind = ChangeKind(bool(len(changed.added[0])), bool(len(changed.removed[0])), grows)
+    loops, refused = going_on(stages.program, stages.facts, kind)
+    if not loops:
+        why = "; ".join(refused) or "it has no loop"
+        raise ResumeError(f"{name} cannot go on from this result (rule I): {why}. Run it anew: program(graph), with "
+                          "graph = result.graph.changed(added, removed)")
+    return loops
+
+
+@dataclass(frozen=True)
+class _Work:
+    """What starts are made of."""
+
+    program: Program
+    origin: Origin
+    changed: Change
+    scalars: Mapping[str, Any]
+    options: Options
+    result: Result
+
+    def start(self, loop: Going) -> Start:
+        """How a loop begins."""
+        if loop.kind == "delta":
+            return self._told(loop)
+        fields = self._moved(loop, {name: self.result.stored(name) for name in loop.fields})
+        if self.options.device != "cpu" or loop.kind == "contraction":
+            return Start(fields)
+        if loop.merges:
+            return self._merged(loop, fields)
+        heard = np.zeros(self.changed.graph.n, np.uint8)
+        heard[self._ends()] = 2 | loop.tells
+        return Start(fields, heard=heard)
+
+    @staticmethod
+    def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
+        """The fields that must take the place of initializers: of loops that start with a uniform frontier (rule X2)
+        otherwise, whose kernels rely on that."""
+        return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
+                for name, array in starts[loop.number].fields.items()}
+
+    # --------------------------------------------------------------------------------------- I1
+    def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
+        """One superstep over the inserted edges alone: L v e(L), as e of all edges is the join of e of the old ones,
+        under which L does not change, and of the new ones. Those that it changes are active."""
+        after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
+        heard = np.zeros(self.changed.graph.n, np.uint8)
+        for name in loop.fields:
+            rows = (after[name] != fields[name]).reshape(len(heard), -1)
+            heard[rows.any(axis=1)] = 3 if loop.reruns else 1
+        return Start(after, heard=heard)
+
+    def _ends(self) -> Array:
+        """The ends of every changed edge, by new numbers; some more than once."""
+        return np.concatenate([*self.changed.added, *map(self.changed.moved, self.changed.removed)])
+
+    # --------------------------------------------------------------------------------------- I2
+    def _told(self, loop: Going) -> Start:
+        """x = b + A t holds of the old edges. Vertices whose contributions change take back what they told, over the
+        old edges: with t = 0 there, it holds of the new edges as well, and they have everything yet to tell. They alone
+        are active at first, so that nobody tells the others what has been taken back before it is told anew; those who
+        lost something by it run in the first superstep, and see then whether they are active."""
+        (name,) = loop.fields
+        told, value = self.origin.told[loop.number][name], self.result.stored(name)
+        width = max(1, len(value) // max(1, self.changed.old.n))
+        sources = np.zeros(self.changed.old.n, np.bool_)
+        sources[self._sources(loop)] = True
+        each = np.repeat(sources, width)
+        back = np.where(each, -told, np.zeros_like(told))
+        scalars, _ = bind_parameters(self._stages.program, self.changed.old, dict(self.origin.parameters), "")
+        after = self._superstep(loop, self.changed.old, scalars, Start({name: back}, heard=sources.view(np.uint8)))
+        moved = after[name] - back
+        fewer = (moved != 0).reshape(len(sources), width).any(axis=1)
+        fields = self._moved(loop, {name: value + moved})
+        rest = self._spread(np.where(each, np.zeros_like(told), told), np.zeros(1, told.dtype))
+        heard = self._spread(sources | (2 * fewer).astype(np.uint8), np.ones(1, np.uint8))
+        return Start(fields, {name: rest}, None if self.options.device != "cpu" else heard)
+
+    def _sources(self, loop: Going) -> Array:
+        """The vertices of the old graph whose contributions the changed edges change."""
+        gone = tuple(map(self.changed.moved, self.changed.removed))
+        picked = [end for ends in (self.changed.added, gone) for end, word in zip(ends, ("tail", "head"))
+                  if word in loop.sources or not self.changed.graph.directed]
+        found: Array = np.unique(np.concatenate(picked))
+        places = self.changed.places
+        if places is None:
+            return found
+        at = np.searchsorted(places, found)
+        known = at < len(places)
+        known[known] = places[at[known]] == found[known]
+        return at[known]
+
+    # --------------------------------------------------------------------------------------- fields
+    def _moved(self, loop: Going, fields: dict[str, Array]) -> dict[str, Array]:
+        """Fields of the old graph as fields of the new one, in which new vertices have their initial values."""
+        if self.changed.places is None:
+            return fields
+        types = {decl.name: decl.type for decl in self._stages.program.fields}
+        fresh = self._run(self.changed.graph, self.scalars, {}, {}, Goal(loop.number, 0))
+        found = {}
+        for name, values in fields.items():
+            if types[name] == VERTEX:
+                none = values == NONE
+                values = self.changed.places[np.where(none, 0, values)]
+                values[none] = NONE
+            found[name] = self._spread(values, fresh[name])
+        return found
+
+    def _spread(self, values: Array, new: Array) -> Array:
+        """Rows of old vertices where those are now. new: rows of all, or of one that stands for all new ones."""
+        if self.changed.places is None:
+            return values
+        n, width = self.changed.graph.n, max(1, len(values) // max(1, self.changed.old.n))
+        out = np.array(np.broadcast_to(new.reshape(-1, 1) if len(new) == 1 else new.reshape(n, -1), (n, width)))
+        out[self.changed.places] = values.reshape(-1, width)
+        return out.reshape(-1)
+
+    # --------------------------------------------------------------------------------------- runs
+    @property
+    def _stages(self) -> Stages:
+        return self.program.stages(self.origin.precision)
+
+    def _superstep(self, loop: Going, graph: Graph, scalars: Mapping[str, Any], start: Start) -> dict[str, Array]:
+        """The fields of a loop after one superstep from `start`."""
+        starts = {loop.number: start}
+        after = self._run(graph, scalars, self.given((loop,), starts), starts, Goal(loop.number, 1))
+        return {name: after[name] for name in start.fields}
+
+    def _run(
+        self, graph: Graph, scalars: Mapping[str, Any], given: dict[str, Array], starts: Mapping[int, Start], goal: Goal
+    ) -> dict[str, Array]:
+        """The fields at a goal; on the CPU. given: fields that skip their initializers, beside those of the caller."""
+        arrays = {**self.origin.fields, **given}
+        options = Options(threads=self.options.threads, without=self.options.without)
+        plan = self.program.plan(frozenset(graph.columns), frozenset(arrays), self.origin.precision, "numba",
+                                 options.without)
+        machine = CpuMachine(plan, graph, options)
+        try:
+            return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal).values.fields
+        finally:
+            machine.close()

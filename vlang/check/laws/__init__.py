@@ -1,0 +1,1 @@
+"""Laws of declared reductions: associative, commutative, with an identity; proved, searched or sampled."""

@@ -1,0 +1,360 @@
+"""Is a declared reduction a commutative monoid with its identity? (V301; language.md section 12)
+
+By the shape of its body, else by all operands where they are few, else by telling operands, then by z3 where it is
+installed, else by random operands. A refutation carries the smallest witness: small numbers before large ones, positive
+before negative.
+"""
+
+from __future__ import annotations
+
+import copy
+import itertools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+import numpy as np
+
+from vlang.check.laws.domain import Interval, domain_of, parameter_domains, parameter_values
+from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of
+from vlang.check.laws.solver import Found, solve
+from vlang.check.laws.symbolic import installed
+from vlang.check.tables.checked import Laws, Symbol
+from vlang.check.tables.checking import Run
+from vlang.syntax import tree as t
+from vlang.types import BOOL, Scalar, Tuple
+
+__all__ = ["judge_reduction"]
+
+_RANDOM_TRIPLES = 20_000
+_TOLERANCE = 1e-9
+_IDEMPOTENT = frozenset({"min", "max", "and", "or", "&", "|"})
+Pool = tuple[Operand, Operand, Operand]
+"""Triples of operands, one behind the other."""
+_COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
+
+
+def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
+    """What is known of a declared reduction; None, after a V301, if a law does not hold."""
+    if symbol.type is None:
+        return None
+    operators = _structure(node.value, node.left, node.right)
+    try:
+        trial = _Trial(run, node, symbol)
+        broken = trial.broken_law(trial.telling, identity_only=operators is not None)
+        found = Found()
+        if broken is None and operators is None and not trial.exhaustive:
+            found, broken = _solved(run, node, trial)
+            if broken is None and not found.proved:
+                broken = trial.broken_law(trial.random, identity_only=False)
+        idempotent = found.idempotent if found.proved else trial.idempotent()
+    except Unsupported:
+        return Laws("structure" if operators else "untested", bool(operators) and _all_idempotent(operators))
+    if broken is not None:
+        _report(run, node, broken)
+        return None
+    if operators is not None:
+        return Laws("structure", _all_idempotent(operators))
+    if trial.exhaustive or found.proved:
+        return Laws("exhaustion" if trial.exhaustive else "solver", idempotent)
+    return Laws("sampling", idempotent, trial.tried)
+
+
+def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
+    """What z3 proves, and what breaks the law that it says can be broken, if trying confirms it."""
+    if not installed():
+        return Found(), None
+    found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
+    if not found.operands:
+        return found, None
+    given = {name: np.asarray(value) for name, value in found.given.items()}
+    return found, trial.with_parameters(given).broken_law([trial.operands(found.operands)], identity_only=False)
+
+
+def _all_idempotent(operators: set[str] | None) -> bool:
+    return operators is not None and operators <= _IDEMPOTENT
+
+
+def _structure(body: t.Expr, left: str, right: str, index: int | None = None) -> set[str] | None:
+    """The operators of a body that is known to be associative and commutative by its shape; None for others."""
+    if isinstance(body, t.TupleExpr) and index is None:
+        parts = [_structure(part, left, right, i) for i, part in enumerate(body.items)]
+        known = [p for p in parts if p is not None]
+        return set().union(*known) if len(known) == len(parts) else None
+    if isinstance(body, (t.Binary, t.Logical)):
+        op, operands = body.op, (body.left, body.right)
+    elif isinstance(body, t.Call) and body.name in ("min", "max") and len(body.args) == 2:
+        op, operands = body.name, (body.args[0], body.args[1])
+    else:
+        return None
+    names = {_operand(part, index) for part in operands}
+    return {op} if op in _COMMUTATIVE and names == {left, right} else None
+
+
+def _operand(node: t.Expr, index: int | None) -> str | None:
+    """The operand that a node is: `a`, or `a[index]` in a tuple."""
+    if index is not None:
+        indexed = isinstance(node, t.Index) and isinstance(node.index, t.Literal) and node.index.value == index
+        return _operand(node.value, None) if indexed and isinstance(node, t.Index) else None
+    return node.name if isinstance(node, t.Name) else None
+
+
+# ----------------------------------------------------------------------- trials
+
+
+@dataclass(frozen=True)
+class _Broken:
+    """A law that does not hold: "commutative", "associative" or "identity", the calls that show it, and the values of
+    the parameters for which they do."""
+
+    law: str
+    lines: tuple[str, ...]
+    given: Mapping[str, Array] = field(default_factory=dict)
+
+
+class _Trial:
+    """Tests of the laws on chosen operands."""
+
+    def __init__(self, run: Run, node: t.Reduction, symbol: Symbol) -> None:
+        assert symbol.type is not None
+        self.run, self.node, self.type = run, node, symbol.type
+        self.evaluators = [Evaluator(run, given) for given in parameter_values(run)]
+        self.domain = domain_of(run, symbol, node)
+        self.identity = self._identity_for(self.evaluators[0])
+        self.exhaustive = self._bits() <= 8
+        self.telling, self.random = self._pools()
+
+    @property
+    def tried(self) -> int:
+        """How many triples of operands are tried, for each of the values of the parameters."""
+        return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
+                   for op, _, _ in (*self.telling, *self.random))
+
+    def with_parameters(self, given: dict[str, Array]) -> _Trial:
+        """The same tests for other values of the parameters."""
+        other = copy.copy(self)
+        other.evaluators = [Evaluator(self.run, given)]
+        return other
+
+    def operands(self, triple: tuple[Any, ...]) -> Pool:
+        """One triple of operands, each a number or a tuple of them."""
+        rows = [x if isinstance(x, tuple) else (x,) for x in triple]
+        return self._operands([[np.array([value], dtype_of(s)) for value, s in zip(row, self._scalars(), strict=True)]
+                               for row in rows])
+
+    def _identity_for(self, evaluator: Evaluator) -> Operand:
+        return converted(evaluator.value(self.node.identity, {}), self.type)
+
+    def _scalars(self) -> tuple[Scalar, ...]:
+        if isinstance(self.type, Tuple):
+            return self.type.items
+        return (self.type,) if isinstance(self.type, Scalar) else ()
+
+    def _bits(self) -> int:
+        return sum(1 if s == BOOL else s.bits for s in self._scalars())
+
+    def broken_law(self, pools: Sequence[Pool], identity_only: bool) -> _Broken | None:
+        """The first law that some operands break, commutativity before associativity before the identity."""
+        laws: list[Callable[[Evaluator, Sequence[Pool]], _Broken | None]] = [self._identity]
+        if not identity_only:
+            laws = [self._commutative, self._associative, self._identity]
+        for law in laws:
+            for evaluator in self.evaluators:
+                broken = law(evaluator, pools)
+                if broken is not None:
+                    return replace(broken, given=evaluator.given)
+        return None
+
+    def idempotent(self) -> bool:
+        """Whether f(a, a) = a for all operands tried."""
+        return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators
+                   for (a, _, _) in (*self.telling, *self.random))
+
+    def _f(self, evaluator: Evaluator, left: Operand, right: Operand) -> Operand:
+        return evaluator.call(self.node, left, right, self.type)
+
+    def _commutative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        for a, b, _ in pools:
+            wrong = _differ(self._f(evaluator, a, b), self._f(evaluator, b, a))
+            witness = _smallest(wrong, (a, b))
+            if witness is not None:
+                x, y = witness
+                return _Broken("commutative", (self._shown(evaluator, x, y), self._shown(evaluator, y, x)))
+        return None
+
+    def _associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        name = self.node.name
+        for a, b, c in pools:
+            wrong = _differ(self._f(evaluator, self._f(evaluator, a, b), c),
+                            self._f(evaluator, a, self._f(evaluator, b, c)))
+            witness = _smallest(wrong, (a, b, c))
+            if witness is not None:
+                x, y, z = witness
+                left = self._f(evaluator, self._f(evaluator, x, y), z)
+                right = self._f(evaluator, x, self._f(evaluator, y, z))
+                return _Broken("associative", (f"{name}({name}({_text(x)}, {_text(y)}), {_text(z)}) = {_text(left)}",
+                                               f"{name}({_text(x)}, {name}({_text(y)}, {_text(z)})) = {_text(right)}"))
+        return None
+
+    def _identity(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
+        identity = self._identity_for(evaluator)
+        for a, _, _ in pools:
+            wrong = _differ(self._f(evaluator, identity, a), a, undefined=True)
+            witness = _smallest(wrong, (a,))
+            if witness is not None:
+                return _Broken("identity", (self._shown(evaluator, identity, witness[0]),))
+        return None
+
+    def _shown(self, evaluator: Evaluator, x: Operand, y: Operand) -> str:
+        return f"{self.node.name}({_text(x)}, {_text(y)}) = {_text(self._f(evaluator, x, y))}"
+
+    # ------------------------------------------------------------- operands
+
+    def _pools(self) -> tuple[list[Pool], list[Pool]]:
+        """Triples of operands: the telling ones (all of them, if they are few), and random ones."""
+        scalars = self._scalars()
+        if self.exhaustive:
+            values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
+            rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
+            few = self._triples(rows[:9])  # so that the witness is a small one
+            return [few, *(self._with_first(rows, first) for first in range(len(rows)))], []
+        special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
+        rows = list(itertools.product(*special))
+        rng = np.random.default_rng(20_000)
+        telling = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
+        drawn = []
+        for draw in (_random_integers, _random_values):
+            columns = [[self._cast(draw(s, d, rng), s) for s, d in zip(scalars, self.domain, strict=True)]
+                       for _ in range(3)]
+            drawn.append(self._operands(columns))
+        return [telling], drawn
+
+    def _identities(self) -> list[Any]:
+        parts = self.identity if isinstance(self.identity, tuple) else (self.identity,)
+        return [part.item() for part in parts]
+
+    def _cast(self, values: Array, scalar: Scalar) -> Array:
+        return cast(Array, converted(values, scalar))
+
+    def _triples(self, rows: list[tuple[Any, ...]]) -> Pool:
+        """All triples of the rows."""
+        grid = np.indices((len(rows),) * 3, dtype=np.int32).reshape(3, -1)
+        parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
+        return self._operands([[part[which] for part in parts] for which in grid])
+
+    def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
+        """All triples whose first operand is one row."""
+        grid = np.indices((len(rows),) * 2).reshape(2, -1)
+        parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
+        same = np.full(grid.shape[1], first)
+        return self._operands([[part[which] for part in parts] for which in (same, *grid)])
+
+    def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
+        """Random triples of special values, where all of them are too many."""
+        columns = [[rng.choice(np.array(values, dtype_of(s)), 100_000)
+                    for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
+        return self._operands(columns)
+
+    def _operands(self, columns: list[list[Array]]) -> Pool:
+        made = [tuple(parts) if isinstance(self.type, Tuple) else parts[0] for parts in columns]
+        return made[0], made[1], made[2]
+
+
+def _all_values(scalar: Scalar, domain: Interval) -> list[Any]:
+    if scalar == BOOL:
+        return [False, True]
+    dtype_of(scalar)
+    return [v for v in range(scalar.lowest, scalar.highest + 1) if domain.holds(v)]
+
+
+def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
+    """The values at which operators go wrong, within the domain."""
+    values: list[Any]
+    if scalar == BOOL:
+        return [False, True]
+    if scalar.floating:
+        values = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), identity, domain.low, domain.high]
+    else:
+        dtype_of(scalar)
+        # Without -inf: what inf and -inf give together is unspecified.
+        edges = [2**31 - 1, -(2**31)] if scalar.bits == 64 else []
+        values = [0, 1, -1, 2, identity, scalar.highest, *edges]
+        values += [int(v) for v in (domain.low, domain.high) if np.isfinite(v)]
+        values = [v for v in values if scalar.lowest <= v <= scalar.highest]
+    inside = [v for v in values if domain.holds(v)]
+    unique = {(v, str(v)): v for v in inside}
+    return list(unique.values()) or [identity]
+
+
+def _random_integers(scalar: Scalar, domain: Interval, rng: np.random.Generator) -> Array:
+    if scalar == BOOL:
+        return rng.integers(0, 2, _RANDOM_TRIPLES).astype(bool)
+    low = max(domain.low, -9 if scalar.kind != "uint" else 0)
+    high = min(domain.high, low + 18)
+    return np.clip(np.floor(rng.uniform(low, high + 1, _RANDOM_TRIPLES)), low, high)
+
+
+def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -> Array:
+    if scalar == BOOL:
+        return rng.integers(0, 2, _RANDOM_TRIPLES).astype(bool)
+    if scalar.floating:
+        low, high = max(domain.low, -20.0), min(domain.high, max(domain.low, -20.0) + 40.0)
+        return rng.uniform(low, high, _RANDOM_TRIPLES)
+    low_int = int(max(domain.low, -1000 if scalar.kind != "uint" else 0))
+    high_int = int(min(domain.high, low_int + 100_000, scalar.highest - 1))
+    return rng.integers(low_int, high_int + 1, _RANDOM_TRIPLES)
+
+
+# --------------------------------------------------------------------- witnesses
+
+
+def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
+    """Where two results differ by more than rounding. NaN says nothing, unless `undefined` counts as different."""
+    if isinstance(left, tuple) and isinstance(right, tuple):
+        parts = [_differ(x, y, undefined) for x, y in zip(left, right, strict=True)]
+        return cast(Array, np.logical_or.reduce(np.broadcast_arrays(*parts)))
+    if isinstance(left, tuple) or isinstance(right, tuple):
+        raise Unsupported
+    if left.dtype.kind != "f":
+        return np.not_equal(left, right)
+    with np.errstate(all="ignore"):
+        near = np.abs(left - right) <= _TOLERANCE * np.maximum(1.0, np.maximum(np.abs(left), np.abs(right)))
+    nan = np.isnan(left) | np.isnan(right)
+    same = np.logical_or(near, np.equal(left, right))
+    return cast(Array, np.logical_and(np.logical_not(same), np.logical_or(np.logical_not(nan), undefined)))
+
+
+def _smallest(wrong: Array, operands: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
+    """The smallest operands for which `wrong` holds: by the sum of their sizes, then one after the other."""
+    size = max(np.size(part) for op in operands for part in (op if isinstance(op, tuple) else (op,)))
+    places = np.flatnonzero(np.broadcast_to(wrong, (size,)))
+    if not len(places):
+        return None
+    columns = [part[places] for op in operands for part in (op if isinstance(op, tuple) else (op,))]
+    sizes = [np.abs(c.astype(np.float64)) for c in columns]
+    keys = [key for c, s in zip(columns, sizes, strict=True) for key in (s, np.signbit(c.astype(np.float64)))]
+    order = np.lexsort([*reversed(keys), np.sum(sizes, axis=0)])
+    best = places[order[0]]
+    return tuple(tuple(part[best] for part in op) if isinstance(op, tuple) else op[best] for op in operands)
+
+
+def _text(value: Operand) -> str:
+    if isinstance(value, tuple):
+        return "(" + ", ".join(_text(v) for v in value) + ")"
+    item = value.item()
+    if isinstance(item, bool):
+        return "true" if item else "false"
+    return f"{item:.10g}" if isinstance(item, float) else str(item)
+
+
+def _report(run: Run, node: t.Reduction, broken: _Broken) -> None:
+    name = node.name
+    given = ", ".join(f"{param} = {_text(value)}" for param, value in broken.given.items())
+    lines = (f"counterexample{f' for {given}' if given else ''}:", *broken.lines)
+    if broken.law == "identity":
+        run.error("V301", f"`{run.text(node.identity)}` is not the identity of `{name}`", node.identity.span,
+                  "joining it must change nothing", help=lines)
+    else:
+        run.error("V301", f"`{name}` is not {broken.law}", node.value.span,
+                  "the neighbours of a vertex arrive in no particular order", help=lines)
+

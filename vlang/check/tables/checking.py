@@ -1,0 +1,139 @@
+"""One run of the checker: the tables it fills and the problems it finds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from itertools import chain, count
+
+from vlang.check.tables.checked import Symbol
+from vlang.check.tables.scope import Level, Scope
+from vlang.syntax import tree as t
+from vlang.syntax.keywords import PREDEFINED, WORDS
+from vlang.syntax.problems import Problem
+from vlang.syntax.rewrite import inside
+from vlang.types import INTEGER, Type, scalar_named
+
+__all__ = ["Run"]
+
+Notes = tuple[tuple[t.Span, str], ...]
+
+
+@dataclass(eq=False)
+class Run:
+    """The state of one check. `broken`: names on lines that did not parse; nothing is said about them."""
+
+    file: t.File
+    precision: int
+    broken: frozenset[str] = frozenset()
+    problems: list[Problem] = field(default_factory=list)
+    types: dict[t.Expr, Type] = field(default_factory=dict)
+    levels: dict[t.Expr, Level] = field(default_factory=dict)
+    symbols: dict[t.Node, Symbol] = field(default_factory=dict)
+    targets: dict[t.Target, tuple[Symbol, ...]] = field(default_factory=dict)
+    declared: dict[t.Node, tuple[Symbol, ...]] = field(default_factory=dict)
+    builtins: dict[str, Symbol] = field(default_factory=dict)
+    root: Scope = field(default_factory=Scope)
+    places: dict[Symbol, t.Span] = field(default_factory=dict)
+
+    later: tuple[Symbol, ...] = ()
+    arguments: dict[Symbol, tuple[Symbol, ...]] = field(default_factory=dict)
+    initial: dict[t.Node, t.Reduce] = field(default_factory=dict)
+    used_on: dict[Symbol, list[t.Reduce]] = field(default_factory=dict)
+    read: set[Symbol] = field(default_factory=set)
+    neighbours: frozenset[str] = frozenset()
+    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        named = (t.VertexField, t.EdgeField, t.GlobalValue, t.Let)
+        self.later = tuple(Symbol("later", n, None, i) for i in self.file.items if isinstance(i, named)
+                           for n in (i.names if isinstance(i, (t.VertexField, t.EdgeField)) else (i.name,)))
+        self.neighbours = frozenset(n.name for n in inside(self.file) if isinstance(n, t.Domain))
+        self.int = scalar_named("int", self.precision)
+        self.float = scalar_named("float", self.precision)
+        for name in sorted(PREDEFINED):
+            type_ = self.int if name.endswith("degree") else INTEGER
+            self.builtins[name] = Symbol("builtin", name, type_, None)
+
+    def error(self, code: str, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
+              help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
+              replaces: t.Span | None = None) -> None:
+        """Record an error."""
+        self._add("error", code, title, span, label, notes, help, write, replaces)
+
+    def warning(self, code: str, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
+                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
+                replaces: t.Span | None = None) -> None:
+        """Record a warning."""
+        self._add("warning", code, title, span, label, notes, help, write, replaces)
+
+    def _add(self, severity: str, code: str, title: str, span: t.Span, label: str, notes: Notes,
+             help: str | tuple[str, ...], write: str | tuple[str, ...], replaces: t.Span | None) -> None:
+        helps = (help,) if isinstance(help, str) else help
+        writes = (write,) if isinstance(write, str) else write
+        self.problems.append(Problem(code, severity, title, span, label, notes, helps, writes, replaces))
+
+    def text(self, node: t.Node) -> str:
+        """The source of a node."""
+        return self.file.text[node.span.start : node.span.end]
+
+    def note(self, symbol: Symbol, label: str) -> Notes:
+        """A further place: where `symbol` is declared."""
+        span = symbol.decl.span if symbol.decl is not None else None
+        return () if span is None else ((first_line(self.file.text, span), label),)
+
+    def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
+                local: bool = False) -> Symbol:
+        """Enter a name, complaining if it is taken (V102); returns its symbol either way."""
+        symbol = Symbol(kind, name, type_, node, local)
+        self.places[symbol] = span
+        self.declared[node] = (*self.declared.get(node, ()), symbol)
+        if self.free(scope, name, span):
+            scope.names[name] = symbol
+        return symbol
+
+    def free(self, scope: Scope, name: str, span: t.Span) -> bool:
+        """Whether `name` may be declared here; V102 if not."""
+        if name in WORDS:
+            self.error("V102", f"`{name}` is a word of the language", span, "choose another name")
+            return False
+        if name in PREDEFINED:
+            self.error("V102", f"`{name}` is predefined", span, "choose another name")
+            return False
+        other = scope.find(name)
+        if other is None or name in self.broken:
+            return True
+        here, there = sorted((span, self.places[other]), key=lambda s: s.start)
+        self.error("V102", f"`{name}` is declared twice", there, "declared again here",
+                   notes=((here, "declared here first"),),
+                   help="fields, parameters, edge fields, `let`s and accumulators share one namespace")
+        return False
+
+    def argument_types(self, symbol: Symbol) -> list[Type | None]:
+        """The types that a `fn` or declared reduction takes."""
+        if isinstance(symbol.decl, t.Reduction):
+            return [symbol.type, symbol.type]
+        return [s.type for s in self.arguments.get(symbol, ())]
+
+    def least_arguments(self, symbol: Symbol) -> int:
+        """How many arguments a call must give: those of a `fn` without default, and all before them."""
+        if not isinstance(symbol.decl, t.Function):
+            return 2
+        needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]
+        return needed[-1] + 1 if needed else 0
+
+    def variable(self, scope: Scope, wish: str) -> str:
+        """A name for the vertex of a domain: the wish, if that is free here."""
+        return wish if scope.find(wish) is None else self.fresh(wish)
+
+    def fresh(self, wish: str) -> str:
+        """A name like `wish` that the file does not use."""
+        taken = WORDS | set(re.findall(r"[A-Za-z_][A-Za-z0-9_]*", self.file.text))
+        return next(n for n in chain([wish], (f"{wish}{k}" for k in count(2))) if n not in taken)
+
+
+def first_line(text: str, span: t.Span) -> t.Span:
+    """The part of a span on its first line."""
+    end = text.find("\n", span.start, span.end)
+    stop = span.end if end < 0 else end
+    return t.Span(span.start, stop, span.line, span.column)

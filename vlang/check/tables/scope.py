@@ -1,0 +1,119 @@
+"""What a name means where: nested scopes, and what is known of the place of an expression."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+from vlang.check.tables.checked import Symbol
+from vlang.syntax import tree as t
+from vlang.types import Type
+
+__all__ = ["EDGE", "GRAPH", "VERTEX_LEVEL", "Level", "Loop", "Scope", "Sight", "Value", "joined"]
+
+
+class Level(IntEnum):
+    """How many values an expression has (language.md section 7)."""
+
+    GRAPH = 0
+    VERTEX = 1
+    EDGE = 2
+
+
+GRAPH, VERTEX_LEVEL, EDGE = Level.GRAPH, Level.VERTEX, Level.EDGE
+
+
+@dataclass(frozen=True)
+class Value:
+    """What is known of an expression.
+
+    type: None if it is wrong and has been reported. cause: the first part that has the level.
+    """
+
+    type: Type | None
+    level: Level = GRAPH
+    cause: t.Expr | None = None
+
+
+def joined(type_: Type | None, *parts: Value) -> Value:
+    """A value of `type_` that depends on `parts`: it has the highest of their levels."""
+    best = Value(None)
+    for part in parts:
+        if part.level > best.level:
+            best = part
+    return Value(type_, best.level, best.cause)
+
+
+@dataclass(eq=False)
+class Scope:
+    """The names of one block. `ended` holds accumulators of blocks inside that are over."""
+
+    parent: Scope | None = None
+    names: dict[str, Symbol] = field(default_factory=dict)
+    ended: dict[str, Symbol] = field(default_factory=dict)
+
+    def find(self, name: str) -> Symbol | None:
+        """The symbol of a name that is visible here."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.names:
+                return scope.names[name]
+            scope = scope.parent
+        return None
+
+    def past(self, name: str) -> Symbol | None:
+        """An accumulator of that name whose block is over."""
+        scope: Scope | None = self
+        while scope is not None:
+            if name in scope.ended:
+                return scope.ended[name]
+            scope = scope.parent
+        return None
+
+    def visible(self) -> Iterator[Symbol]:
+        """All symbols that can be seen, innermost first."""
+        scope: Scope | None = self
+        while scope is not None:
+            yield from scope.names.values()
+            scope = scope.parent
+
+    def close(self) -> None:
+        """End the block: its accumulators are known to the enclosing block as ended."""
+        if self.parent is not None:
+            gone = {n: s for n, s in self.names.items() if s.kind == "accumulator"}
+            self.parent.ended |= self.ended | gone
+
+
+@dataclass(eq=False)
+class Loop:
+    """A `repeat` while it is checked. applied: fields written so far in the superstep; local: declared in its block."""
+
+    node: t.Repeat
+    parent: Loop | None
+    will_apply: frozenset[str]
+    applied: dict[Symbol, t.Apply] = field(default_factory=dict)
+    local: set[Symbol] = field(default_factory=set)
+
+
+@dataclass(frozen=True)
+class Sight:
+    """The place of an expression.
+
+    place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
+    (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
+    inside: "edges" or "vertices" within a reduction. loop: the innermost `repeat`. item: the statement.
+    """
+
+    scope: Scope
+    place: str
+    item: t.Node
+    loop: Loop | None = None
+    inside: str | None = None
+
+    @property
+    def highest(self) -> Level:
+        """The highest level that the place admits."""
+        if self.place == "require":
+            return EDGE
+        return VERTEX_LEVEL if self.place in ("gather", "apply", "where", "activate", "init") else GRAPH

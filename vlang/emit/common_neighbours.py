@@ -1,0 +1,54 @@
+"""Common neighbours of the two ends of an edge: a column that every graph has, computed once for all runs.
+
+`common(self, u)` in a gather that reaches u over an edge does not intersect two lists for each edge and run: the graph
+keeps the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them as it reads edge
+fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from vlang.ir.forms import forms as f
+from vlang.ir.stages import Stage
+from vlang.types import U32
+
+__all__ = ["COMMON", "with_common"]
+
+COMMON = "common()"  # what the graph calls the column; no edge field of a program has such a name
+
+
+def with_common(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
+    """The stage with `common(self, u)` read from the column, and the columns that are there then.
+
+    present: name -> stored type of the edge columns at hand.
+    """
+    gathers = tuple(replace(g, reduce=_reduce(g.reduce)) if _asks(g.reduce) else g for g in stage.gathers)
+    if gathers == stage.gathers:
+        return stage, present
+    return replace(stage, gathers=gathers), {**present, COMMON: "u32"}
+
+
+def _asks(expr: f.Expr) -> bool:
+    return any(_of_ends(e) for e in f.walk(expr))
+
+
+def _of_ends(expr: f.Expr) -> bool:
+    """Whether it is `common` of self and the neighbour, in one order or the other."""
+    if not isinstance(expr, f.Op) or expr.op != "common":
+        return False
+    ends = [arg.of for arg in expr.args if isinstance(arg, f.Vertex)]
+    return sorted(end for end in ends if isinstance(end, str)) == ["other", "self"]
+
+
+def _reduce(reduce: f.Reduce) -> f.Reduce:
+    result = _replaced(reduce)
+    assert isinstance(result, f.Reduce)
+    return result
+
+
+def _replaced(expr: f.Expr) -> f.Expr:
+    if _of_ends(expr):
+        return f.Op(expr.type, "cast", (f.EdgeValue(U32, COMMON),))
+    return f.rebuild(expr, tuple(map(_replaced, f.children(expr))))

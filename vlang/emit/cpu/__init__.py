@@ -1,0 +1,1 @@
+"""The CPU target: numba text from skeletons and generated functions."""

@@ -1,0 +1,122 @@
+"""The spelling of numba: Python text whose values are tuples and scalars of fixed types."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from vlang.emit.shared.dialect import Dialect, Entry, Function
+from vlang.types import Scalar, Type
+
+__all__ = ["NumbaDialect"]
+
+_HEADS = {
+    "ready": "env, v", "wanted": "masks", "identity": "env", "bind_columns": "pages, row",
+    "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
+    "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "lay": "room, s, acc", "laid": "room, s",
+    "pour": "env, s, acc", "poured": "env, s", "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
+    "speak": "env, u", "tell": "env, u", "receive": "env, columns, said, acc, v, u, k", "heeds": "env, v",
+    "join": "env, columns, said, v, u, k", "join_alone": "env, columns, said, v, u, k",
+    "along": "columns, word, shift, k", "accept": "env, said, edge, acc, v, u", "offer": "env, said, edge, v, u",
+    "carry": "env, bits, v",
+    "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
+    "fresh": "bits, v", "silent": "env, v", "settled": "env, v", "decided": "acc",
+    "level": "env, columns, u", "reach": "env, v, value", "renew": "env, v, value",
+    "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
+}  # fmt: skip
+
+
+class NumbaDialect(Dialect):
+    """numba: functions over tuples."""
+
+    boolean, true, false = "boolean", "True", "False"
+
+    def integer(self, value: int, type_: Scalar) -> str:
+        return f"{self.typename(type_)}({value})"
+
+    def floating(self, value: float, type_: Scalar) -> str:
+        name = self.typename(type_)
+        if math.isinf(value):
+            return f"{name}(np.inf)" if value > 0 else f"{name}(-np.inf)"
+        return f"{name}({value!r})"
+
+    def arithmetic(self, sign: str, type_: Type, a: str, b: str) -> str:
+        return self.convert(type_, f"{a} {sign} {b}")
+
+    def negative(self, type_: Type, a: str) -> str:
+        assert isinstance(type_, Scalar)
+        return f"-{a}" if type_.floating else self.convert(type_, f"-{a}")
+
+    def absolute(self, type_: Type, a: str) -> str:
+        return f"abs({a})"
+
+    def function(self, name: str, type_: Type, argument: str) -> str:
+        return f"np.{name}({argument})"
+
+    def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
+        return f"{a} ** {b}"
+
+    def select(self, test: str, yes: str, no: str) -> str:
+        return f"{yes} if {test} else {no}"
+
+    def negation(self, a: str) -> str:
+        return f"not {a}"
+
+    def both(self, *parts: str) -> str:
+        return " & ".join(parts)
+
+    def either(self, *parts: str) -> str:
+        return " | ".join(parts)
+
+    def conjunction(self, *parts: str) -> str:
+        return " and ".join(parts)
+
+    def disjunction(self, *parts: str) -> str:
+        return " or ".join(parts)
+
+    def bits(self, *parts: str) -> str:
+        return " | ".join(parts)
+
+    def flags(self, bits: Sequence[str]) -> str:
+        return " | ".join(f"(i64({1 << k}) if {bit} else i64(0))" for k, bit in enumerate(bits)) or "i64(0)"
+
+    def named(self, name: str, text: str) -> str:
+        return f"{name} = {text}"
+
+    def assign(self, place: str, text: str) -> str:
+        return f"{place} = {text}"
+
+    def store_scalar(self, dtype: str, slot: int, text: str) -> str:
+        return f"store_{dtype}(frame, {slot}, {text})"
+
+    def element(self, pointer: str, index: str, width: int, part: int) -> str:
+        return f"{pointer}[{index}]" if width == 1 else f"{pointer}[i64({index}) * {width} + {part}]"
+
+    def registers(self, names: Sequence[str]) -> str:
+        return self.pack("", names)
+
+    def part(self, packed: str, number: int) -> str:
+        return f"{packed}[{number}]"
+
+    def pack(self, struct: str, items: Sequence[str]) -> str:
+        return "(" + ", ".join(items) + ("," if len(items) == 1 else "") + ")"
+
+    def entry(self, number: int, name: str) -> str:
+        return f"env[{number}]"
+
+    def column(self, number: int, name: str) -> str:
+        return f"columns[{number}]"
+
+    # ------------------------------------------------------------------------- functions
+    def define(self, function: Function, name: str = "") -> str:
+        """The text of a generated function, under its own name or another."""
+        body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
+        head = f"{name or function.name}({_HEADS[function.name]})"
+        return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
+
+    def bind(self, entries: Sequence[Entry]) -> str:
+        """The function that unpacks the environment: a tuple, once a launch."""
+        texts = [f"{entry.kind}_{entry.dtype}(frame, {entry.number})" for entry in entries]
+        items = "".join(f"        {text},\n" for text in texts)
+        result = f"(\n{items}    )" if items else "()"
+        return self.define(Function("bind", (), result))

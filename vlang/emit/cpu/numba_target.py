@@ -1,0 +1,262 @@
+"""A program as one numba module: generated functions put beside the skeletons that call them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from vlang.emit.cpu.numba_dialect import NumbaDialect
+from vlang.emit.cpu.ways.priority_text import in_order
+from vlang.emit.cpu.ways.push_text import push_functions, pushing
+from vlang.emit.cpu.ways.reach_text import reach_functions
+from vlang.emit.cpu.ways.sums_text import sum_functions, summing
+from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.formulas import located
+from vlang.emit.shared.holistic import FIRST_PLACE, Holistic, conclude, prepare
+from vlang.emit.shared.scalars import ScalarText
+from vlang.emit.shared.sending import decided, early_of, settled
+from vlang.emit.shared.stage import StageWriter, parts_of, put_and_get
+from vlang.emit.shared.target import Module, StageText
+from vlang.types import BOOL, Scalar
+
+__all__ = ["NumbaTarget"]
+
+_SKELETONS = Path(__file__).resolve().parent / "skeletons"
+_CALLED = re.compile(
+    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
+    r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
+    r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
+    r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
+    r"narrow|wait_for|send_on|look_up|rows_of|share|hand_over|take_out|"
+    r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
+    r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block|pour|poured|gathered|sums)\("
+)
+_MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
+_MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
+_PASS = "void(u64*, i64*, i64, i64*)"
+_SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
+_CREW = "void(u64*, i64*, u64*)"
+_REACH_ROLES = ("start", "mark", "unite", "early")
+_PUSH_ROLES = ("push", "begin", "few")
+_SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES, "sums"})
+_CREW_ROLES = frozenset({"narrow", "priority"})
+
+
+def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
+    """The text of a skeleton, its functions renamed for one pass and its docstring left out. follows: something follows
+    the pass."""
+    text = (_SKELETONS / f"{name}.py").read_text(encoding="utf-8")
+    text = re.sub(r'\A""".*?"""\s*', "", text, flags=re.S)
+    if not follows:
+        text = re.sub(r"^ *arrive\(.*\n", "", text, flags=re.M)
+    return _called(text, suffix) if suffix else text
+
+
+def _called(text: str, suffix: str) -> str:
+    """The text with the functions of a pass renamed for it."""
+    return _CALLED.sub(rf"\1_{suffix}(", text)
+
+
+def _blocks(writer: StageWriter) -> bool:
+    """Whether a stage has a kernel by cache blocks: one that runs in supersteps of a loop. Accumulators that are many
+    lines long gain nothing by it, and take as long to compile as everything else."""
+    if writer.plan is None or writer.plan.loop.nested:
+        return False
+    return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
+
+
+def _runs(writer: StageWriter) -> bool:
+    """Whether vertices gather and apply by runs: those that all do both, and whose new values no other vertex of the
+    run may wait for, as it might in a pass that writes where it reads."""
+    plan, stage = writer.plan, writer.stage
+    if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
+        return False
+    return sum(len(a.types) for a in writer.accumulations) <= _MOST_LAID
+
+
+def _rows(writer: StageWriter) -> tuple[str, ...]:
+    """The skeletons of the kernels that gather."""
+    if _leaves(writer):
+        return ("leaving",)
+    return "runs" if _runs(writer) else "rows", "segments"
+
+
+def _leaves(writer: StageWriter) -> bool:
+    """Whether vertices leave their edges early (rule X1)."""
+    return early_of(writer).kind == "absorbing"
+
+
+def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
+    """lay and laid: the accumulators of one vertex of a run, or of a lane, into and out of the memory of the worker."""
+    lines, items = [], []
+    for i, type_ in enumerate(types):
+        place, part = f"room[{i}][s]", d.part("acc", i)
+        lines.append(d.assign(place, d.store(BOOL, part) if type_ == BOOL else part))
+        items.append(d.load(BOOL, place) if type_ == BOOL else place)
+    return [Function("lay", tuple(lines), ""), Function("laid", (), d.pack("Acc", items))]
+
+
+def _follow(stage: str, kernels: Sequence[str]) -> str:
+    """What follows a pass: for a block, what each of these kernels, of folds and messages, does for it."""
+    parts = [name.replace("fold_", "fold_block_").replace("messages_", "send_block_") for name in kernels]
+    body = "".join(f"    {part}(frame, low, high)\n" for part in parts)
+    return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('following', stage)}"
+
+
+class NumbaTarget:
+    """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
+
+    lists_levels = True
+    follows = True
+
+    def __init__(self) -> None:
+        self.dialect = NumbaDialect()
+
+    def stage(self, writer: StageWriter) -> StageText:
+        """The functions of a stage, and its kernels."""
+        stage, name = writer.stage, writer.stage.name
+        if writer.structures:
+            return self._whole(writer)
+        roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
+        texts = [_skeleton("edges" if stage.domain else "vertices", name, writer.follows)]
+        functions = [self.dialect.define(one) for one in writer.ready()]
+        if stage.domain:
+            texts += [_skeleton(one, name, writer.follows) for one in _rows(writer)]
+            if _runs(writer):
+                roles.append("listed")
+                texts.append(_skeleton("rows", name, False).replace(f"def pull_{name}(", f"def listed_{name}("))
+            functions += self._edges(writer)
+        functions.append(self.dialect.define(writer.apply()))
+        how = pushing(writer)
+        if how.uniform:
+            functions += [self.dialect.define(one) for one in reach_functions(writer, how)]
+            roles += [*_REACH_ROLES, "narrow"]
+            texts += [_skeleton(one, name) for one in ("reach", "narrow")]
+        elif how.spec is not None:
+            functions += [self.dialect.define(one) for one in push_functions(writer, how)]
+            roles += _PUSH_ROLES
+            texts += [_skeleton(one, name) for one in ("push", "few")]
+        sums = summing(writer)
+        if sums.spec is not None:
+            functions += [self.dialect.define(one) for one in sum_functions(writer, sums.spec)]
+            roles.append("sums")
+            texts.append(_skeleton("sums", name))
+        ordered = in_order(writer, how)
+        if ordered.functions:
+            functions += [self.dialect.define(one) for one in ordered.functions]
+            functions += [f"{one}_{name} = {other}_{name}\n" for one, other in ordered.aliases]
+            roles.append("priority")
+            texts.append(_skeleton("priority", name))
+        if stage.domain and _blocks(writer):
+            roles.append("blocked")
+            texts.append(_skeleton("blocks", name, writer.follows))
+        support = ["meeting", "buckets"] if ordered.functions else []
+        support += ["words"] if how.words is not None and how.words.count == 2 else []
+        joined = self._joined(writer, functions, texts, roles, tuple(support))
+        return replace(joined, push=how.spec, push_reason=sums.reason or how.reason, priority=ordered.spec,
+                       priority_reason=ordered.reason, sums=sums.spec)
+
+    def _joined(
+        self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
+        support: tuple[str, ...] = (),
+    ) -> StageText:
+        """Functions and skeletons of a stage, with those that every stage may have."""
+        name = writer.stage.name
+        if writer.messages:
+            roles.append("messages")
+            texts.append(_skeleton("messages", name))
+            functions.append(self.dialect.define(writer.send()))
+        if writer.follows:
+            roles.append("followed")
+        functions.insert(0, self.dialect.bind(tuple(writer.env.entries)))
+        generated = _called("\n\n".join(functions), name)
+        text = "\n\n".join([generated, *texts])
+        return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
+
+    def _whole(self, writer: StageWriter) -> StageText:
+        """A stage in which one worker sees all contributions of a vertex."""
+        d = self.dialect
+        edge = writer.contributing()
+        after: list[str] = []
+        place = FIRST_PLACE
+        for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
+            with located(gather.span):
+                if isinstance(accumulation, Holistic):
+                    after.extend(accumulation.take_into(edge, f"room[{place}]", parts))
+                    place += 1
+                else:
+                    after.extend(accumulation.take(edge, parts))
+        functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations),
+                     conclude(d, writer.accumulations)]
+        texts = [d.define(one) for one in functions]
+        texts.append(d.define(Function("gather whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
+        texts.append(d.define(writer.apply()))
+        return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting",))
+
+    def _columns(self, writer: StageWriter) -> Function:
+        pointers = [f"pointer_{writer.present[c]}(pages, row + PAGE_COLUMNS + {i})"
+                    for i, c in enumerate(writer.columns)]
+        return Function("bind_columns", (), self.dialect.pack("", pointers))
+
+    def _edges(self, writer: StageWriter) -> list[str]:
+        """identity, gather, merge, put and get over the components of all accumulators, side by side."""
+        d, stage = self.dialect, writer.stage
+        edge = writer.contributing()
+        after: list[str] = []
+        for gather, (accumulation, parts) in zip(stage.gathers, parts_of(d, writer.accumulations, "acc")):
+            with located(gather.span):
+                after.extend(accumulation.take(edge, parts))
+        functions = [
+            writer.identity(),
+            self._columns(writer),
+            Function("gather", tuple(edge.lines), d.pack("Acc", after)),
+            writer.merge(),
+            *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
+                         "put", "get"),
+        ]
+        early = early_of(writer)
+        if early.kind == "absorbing":
+            functions += [Function("decided", (), decided(writer, early)),
+                          Function("settled", (), settled(writer, early))]
+        if _runs(writer) or _blocks(writer):
+            functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
+        if _blocks(writer):
+            functions += put_and_get(writer.env, writer.accumulations, f"kept:{stage.name}", "blocked", "keep", "kept")
+        return [d.define(one) for one in functions]
+
+    def scalar(self, scalar: ScalarText) -> str:
+        """The functions of a fold, and `scalar_vN(frame, blocks)`."""
+        name = f"v{scalar.number}"
+        laying = _laying(self.dialect, [t for a in scalar.accumulations for t in a.types]) if scalar.folds else []
+        functions = [_called(self.dialect.define(one, "gather" if one.name == "take" else ""), name)
+                     for one in (*scalar.functions, *laying)]
+        functions.insert(0, _called(self.dialect.bind(tuple(scalar.env.entries)), name))
+        lines = [f"env = bind_{name}(frame)"]
+        if scalar.folds:
+            lines += [f"acc = identity_{name}(env)", "for s in range(blocks):",
+                      f"    acc = merge_{name}(env, acc, get_{name}(env, s))"]
+        body = "".join(f"    {line}\n" for line in (*lines, *scalar.lines))
+        functions.append(f"@inner\ndef scalar_{name}(frame, blocks):\n{body}")
+        return "\n\n".join([*functions, *([_skeleton("fold", name)] if scalar.folds else [])])
+
+    def module(
+        self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
+        follows: Mapping[str, Sequence[str]],
+    ) -> Module:
+        """The whole text, and the signatures of its kernels."""
+        cases = [line for number in range(len(scalars))
+                 for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
+        chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
+        support = dict.fromkeys(name for one in stages for name in one.support)
+        bodies = [*(one.text for one in stages), "\n\n".join([*scalars, chosen])]
+        bodies += [_follow(name, kernels) for name, kernels in follows.items()]
+        if any("common_count(" in body for body in bodies):
+            support["common"] = None
+        parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
+        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _CREW if role in _CREW_ROLES else _PASS
+                   for one in stages for role, kernel in one.kernels.items()}
+        exports["scalars"] = "void(u64*, i64, i64)"
+        exports.update(dict.fromkeys(folds, _PASS))
+        return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

@@ -1,0 +1,182 @@
+"""Buckets of vertices by priority, of each worker its own. What words mean: ORDER_... in
+runtime/plan/layouts/order_words.py.
+
+A bucket is a list of runs of ORDER_RUN entries, all but the first of them full. A number tells where a list ends: the
+place behind its last entry, a multiple of ORDER_RUN where a new run is needed; links tells for a run where the one
+before it ends, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is such a number of bucket s.
+"""
+
+from vlang.runtime.plan.layouts.order_words import *
+
+
+@inner
+def has_room(control, desk):
+    """Whether a worker gets another run."""
+    if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
+        return True
+    return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
+
+
+@inner
+def new_run(control, desk, links):
+    """A run of entries; 0 if there are no more."""
+    run = desk[ORDER_FREE]
+    if run != 0:
+        desk[ORDER_FREE] = links[run]
+        return run
+    if desk[ORDER_FRESH] == desk[ORDER_FRESH_END]:
+        at = fetch_add(control, ORDER_TAKEN, ORDER_GRANT)
+        if at + ORDER_GRANT > control[ORDER_RUNS]:
+            return i64(0)
+        desk[ORDER_FRESH] = at
+        desk[ORDER_FRESH_END] = at + ORDER_GRANT
+    desk[ORDER_FRESH] += 1
+    return desk[ORDER_FRESH] - 1
+
+
+@inner
+def deposit(control, desk, places, links, entries, spilled, slot, v):
+    """Put a vertex into a bucket; where there is no room, into the bitmap of those that wait for it."""
+    at = places[slot]
+    if at & (ORDER_RUN - 1) == 0:
+        run = new_run(control, desk, links)
+        if run == 0:
+            poke(control, ORDER_SPILLED, 1)
+            fetch_or(spilled, v >> 6, u64(1) << u64(v & 63))
+            return
+        links[run] = at
+        at = run * ORDER_RUN
+    entries[at] = u32(v)
+    places[slot] = at + 1
+
+
+@inner
+def give_back(desk, links, run):
+    links[run] = desk[ORDER_FREE]
+    desk[ORDER_FREE] = run
+
+
+@inner
+def length_of(links, at):
+    """How many entries a list has."""
+    count = i64(0)
+    while at != 0:
+        run = (at - 1) // ORDER_RUN
+        count += at - run * ORDER_RUN
+        at = links[run]
+    return count
+
+
+@inner
+def put_on_offer(desk, at, turn):
+    """Let every worker take the runs of a list in a round. Nothing else of this worker's may be on offer. The number of
+    the offer tells whoever takes a run that it has not been used again since they saw it."""
+    desk[ORDER_OFFERS] += 4
+    fence()
+    poke(desk, ORDER_HEAD, ((desk[ORDER_OFFERS] + turn) << ORDER_PLACE) | at)
+
+
+@inner
+def on_offer(desk, turn):
+    """Whether a worker has runs on offer in a round."""
+    head = peek(desk, ORDER_HEAD)
+    return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
+
+
+@inner
+def take_run(desk, links, turn):
+    """The end of a run that a worker had on offer, which is the caller's now; 0 if there is none."""
+    while True:
+        head = peek(desk, ORDER_HEAD)
+        at = head & ((i64(1) << ORDER_PLACE) - 1)
+        if at == 0 or (head >> ORDER_PLACE) & 3 != turn:
+            return i64(0)
+        if replace(desk, ORDER_HEAD, head, head - at + peek(links, (at - 1) // ORDER_RUN)):
+            fence()
+            return at
+
+
+@inner
+def slot_of(priority, origin, scale, least):
+    """The bucket of a priority, at least `least`; ORDER_BUCKETS for all that is beyond the window."""
+    return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
+
+
+@inner
+def bounded(priority):
+    """A priority as a finite number, so that it has a distance from others."""
+    return max(min(priority, f64(ORDER_MOST)), f64(-ORDER_MOST))
+
+
+@inner
+def next_bucket(places, now):
+    """The first bucket from `now` on that has entries; ORDER_MOVED if none has."""
+    while now <= ORDER_BUCKETS and places[now] == 0:
+        now += 1
+    return now
+
+
+@inner
+def told(table, crew, word):
+    """The sum of what the workers have told."""
+    total = i64(0)
+    for w in range(crew):
+        total += pointer_i64(table, ORDER_WORKERS + 2 * w)[word]
+    return total
+
+
+@inner
+def least_told(table, crew, word):
+    """The least of what the workers have told."""
+    least = i64(ORDER_MOVED)
+    for w in range(crew):
+        least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])
+    return least
+
+
+@inner
+def least_origin(table, crew):
+    """The least priority that waits for a window; infinite if nothing does."""
+    least = f64(np.inf)
+    for w in range(crew):
+        least = min(least, value_f64(pointer_u64(table, ORDER_WORKERS + 2 * w), ORDER_LEAST))
+    return least
+
+
+@inner
+def find_run(table, links, me, crew, turn):
+    """A run that another worker has on offer; 0 if nobody has."""
+    for w in range(1, crew):
+        at = take_run(pointer_i64(table, ORDER_WORKERS + 2 * ((me + w) % crew)), links, turn)
+        if at != 0:
+            return at
+    return i64(0)
+
+
+@inner
+def wait_for_runs(control, table, crew, turn):
+    """Wait until somebody has a run on offer, or all are waiting; whether somebody has."""
+    fence()
+    fetch_add(control, ORDER_IDLE + turn, 1)
+    tries = i64(0)
+    while peek(control, ORDER_IDLE + turn) != crew:
+        for w in range(crew):
+            if on_offer(pointer_i64(table, ORDER_WORKERS + 2 * w), turn):
+                fetch_add(control, ORDER_IDLE + turn, -1)
+                return True
+        tries += 1
+        if tries > 512:
+            give_way()
+    fence()
+    return False
+
+
+@inner
+def change_of(pushed, again, crew, level):
+    """What to multiply the scale with after ORDER_WATCHED rounds: buckets are narrower where a quarter of the vertices
+    are bettered in the bucket that they push from, and wider where there is little to do between two meetings."""
+    if 4 * again > pushed and level > -ORDER_LEVELS:
+        return 2.0
+    if crew > 1 and pushed < ORDER_FEW * crew * ORDER_WATCHED and 16 * again < pushed and level < ORDER_LEVELS:
+        return 0.5
+    return 1.0

@@ -1,0 +1,175 @@
+"""The structures that hold all contributions of one vertex (see vlang.emit.shared.holistic), in u64 words of scratch
+memory.
+
+room: the memory, the number of edges of the vertex, the bits of a hash table, then the places of the structures.
+clear returns the place behind a structure; take puts a value in if `holds`; read gives the result.
+"""
+
+
+@inner
+def table_bits(degree):
+    """A table of 2 ** bits slots is at least half empty."""
+    bits = i64(1)
+    while (i64(1) << bits) < 2 * degree:
+        bits += 1
+    return bits
+
+
+@inner
+def cleared(space, at, words):
+    for i in range(at, at + words):
+        space[i] = u64(0)
+    return at + words
+
+
+@inner
+def mode32_clear(space, at, degree, bits):
+    return cleared(space, at, i64(1) << bits)
+
+
+@inner
+def mode32_take(room, at, holds, value, best, most):
+    """The most frequent value, the smallest on ties. A slot is a value above the count of it, which is never 0."""
+    if not holds:
+        return best, most
+    space, bits = room[0], room[2]
+    key = u64(u32(value))
+    slot = i64((key * u64(0x9E3779B97F4A7C15)) >> u64(u64(64) - u64(bits)))
+    while True:
+        entry = space[at + slot]
+        if entry == u64(0) or entry >> u64(32) == key:
+            break
+        slot = (slot + 1) & ((i64(1) << bits) - 1)
+    count = u32(entry) + u32(1)
+    space[at + slot] = (key << u64(32)) | u64(count)
+    if count > most or (count == most and value < best):
+        return value, u32(count)
+    return best, most
+
+
+@inner
+def mode64_clear(space, at, degree, bits):
+    cleared(space, at, i64(1) << bits)
+    return at + (i64(2) << bits)
+
+
+@inner
+def mode64_take(room, at, holds, value, best, most):
+    """The same for wide values, which lie behind the counts."""
+    if not holds:
+        return best, most
+    space, bits = room[0], room[2]
+    size = i64(1) << bits
+    key = u64(value)
+    slot = i64(((key ^ (key >> u64(32))) * u64(0x9E3779B97F4A7C15)) >> u64(u64(64) - u64(bits)))
+    while True:
+        before = space[at + slot]
+        if before == u64(0) or space[at + size + slot] == key:
+            break
+        slot = (slot + 1) & (size - 1)
+    count = u32(before) + u32(1)
+    space[at + slot] = u64(count)
+    space[at + size + slot] = key
+    if count > most or (count == most and value < best):
+        return value, u32(count)
+    return best, most
+
+
+@inner
+def mex_clear(space, at, degree, bits):
+    return cleared(space, at, (degree >> 6) + 1)
+
+
+@inner
+def mex_take(room, at, holds, value, before):
+    """A bit for each value that a vertex of so many edges can have as its mex."""
+    if holds and i64(value) <= room[1]:
+        word = at + (i64(value) >> 6)
+        room[0][word] = room[0][word] | (u64(1) << u64(value & u32(63)))
+    return before
+
+
+@inner
+def mex_read(room, at):
+    result = i64(0)
+    while room[0][at] == ~u64(0):
+        at += 1
+        result += 64
+    word = room[0][at]
+    while word & u64(1):
+        word >>= u64(1)
+        result += 1
+    return result
+
+
+@inner
+def median32_clear(space, at, degree, bits):
+    """A list of keys behind the number of them."""
+    space[at] = u64(0)
+    return at + degree + 1
+
+
+@inner
+def median32_take(room, at, holds, key, before):
+    if holds:
+        count = room[0][at] + u64(1)
+        room[0][at] = count
+        room[0][at + i64(count)] = u64(key)
+    return before
+
+
+@inner
+def median32_read(room, at):
+    """Number (k - 1) // 2 of k keys, from 0 on. The keys are parted by the highest bit in which they differ, until
+    those left are equal: as many turns as a key has bits at most, and on average two passes over all keys."""
+    space = room[0]
+    low, high = at + 1, at + 1 + i64(space[at])
+    wanted = low + ((high - low - 1) >> 1)
+    if low == high:
+        return u64(0)
+    while True:
+        differing = u64(0)
+        for i in range(low + 1, high):
+            differing |= space[i] ^ space[low]
+        if differing == u64(0):
+            return space[low]
+        while differing & (differing - u64(1)):
+            differing &= differing - u64(1)
+        middle = low
+        for i in range(low, high):
+            key = space[i]
+            if not key & differing:
+                space[i] = space[middle]
+                space[middle] = key
+                middle += 1
+        if wanted < middle:
+            high = middle
+        else:
+            low = middle
+
+
+median64_clear, median64_take, median64_read = median32_clear, median32_take, median32_read
+
+
+@inner
+def hindex_clear(space, at, degree, bits):
+    return cleared(space, at, degree + 1)
+
+
+@inner
+def hindex_take(room, at, holds, value, before):
+    """How many contributions there are of each size; sizes beyond the number of edges are all alike."""
+    if holds:
+        word = at + min(i64(value), room[1])
+        room[0][word] += u64(1)
+    return before
+
+
+@inner
+def hindex_read(room, at):
+    h = room[1]
+    reached = i64(room[0][at + h])
+    while reached < h:
+        h -= 1
+        reached += i64(room[0][at + h])
+    return h

@@ -1,0 +1,34 @@
+"""A pass over edges: what becomes of long vertices in the end. The functions bind, ready, wanted, identity, gather,
+merge, put, get and apply are written from the program and stand above this text; the slots and table layouts are those
+of runtime/plan/plan.py.
+
+Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`, in rows.py, runs.py or leaving.py). The
+edges of longer ones are cut into segments of SEGMENT edges from the vertex's first edge on: `segments` (segments.py or
+leaving.py) reduces each, `finish` merges them in order and applies. The cut is a property of the graph, so results do
+not depend on pages, chunks, threads or the mode.
+"""
+
+
+def finish(frame, tasks, count, counter):
+    env = bind(frame)
+    longs = pointer_i64(frame, SLOT_LONGS)
+    chosen = pointer_u32(frame, SLOT_LIST)
+    listed = value_i64(frame, SLOT_LISTED) != 0
+    stats = pointer_i64(frame, SLOT_STATS)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        low, high = tasks[3 * task + 1], tasks[3 * task + 2]
+        changed, active = i64(0), i64(0)
+        for i in range(low, high):
+            k = i64(chosen[i]) if listed else i
+            v = longs[3 * k]
+            acc = get(env, longs[3 * k + 1])
+            for s in range(longs[3 * k + 1] + 1, longs[3 * k + 2]):
+                acc = merge(env, acc, get(env, s))
+            flags = apply(env, v, ready(env, v), acc)
+            changed += flags & 1
+            active += flags >> 1
+            arrive(frame, v, v + 1)
+        note(stats, changed, active)

@@ -1,0 +1,24 @@
+"""Where the workers of a launch wait for each other. What words mean: MEET_... in
+runtime/plan/layouts/meet_words.py."""
+
+from vlang.runtime.plan.layouts.meet_words import *
+
+
+@inner
+def meet(control, crew):
+    """Wait until every worker is here. Whoever waits long gives its processor away, as a machine may be busy."""
+    if crew == 1:
+        return
+    fence()
+    turn = peek(control, MEET_TURN)
+    if fetch_add(control, MEET_WAITING, 1) == crew - 1:
+        poke(control, MEET_WAITING, 0)
+        fence()
+        poke(control, MEET_TURN, turn + 1)
+    else:
+        tries = i64(0)
+        while peek(control, MEET_TURN) == turn:
+            tries += 1
+            if tries > 512:
+                give_way()
+    fence()

@@ -1,0 +1,168 @@
+"""Supersteps of a narrow uniform frontier (see reach.py): with queues, and many in one call.
+
+Each worker pushes from what it has found itself, or from an equal share of all where one has found much more than the
+others, into a queue of its own; they meet; each drops from its queue whoever another worker has found as well, and
+after it; they meet again and know how many there are. Nothing of this takes an indivisible step for a vertex or an
+edge. Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
+"""
+
+from vlang.runtime.plan.layouts.meet_words import *
+
+
+@inner
+def wait_for(control, word, crew, turn):
+    """Wait until a word of every worker says that it has come to a meeting."""
+    for w in range(crew):
+        tries = i64(0)
+        while peek_first(control, REACH_DESKS + REACH_DESK * w + word) < turn:
+            tries += 1
+            if tries > 512:
+                give_way()
+
+
+@inner
+def send_on(env, targets, queue, rows, place, finders, first, last, at, value, me, nobody, several):
+    """Entries of a queue, whose rows stand from `place` on, push; where those whom the worker finds end behind `at`."""
+    for i in range(first, last):
+        prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
+        for k in range(rows[place + 2 * i], rows[place + 2 * i + 1]):
+            v = i64(targets[i64(k)])
+            queue[at] = u32(v)
+            new = renew(env, v, value)
+            if several:
+                finders[v if new else nobody] = u8(me)
+            at += i64(new)  # whether it is one is not worth a guess
+    return at
+
+
+@inner
+def look_up(offsets, queue, rows, place, finders, at, end, me, several):
+    """Where the rows of the entries of a queue lie, without waiting for one before the next is asked for; without the
+    entries that another worker keeps. How many are left, and their edges."""
+    kept, edges = i64(0), i64(0)
+    for i in range(at, end):
+        v = i64(queue[i])
+        rows[place + 2 * kept], rows[place + 2 * kept + 1] = offsets[v], offsets[v + 1]
+        mine = i64(1)
+        if several:
+            queue[at + kept] = u32(v)
+            mine = i64(finders[v] == u8(me))
+        edges += i64(offsets[v + 1] - offsets[v]) * mine
+        kept += mine
+    return kept, edges
+
+
+@inner
+def rows_of(table, worker, side):
+    """Where the rows of a queue stand."""
+    return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
+
+
+@inner
+def share(env, control, table, queue, rows, words, me, several, parts, first, last, at, value):
+    """A worker pushes from [first, last) of all that the first `parts` workers have found, one after the other; where
+    those whom it finds end in its queue, from `at` on."""
+    targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
+    nobody = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a line of its own
+    for w in range(parts):
+        desk = words + REACH_DESK * w
+        count = control[desk + REACH_HERE]
+        at = send_on(env, targets, queue, rows, rows_of(table, w, control[desk + REACH_SIDE]), finders, max(first, 0),
+                     min(last, count), at, value, me, nobody, several)
+        first -= count
+        last -= count
+    return at
+
+
+@inner
+def hand_over(control, table, queue, rows, front, longs, counts, words, crew):
+    """What all have found is the frontier."""
+    room = value_i64(table, REACH_ROOM)
+    for w in range(crew):
+        desk = words + REACH_DESK * w
+        at = (2 * w + control[desk + REACH_SIDE]) * room
+        place = rows_of(table, w, control[desk + REACH_SIDE])
+        for i in range(control[desk + REACH_HERE]):
+            v = i64(queue[at + i])
+            front[v >> 6] |= u64(1) << u64(v & 63)
+            counts[REACH_ONE] = v
+            degree = i64(rows[place + 2 * i + 1] - rows[place + 2 * i])
+            if degree > REACH_LONG:
+                cut(longs, counts, v, degree)
+
+
+@inner
+def take_out(front, queue, n):
+    """The frontier goes into a queue; how many there are."""
+    active = i64(0)
+    for w in range((n + 63) >> 6):
+        there = front[w]
+        front[w] = u64(0)
+        while there != u64(0):
+            queue[active] = u32(64 * w + lowest(there))
+            active += 1
+            there &= there - u64(1)
+    return active
+
+
+def narrow(frame, control, table):
+    me, crew = fetch_add(control, MEET_JOINED, 1), control[MEET_CREW]
+    env = bind(frame)
+    columns = bind_columns(table, 0)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    front = pointer_u64(table, REACH_FRONT)
+    queue, rows = pointer_u32(table, REACH_QUEUES), pointer_u64(table, REACH_ROWS)
+    finders = pointer_u8(table, REACH_FINDERS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    records = pointer_i64(table, REACH_RECORDS)
+    sender = value_i64(table, REACH_SENDER)
+    limit, most = control[REACH_ROUNDS], control[REACH_MOST]
+    room, few = value_i64(table, REACH_ROOM), min(most, REACH_FEW)
+    turn, side, rounds, shared, alone = i64(1), i64(0), i64(0), False, False
+    at = 2 * me * room
+    end = at + take_out(front, queue, value_i64(table, REACH_VERTICES)) if me == 0 else at
+    while True:
+        here, edges = look_up(offsets, queue, rows, rows_of(table, me, side), finders, at, end, me, shared)
+        words = REACH_DESKS + REACH_TURNS * (turn & 1)
+        desk = words + REACH_DESK * me
+        control[desk + REACH_HERE], control[desk + REACH_THEIRS] = here, edges
+        control[desk + REACH_SIDE], control[desk + REACH_RAN] = side, rounds
+        alone = alone and here != 0 and here + edges < few and rounds != limit
+        parts = i64(1) if alone else crew
+        if not alone:
+            poke_last(control, desk + REACH_TURN, turn)
+            wait_for(control, words - REACH_DESKS + REACH_TURN, crew, turn)
+        rounds, active, edges, before, longest = control[words + REACH_RAN], i64(0), i64(0), i64(0), i64(0)
+        for w in range(parts):
+            desk = words + REACH_DESK * w
+            found = control[desk + REACH_HERE]
+            if found != 0 and (w == me or active == 0):  # its own is nearer
+                sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * room])
+            before += found if w < me else i64(0)
+            active += found
+            edges += control[desk + REACH_THEIRS]
+            longest = max(longest, found)
+        if me == 0 and rounds > 0:
+            records[2 * rounds - 2] = active
+        if rounds > 0 and (active == 0 or rounds == limit or active + edges >= most):
+            break
+        if me == 0:
+            records[2 * rounds + 1] = edges
+        value, news = level(env, columns, sender)
+        shared = crew > 1 and active + edges >= few
+        at = (2 * me + 1 - side) * room
+        first, last = i64(0), active if me == 0 and not shared else i64(0)
+        if shared and 4 * crew * longest > 5 * active:
+            first, last = active * me // crew, active * (me + 1) // crew
+        elif shared:  # what it has found itself is near
+            first, last = before, before + here
+        end = share(env, control, table, queue, rows, words, me, shared, parts, first, last if news else first, at,
+                    value)
+        if shared:
+            poke_last(control, REACH_DESKS + REACH_DESK * me + REACH_PUSHED, turn)
+            wait_for(control, REACH_PUSHED, crew, turn)
+        turn += i64(not alone)
+        rounds, side, alone = rounds + 1, 1 - side, me == 0 and not shared
+    if me == 0:
+        hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, words, crew)
+        counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_TOLD] = active, edges, rounds

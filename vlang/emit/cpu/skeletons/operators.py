@@ -1,0 +1,204 @@
+"""Integer and float operations whose meaning Python's own does not give. Part of every generated module."""
+
+import numpy as np
+from vlang.runtime.compile.intrinsics import inner
+
+
+@inner
+def int_floordiv(a, b):
+    """a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps."""
+    if b == 0:
+        return np.int64(0)
+    if b == -1:
+        return np.int64(0) - np.int64(a)
+    q = np.int64(a) // np.int64(b)
+    return q
+
+
+@inner
+def int_mod(a, b):
+    """a - b * (a // b); 0 for b = 0."""
+    if b == 0 or b == -1:
+        return np.int64(0)
+    return np.int64(a) % np.int64(b)
+
+
+@inner
+def uint_floordiv(a, b):
+    """a // b; 0 for b = 0."""
+    return np.uint64(0) if b == 0 else np.uint64(a) // np.uint64(b)
+
+
+@inner
+def uint_mod(a, b):
+    """a % b; 0 for b = 0."""
+    return np.uint64(0) if b == 0 else np.uint64(a) % np.uint64(b)
+
+
+@inner
+def float_mod(a, b):
+    """a - b * floor(a / b), with the sign of b."""
+    r = np.fmod(a, b)
+    if r != 0 and (r < 0) != (b < 0):
+        r += b
+    return r
+
+
+@inner
+def int_power(a, b, one):
+    """a ** b by squaring, wrapping; 0 for a negative exponent.
+
+    one: 1 in the type of a (a literal would make u64 a float).
+    """
+    result = one
+    if b < 0:
+        return one - one
+    base = a
+    n = np.uint64(b)
+    while n != 0:
+        if n & np.uint64(1):
+            result = result * base
+        base = base * base
+        n = n >> np.uint64(1)
+    return result
+
+
+@inner
+def shl(a, b, bits):
+    """a << b; 0 if b is not in 0..bits-1."""
+    return a << b if 0 <= b < bits else a - a
+
+
+@inner
+def shr(a, b, bits):
+    """a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a."""
+    if 0 <= b < bits:
+        return a >> b
+    zero = a ^ a  # of its type: u64 and a literal would meet in a float
+    return ~zero if a < 0 else zero
+
+
+@inner
+def floor_int(x, high, low):
+    """The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0."""
+    y = np.floor(x)
+    if y != y:
+        return np.int64(0)
+    if y >= np.float64(high):
+        return np.int64(high)
+    if y <= np.float64(low):
+        return np.int64(low)
+    return np.int64(y)
+
+
+@inner
+def half_to_float(h):
+    """The 16 bits of an IEEE half as f32."""
+    sign = np.float32(-1.0) if h & 0x8000 else np.float32(1.0)
+    exponent = (np.int64(h) >> 10) & 31
+    fraction = np.float32(np.int64(h) & 1023)
+    if exponent == 31:
+        return sign * np.float32(np.inf) if fraction == 0 else np.float32(np.nan)
+    if exponent == 0:
+        return sign * fraction * np.float32(2.0**-24)
+    return sign * (np.float32(1024.0) + fraction) * np.float32(2.0 ** np.float64(exponent - 25))
+
+
+@inner
+def float_to_half(x):
+    """The IEEE half nearest to an f32 (ties to even), as its 16 bits."""
+    sign = np.int64(0x8000) if np.copysign(np.float32(1.0), x) < 0 else np.int64(0)
+    a = np.float64(abs(x))
+    if a != a:
+        return np.uint16(0x7E00)
+    if a >= 65520.0:
+        return np.uint16(sign | 0x7C00)
+    if a < 2.0**-14:
+        return np.uint16(sign | np.int64(np.rint(a * 2.0**24)))
+    exponent = np.int64(np.floor(np.log2(a)))
+    if 2.0 ** np.float64(exponent) > a:
+        exponent -= 1
+    elif 2.0 ** np.float64(exponent + 1) <= a:
+        exponent += 1
+    steps = np.int64(np.rint(a / 2.0 ** np.float64(exponent - 10)))
+    return np.uint16(sign | (((exponent + 15) << 10) + (steps - 1024)))
+
+
+@inner
+def float_key_32(x):
+    """32 bits whose order is that of f32; -0.0 becomes 0.0."""
+    bits = bits_of(np.float32(x + np.float32(0.0)))
+    return np.uint32(~bits) if bits >> np.uint32(31) else np.uint32(bits | np.uint32(0x80000000))
+
+
+@inner
+def key_float_32(key):
+    return float_of(np.uint32(key & np.uint32(0x7FFFFFFF)) if key >> np.uint32(31) else np.uint32(~key))
+
+
+@inner
+def float_key_64(x):
+    """64 bits whose order is that of f64; -0.0 becomes 0.0."""
+    bits = bits_of(x + 0.0)
+    return ~bits if bits >> np.uint64(63) else bits | np.uint64(0x8000000000000000)
+
+
+@inner
+def key_float_64(key):
+    return float_of(key & np.uint64(0x7FFFFFFFFFFFFFFF) if key >> np.uint64(63) else ~key)
+
+
+@inner
+def known(v, ids, listed, base):
+    """The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1."""
+    if v == np.uint32(0xFFFFFFFF):
+        return np.uint64(0xFFFFFFFFFFFFFFFF)
+    return ids[v] if listed != 0 else base + np.uint64(v)
+
+
+@inner
+def mix(seed, x):
+    """A number that looks random, from a 64-bit seed and another number (language.md section 8)."""
+    z = (x + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))
+
+
+@inner
+def hll_rank(bits):
+    """1 + the number of trailing zeros of 58 bits; 59 for none set."""
+    rank = np.uint8(1)
+    while rank < 59 and bits & np.uint64(1) == 0:
+        bits = bits >> np.uint64(1)
+        rank += np.uint8(1)
+    return rank
+
+
+@inner
+def hll_size(registers):
+    """The number of elements of a HyperLogLog counter of 64 registers, estimated (language.md section 8)."""
+    total = 0.0
+    zeros = 0
+    for c in registers:
+        share, left = 1.0, np.int64(c)
+        while left > 32:
+            share *= 2.0**-32
+            left -= 32
+        total += share / np.float64(np.int64(1) << left)
+        zeros += c == 0
+    size = 0.709 * 64**2 / total
+    return 64 * np.log(64 / zeros) if size <= 160 and zeros > 0 else size
+
+
+@inner
+def position(v, ordered, places, count):
+    """The place of a vertex in a set, the first one; -1 if it is none of it."""
+    low, high = np.int64(0), np.int64(count)
+    while low < high:
+        middle = (low + high) >> 1
+        if ordered[middle] < v:
+            low = middle + 1
+        else:
+            high = middle
+    return np.int64(places[low]) if low < count and ordered[low] == v else np.int64(-1)

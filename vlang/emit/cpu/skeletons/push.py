@@ -1,0 +1,87 @@
+"""A pass over edges: push. Active vertices send along their edges, and what they send is joined into the words of the
+receiver by compare-and-swap (`join`, written from the program, which also tells whether that changed them). `speak` is
+what the contributions of a vertex have in common.
+`fresh` tells whether a vertex has not been found before in the superstep, `silent` whether it contributes nothing.
+
+Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. Where what is found goes, and
+what an entry is: see WALK_... in runtime/plan/layouts/pass_words.py.
+"""
+
+
+@inner
+def enqueue(found, counts, v, degree, at, end):
+    """Put a vertex into the queue [at, end) of a worker, who reserves another part when it is full."""
+    chunk, chunks = i64(0), max(i64(1), (degree + WALK_EDGES - 1) // WALK_EDGES)
+    while chunk < chunks:
+        if at == end:
+            at = fetch_add(counts, 0, WALK_RESERVED)
+            end = at + WALK_RESERVED
+        found[at] = (u64(chunk) << u64(32)) | u64(v)
+        at += 1
+        chunk += 1
+    return at, end
+
+
+@inner
+def leave(found, counts, at, end, active, edges):
+    """A worker has no more tasks."""
+    while at < end:
+        found[at] = u64(WALK_NOBODY)
+        at += 1
+    fetch_add(counts, 1, active)
+    fetch_add(counts, 2, edges)
+
+
+def push(frame, tasks, count, counter, table):
+    env = bind(frame)
+    columns = bind_columns(table, 0)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    targets = pointer_u32(table, PAGE_TARGETS)
+    queue = pointer_u64(table, WALK_QUEUE)
+    found = pointer_u64(table, WALK_FOUND)
+    counts = pointer_i64(table, WALK_COUNTS)
+    bits = pointer_u64(table, WALK_BITS)
+    at, end, active, edges = i64(0), i64(0), i64(0), i64(0)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for i in range(task * tasks[0], min((task + 1) * tasks[0], tasks[1])):
+            entry = queue[i]
+            if entry == u64(WALK_NOBODY):
+                continue
+            u = i64(entry & u64(0xFFFFFFFF))
+            low = offsets[u] + (entry >> u64(32)) * u64(WALK_EDGES)
+            high = min(offsets[u + 1], low + u64(WALK_EDGES))
+            said = speak(env, u)
+            for k in range(low, high):
+                v = i64(targets[i64(k)])
+                if join(env, columns, said, v, u, i64(k)) and fresh(bits, v):
+                    degree = i64(offsets[v + 1] - offsets[v])
+                    at, end = enqueue(found, counts, v, degree, at, end)
+                    active += 1
+                    edges += degree
+    leave(found, counts, at, end, active, edges)
+
+
+def begin(frame, tasks, count, counter, table):
+    """A queue of the vertices that are not silent (WALK_ORIGIN 0), or of those whose byte has bit 0 where WALK_ORIGIN
+    points."""
+    env = bind(frame)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    found = pointer_u64(table, WALK_FOUND)
+    counts = pointer_i64(table, WALK_COUNTS)
+    origin = value_i64(table, WALK_ORIGIN)
+    flags = pointer_u8(table, WALK_ORIGIN)
+    at, end, active, edges = i64(0), i64(0), i64(0), i64(0)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for v in range(task * tasks[0], min((task + 1) * tasks[0], tasks[1])):
+            if not silent(env, v) if origin == 0 else flags[v] & u8(1) != 0:
+                degree = i64(offsets[v + 1] - offsets[v])
+                at, end = enqueue(found, counts, v, degree, at, end)
+                active += 1
+                edges += degree
+    leave(found, counts, at, end, active, edges)

@@ -1,0 +1,235 @@
+"""Loops with a uniform frontier (rule X2): all its vertices send one value, which is the value of whoever is reached
+first, so it matters who is reached, but not by whom. `level` (what the frontier sends, and whether that is news to
+anybody), `settled`, `reach` and `renew` are written from the program. What words mean: REACH_... in
+runtime/plan/layouts/reach_words.py.
+
+A superstep is `mark` and `unite`, or `early`; or many are run by `narrow` (narrow.py), as long as they are small.
+Tasks are runs of words of the bitmaps, tasks[0] of them each.
+"""
+
+from vlang.runtime.plan.layouts.reach_words import *
+
+
+@inner
+def cut(longs, counts, v, degree):
+    """A vertex with many edges is pushed from by several workers."""
+    parts = (degree + REACH_LONG - 1) // REACH_LONG
+    at = fetch_add(counts, REACH_CUT, parts)
+    for part in range(parts):
+        longs[at + part] = (u64(part) << u64(32)) | u64(v)
+
+
+@inner
+def bring_near(offsets, targets, there, base):
+    """The beginnings of the rows of some vertices will be read soon."""
+    while there != u64(0):
+        at = i64(offsets[base + lowest(there)])
+        prefetch(targets, at)
+        there &= there - u64(1)
+
+
+def start(frame, tasks, count, counter, table):
+    """The vertices that the loop begins with."""
+    env = bind(frame)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    front = pointer_u64(table, REACH_FRONT)
+    left = pointer_u64(table, REACH_LEFT)
+    longs = pointer_u64(table, REACH_LONGS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    n = value_i64(table, REACH_VERTICES)
+    active, edges, one = i64(0), i64(0), i64(0)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
+            some, word = i64(0), u64(0)
+            for v in range(64 * w, min(64 * w + 64, n)):  # few are: this loop has no branch
+                some += i64(settled(env, v))
+            if some != 0:
+                for v in range(64 * w, min(64 * w + 64, n)):
+                    if settled(env, v):
+                        degree = i64(offsets[v + 1] - offsets[v])
+                        word |= u64(1) << u64(v & 63)
+                        active += 1
+                        edges += degree
+                        one = v
+                        if degree > REACH_LONG:
+                            cut(longs, counts, v, degree)
+            front[w] = word
+            left[w] = ~word if 64 * w + 64 <= n else ~word & ((u64(1) << u64(n & 63)) - u64(1))
+    fetch_add(counts, REACH_ACTIVE, active)
+    fetch_add(counts, REACH_EDGES, edges)
+    if active != 0:
+        poke(counts, REACH_ONE, one)
+
+
+@inner
+def mark_row(marks, mine, targets, low, high):
+    """Set the bits of the neighbours."""
+    for k in range(low, high):
+        v = targets[i64(k)]
+        marks[mine + i64(v >> u32(6))] |= u64(1) << u64(v & u32(63))
+
+
+def mark(frame, tasks, count, counter, table):
+    """Every worker sets the bits of the receivers in a bitmap of its own: that takes no indivisible step, and stays in
+    the cache. tasks[1]: how many tasks are entries of LONGS."""
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    targets = pointer_u32(table, PAGE_TARGETS)
+    front = pointer_u64(table, REACH_FRONT)
+    longs = pointer_u64(table, REACH_LONGS)
+    marks = pointer_u64(table, REACH_MARKS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    words = (value_i64(table, REACH_VERTICES) + 63) >> 6
+    mine = i64(-1)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        if mine < 0:
+            mine = fetch_add(counts, REACH_MARKING, 1) * words
+        if task < tasks[1]:
+            u = i64(longs[task] & u64(0xFFFFFFFF))
+            low = offsets[u] + (longs[task] >> u64(32)) * u64(REACH_LONG)
+            mark_row(marks, mine, targets, low, min(offsets[u + 1], low + u64(REACH_LONG)))
+            continue
+        first = (task - tasks[1]) * tasks[0]
+        for w in range(first, min(first + tasks[0], words)):
+            if w + 2 < words:
+                bring_near(offsets, targets, front[w + 2], 64 * w + 128)
+            there = front[w]
+            while there != u64(0):
+                u = 64 * w + lowest(there)
+                there &= there - u64(1)
+                low, high = offsets[u], offsets[u + 1]
+                if high - low <= u64(REACH_LONG):
+                    mark_row(marks, mine, targets, low, high)
+
+
+def unite(frame, tasks, count, counter, table):
+    """Whoever has a bit in some bitmap, and was not reached before, is. tasks[1]: how many bitmaps there are."""
+    env = bind(frame)
+    columns = bind_columns(table, 0)
+    offsets = pointer_u64(table, PAGE_OFFSETS)
+    coming = pointer_u64(table, REACH_COMING)
+    left = pointer_u64(table, REACH_LEFT)
+    longs = pointer_u64(table, REACH_LONGS)
+    marks = pointer_u64(table, REACH_MARKS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    n = value_i64(table, REACH_VERTICES)
+    sender = value_i64(table, REACH_SENDER)
+    value, news = level(env, columns, sender)
+    words = (n + 63) >> 6
+    active, edges, one = i64(0), i64(0), i64(0)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for w in range(task * tasks[0], min((task + 1) * tasks[0], words)):
+            got, word = u64(0), u64(0)
+            for worker in range(tasks[1]):
+                part = marks[worker * words + w]
+                if part != u64(0):
+                    got |= part
+                    marks[worker * words + w] = u64(0)
+            got &= left[w]
+            if news and got != u64(0):
+                left[w] &= ~got
+                while got != u64(0):
+                    v = 64 * w + lowest(got)
+                    got &= got - u64(1)
+                    if not settled(env, v):
+                        reach(env, v, value)
+                        degree = i64(offsets[v + 1] - offsets[v])
+                        word |= u64(1) << u64(v & 63)
+                        active += 1
+                        edges += degree
+                        one = v
+                        if degree > REACH_LONG:
+                            cut(longs, counts, v, degree)
+            coming[w] = word
+    fetch_add(counts, REACH_ACTIVE, active)
+    fetch_add(counts, REACH_EDGES, edges)
+    if active != 0:
+        poke(counts, REACH_ONE, one)
+
+
+@inner
+def hopeful(offsets, left, w, n, unseen):
+    """The vertices of a word that may be found; in a first look only those with edges, which the next ones remember. No
+    branch asks for them, as nobody could guess who they are."""
+    if unseen == 0:
+        return left[w]
+    bits = u64(0)
+    for v in range(64 * w, min(64 * w + 64, n)):
+        bits |= u64(offsets[v] != offsets[v + 1]) << u64(v & 63)
+    return left[w] & bits
+
+
+def early(frame, tasks, count, counter, table):
+    """Vertices that nobody has reached look for a neighbour in the frontier, and stop at the first (the bottom-up step
+    of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). tasks[1]: whether nobody has
+    looked before."""
+    env = bind(frame)
+    columns = bind_columns(table, 0)
+    offsets = pointer_u64(table, REACH_PULL + PAGE_OFFSETS)
+    targets = pointer_u32(table, REACH_PULL + PAGE_TARGETS)
+    away = pointer_u64(table, PAGE_OFFSETS)
+    front = pointer_u64(table, REACH_FRONT)
+    coming = pointer_u64(table, REACH_COMING)
+    left = pointer_u64(table, REACH_LEFT)
+    longs = pointer_u64(table, REACH_LONGS)
+    counts = pointer_i64(table, REACH_COUNTS)
+    n = value_i64(table, REACH_VERTICES)
+    sender = value_i64(table, REACH_SENDER)
+    value, news = level(env, columns, sender)
+    words = (n + 63) >> 6
+    looked, active, edges, one, remaining, hopes = i64(0), i64(0), i64(0), i64(0), i64(0), i64(0)
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        low, high = task * tasks[0], min((task + 1) * tasks[0], words)
+        following = hopeful(offsets, left, low, n, tasks[1])
+        for w in range(low, high):
+            todo, rest, word = following, following, u64(0)
+            if w + 1 < high:
+                following = hopeful(offsets, left, w + 1, n, tasks[1])
+                bring_near(offsets, targets, following, 64 * w + 64)
+            while todo != u64(0):
+                bit = todo & (u64(0) - todo)
+                v = 64 * w + lowest(todo)
+                todo &= todo - u64(1)
+                if settled(env, v):
+                    rest &= ~bit
+                    continue
+                k, end = offsets[v], offsets[v + 1]
+                looked -= i64(k)
+                while k < end:
+                    u = targets[i64(k)]
+                    k += u64(1)
+                    if (front[i64(u >> u32(6))] >> u64(u & u32(63))) & u64(1) != 0 and news:
+                        word |= bit
+                        break
+                looked += i64(k)
+                if word & bit != 0:
+                    reach(env, v, value)
+                    degree = i64(away[v + 1] - away[v])
+                    active += 1
+                    edges += degree
+                    one = v
+                    if degree > REACH_LONG:
+                        cut(longs, counts, v, degree)
+                else:
+                    remaining += 1
+                    hopes += i64(end - offsets[v])
+            left[w] = rest & ~word
+            coming[w] = word
+    fetch_add(counts, REACH_LOOKED, looked)
+    fetch_add(counts, REACH_ACTIVE, active)
+    fetch_add(counts, REACH_EDGES, edges)
+    fetch_add(counts, REACH_LEFT_OVER, remaining)
+    fetch_add(counts, REACH_LEFT_EDGES, hopes)
+    if active != 0:
+        poke(counts, REACH_ONE, one)

@@ -1,0 +1,120 @@
+"""Supersteps of a loop that adds up changes, by one worker, many in one call: who has something to tell adds it to
+accumulators beside the receivers, in increasing order of the senders, in which a receiver would gather it; then those
+who were told apply, in increasing order. `pour` and `poured`, which keep such an accumulator, are written from the
+program. What words mean: SUM_... in runtime/plan/layouts/sum_words.py.
+
+tasks: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind them it
+puts: supersteps run; entries and edges of the last frontier; vertices that the last superstep changed, and that are
+active after it.
+"""
+
+from vlang.runtime.plan.layouts.sum_words import *
+
+
+@inner
+def mark(marks, tops, v):
+    """The vertex applies in this superstep. Two stores that wait for nothing: neighbours often share a word."""
+    marks[v] = u8(1)
+    tops[v >> 6] = u8(1)
+
+
+@inner
+def spread(env, table, entries):
+    """The vertices of the queue tell; the edges along which they push."""
+    columns = bind_columns(table, 0)
+    offsets, targets = pointer_u64(table, PAGE_OFFSETS), pointer_u32(table, PAGE_TARGETS)
+    queue, active = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_ACTIVE)
+    marks, tops = pointer_u8(table, SUM_MARKS), pointer_u8(table, SUM_TOPS)
+    quiet = value_i64(table, SUM_QUIET) != 0
+    edges = i64(0)
+    for i in range(entries):
+        send(env, i64(queue[i]))
+    for i in range(entries):
+        u = i64(queue[i])
+        low, high = offsets[u], offsets[u + 1]
+        if active[u] != u8(0):
+            mark(marks, tops, u)
+            edges += i64(high - low)
+            for k in range(low, high):
+                v = i64(targets[i64(k)])
+                pour(env, v, gather(env, columns, poured(env, v), v, u, i64(k)))
+                mark(marks, tops, v)
+        elif not quiet:
+            edges += i64(high - low)
+            for k in range(low, high):
+                mark(marks, tops, i64(targets[i64(k)]))
+    return edges
+
+
+@inner
+def gathered(env, table, v):
+    """What a long vertex gathers, segment by segment."""
+    columns = bind_columns(table, SUM_PULL)
+    offsets, targets = pointer_u64(table, SUM_PULL + PAGE_OFFSETS), pointer_u32(table, SUM_PULL + PAGE_TARGETS)
+    low, end = offsets[v], offsets[v + 1]
+    acc, begun = identity(env), False
+    while low < end:
+        high = min(end, low + u64(SEGMENT))
+        part = identity(env)
+        for k in range(low, high):
+            part = gather(env, columns, part, v, i64(targets[i64(k)]), i64(k))
+        acc = merge(env, acc, part) if begun else part
+        low, begun = high, True
+    return acc
+
+
+@inner
+def collect(env, table, tasks):
+    """The marked vertices apply, and those that have something to tell are the queue."""
+    offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
+    queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
+    marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)
+    quiet, long = value_i64(table, SUM_QUIET) != 0, value_i64(table, SUM_LONG) != 0
+    entries, edges, changed, active = i64(0), i64(0), i64(0), i64(0)
+    for t in range(value_i64(table, SUM_TOP_COUNT)):
+        top = tops[t]
+        if top == u64(0):
+            continue
+        tops[t] = u64(0)
+        while top != u64(0):
+            first = (t << 6) + lowest(top)
+            top &= top - u64(1)
+            for w in range(first, first + 8):
+                there = marks[w]
+                marks[w] = u64(0)
+                while there != u64(0):
+                    v = (w << 3) + (lowest(there) >> 3)
+                    there &= there - u64(1)
+                    masks, acc = ready(env, v), poured(env, v)
+                    pour(env, v, identity(env))
+                    if long and rows[v + 1] - rows[v] > u64(SEGMENT):
+                        acc = gathered(env, table, v)
+                    flags = apply(env, v, masks, acc if wanted(masks) else identity(env))
+                    changed += flags & 1
+                    active += flags >> 1
+                    if heard[v] & u8(1):
+                        heard[v] = u8(0)
+                        queue[entries] = u32(v)
+                        entries += 1
+                        if flags & 2 or not quiet:
+                            edges += i64(offsets[v + 1] - offsets[v])
+    tasks[4], tasks[5], tasks[6], tasks[7] = entries, edges, changed, active
+
+
+def sums(frame, tasks, count, counter, table):
+    env = bind(frame)
+    queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
+    records = pointer_i64(table, SUM_RECORDS)
+    for i in range(tasks[0]):
+        heard[i64(queue[i])] = u8(0)
+    tasks[4], rounds = tasks[0], i64(0)
+    while True:
+        records[2 * rounds + 1] = spread(env, table, tasks[4])
+        collect(env, table, tasks)
+        records[2 * rounds] = tasks[7]
+        rounds += 1
+        if tasks[7] == 0 or rounds == tasks[1] or tasks[5] + tasks[4] > tasks[2]:
+            break
+    for i in range(tasks[4]):
+        heard[i64(queue[i])] = u8(1)
+    tasks[3] = rounds

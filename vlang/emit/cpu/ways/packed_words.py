@@ -1,0 +1,110 @@
+"""Where contributions to one vertex meet on a CPU: in words that one compare-and-swap replaces.
+
+A field that is written alone, and has a second buffer, is its own word there. What is written together lies side by
+side in one or two words of 64 bits beside the fields: the parts of a tuple in their order, each at a multiple of its
+size. Who compares the parts need not know: words are taken apart, joined as a pull joins, and put together again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vlang.emit.shared.dialect import Dialect, stored_as
+from vlang.emit.shared.stage import StageWriter
+from vlang.runtime.plan.plan import Part, PushSpec
+from vlang.types import BOOL, F16, Scalar
+
+__all__ = ["Words", "words_of"]
+
+_MOST = 16  # bytes that one instruction compares and replaces
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a vertex. pointer: the text of their array. count: how many of 64 bits; 0 for a field that is its
+    own word. types: of the parts; places: where each begins, in bits."""
+
+    dialect: Dialect
+    pointer: str
+    count: int
+    types: tuple[Scalar, ...]
+    places: tuple[int, ...]
+
+    def look(self, v: str) -> list[str]:
+        """Lines that name the words of a vertex: `old`, and `more` for the second. Two are as they were at one time
+        (see `both_words`)."""
+        if self.count == 2:
+            return [f"old, more = both_words({self.pointer}, {v})"]
+        return [f"old = {self.pointer}[{v}]"]
+
+    def place(self, v: str) -> str:
+        """The text of the place of the first word of a vertex, in which its first part lies."""
+        return f"2 * {v}" if self.count == 2 else v
+
+    def first(self) -> str:
+        """The text of the first part, of the first word `old`."""
+        return self.parts()[0]
+
+    def parts(self) -> list[str]:
+        """The texts of the parts of those words."""
+        if self.count == 0:
+            return [self.dialect.load(self.types[0], "old")]
+        return [_taken(self.dialect, type_, "more" if at >= 64 else "old", at % 64)
+                for type_, at in zip(self.types, self.places)]
+
+    def put_together(self, names: Sequence[str]) -> list[str]:
+        """The texts of the words of these parts."""
+        if self.count == 0:
+            return [self.dialect.store(self.types[0], names[0])]
+        bits = [(at, _bits(self.dialect, t, name, at % 64)) for t, name, at in zip(self.types, names, self.places)]
+        return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
+
+    def replaced(self, v: str) -> str:
+        """The text that replaces `old`, `more` by `new`, `newer` unless another was faster; whether it did."""
+        if self.count == 2:
+            return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
+        return f"replace({self.pointer}, {v}, old, new)"
+
+    def stored(self, v: str) -> list[str]:
+        """Lines that store `new`, `newer` where nobody else writes."""
+        if self.count == 2:
+            return [f"{self.pointer}[2 * {v}] = new", f"{self.pointer}[2 * {v} + 1] = newer"]
+        return [f"{self.pointer}[{v}] = new"]
+
+
+def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
+    """The words of fields that are written together, and what the engine must know of them; None if they take more than
+    16 bytes."""
+    if len(fields) == 1 and fields[0] in writer.two_buffers:
+        slot = f"next:{fields[0]}"
+        words = Words(writer.dialect, writer.env.pointer(slot, stored_as(types[0])), 0, types, (0,))
+        return words, PushSpec(slot, (Part(fields[0], 1, 0),))
+    places, end = [], 0
+    for type_ in types:
+        end = -(-end // type_.bits) * type_.bits
+        places.append(end)
+        end += type_.bits
+    if end > 8 * _MOST:
+        return None
+    count, slot = -(-end // 64), f"work:joined.{writer.stage.name}"
+    writer.frame.array(slot, "u64", width=count)
+    words = Words(writer.dialect, writer.env.pointer(slot, "u64"), count, types, tuple(places))
+    parts = tuple(Part(name, 64 * count // t.bits, at // t.bits) for name, t, at in zip(fields, types, places))
+    return words, PushSpec(slot, parts)
+
+
+def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
+    """The text of a part that begins at a bit of a word."""
+    shifted = f"({word} >> u64({at}))" if at else word
+    bits = f"u{type_.bits}({shifted})" if type_.bits < 64 else shifted
+    if type_ in (BOOL, F16):
+        return d.load(type_, bits)
+    return f"float_of({bits})" if type_.floating else d.convert(type_, bits)
+
+
+def _bits(d: Dialect, type_: Scalar, name: str, at: int) -> str:
+    """The text of a part in its place in a word."""
+    text = d.store(type_, name) if type_ in (BOOL, F16) else f"bits_of({name})" if type_.floating else \
+        f"u{type_.bits}({name})"
+    return f"(u64({text}) << u64({at}))" if at else f"u64({text})"

@@ -1,0 +1,152 @@
+"""Loops in order of priority on a CPU (rule O): what an edge offers, and who goes first.
+
+The functions here are called by the skeleton `priority`. Values are joined into the field in place, by
+compare-and-swap guarded by a read: rule A says that every order ends in the same state.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.emit.cpu.ways.push_text import Pushing, joining, said
+from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.sending import early_of, joined_writes
+from vlang.emit.shared.stage import StageWriter
+from vlang.ir.forms import forms as f
+from vlang.reductions import identity
+from vlang.runtime.plan.plan import PrioritySpec
+from vlang.types import BOOL, VERTEX, Scalar
+
+__all__ = ["Ordered", "in_order"]
+
+
+@dataclass(frozen=True)
+class Ordered:
+    """The functions of a stage whose loop may run in order of priority, or the reason why it may not. aliases:
+    functions by other names that are the same here."""
+
+    functions: tuple[Function, ...] = ()
+    aliases: tuple[tuple[str, str], ...] = ()
+    spec: PrioritySpec | None = None
+    reason: str = ""
+
+
+def in_order(writer: StageWriter, how: Pushing) -> Ordered:
+    """along, accept, offer, tell, rank and what is brought near; `silent` is that of passes that push, and `tell` their
+    `speak` where the field itself is joined into. how: the way in which they push."""
+    reason = _refused(writer, how)
+    if reason:
+        return Ordered(reason=reason)
+    assert how.words is not None
+    (gather,) = writer.stage.gathers
+    log = any(isinstance(e, f.Op) and e.op == "mul" for e in f.walk(_first(gather.reduce.body)))
+    low = gather.reduce.name == "min"
+    apart = how.words.count > 0
+    functions = (*_received(writer, gather), _offer(writer, how, low, log), *(_tell(writer, how) if apart else ()),
+                 _rank(writer, how, low, log), *_near(writer, how))
+    return Ordered(functions, () if apart else (("tell", "speak"),),
+                   PrioritySpec(log, writer.columns, low, how.fields[0],
+                                bool(_packed(writer, gather)) and "pack" not in writer.without,
+                                "refine" not in writer.without))
+
+
+def _refused(writer: StageWriter, how: Pushing) -> str:
+    """Why a loop runs in rounds; "" if priorities may decide."""
+    plan = writer.plan
+    writes, reason = joined_writes(writer)
+    if plan is None or reason:
+        return reason
+    facts = plan.facts.loop(plan.loop.repeat)
+    if not facts.priority.granted or "final" not in facts.priority.marks:
+        return facts.priority.reason
+    if early_of(writer).kind == "frontier":
+        return "every vertex of a frontier has the same value: rounds are in order of priority already"
+    if isinstance(_first(writer.stage.gathers[0].reduce.body), f.Field):
+        return "values are copied as they are: nothing is added on the way, so all go at once"
+    if not plan.asynchronous:
+        return plan.asynchronous_reason
+    if how.reason:
+        return how.reason
+    if len(writes) > 1:
+        return "the pass writes several fields, of which none decides for the others"
+    if how.types[0] in (BOOL, VERTEX):
+        return "what comes first in what is gathered is no number"
+    return ""
+
+
+def _first(body: f.Expr) -> f.Expr:
+    """What decides who goes first: the first part of a tuple."""
+    return body.args[0] if isinstance(body, f.Op) and body.op == "tuple" else body
+
+
+def _packed(writer: StageWriter, gather: f.Gather) -> str:
+    """The only column that a gather reads, if its values may lie in one word with the receivers of edges; else ""."""
+    read = {(e.name, e.type) for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue) and e.name in writer.columns}
+    ((name, type_),) = read if len(read) == 1 else {("", BOOL)}
+    return name if isinstance(type_, Scalar) and (type_.integral or type_.floating) and type_.bits >= 32 else ""
+
+
+def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
+    """along: the values of an edge, of its columns or, where `shift` is not 0, of the word that it is, above the
+    receiver. accept: accumulators with the contribution of an edge that has these values."""
+    d, scope, texts = writer.dialect, writer.scope(), list[str]()
+    values = said(writer, "speak")[1]
+    for expr in dict.fromkeys(e for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue)):
+        if expr.name in writer.columns:
+            values[expr] = (d.part("edge", len(texts)),)
+            text = scope.edge(expr)
+            if _packed(writer, gather):
+                text = d.select("shift != 0", d.convert(expr.type, "word >> shift"), text)
+            texts.append(text)
+    edge = writer.writer(writer.scope(values=values))
+    (accumulation,) = writer.accumulations
+    after = accumulation.take(edge, tuple(d.part("acc", i) for i in range(len(accumulation.types))))
+    return (Function("along", (), d.pack("Edge", texts)),
+            Function("accept", tuple(edge.lines), d.pack("Acc", after)))
+
+
+def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
+    """Whether the contribution of an edge changed what the receiver tells, and its priorities before and after. Of a
+    tuple that is the first part: under rule A nobody reads another of a neighbour."""
+    nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
+    told = "now[0] != was[0]" if len(how.types) > 1 else "True"
+    after = (
+        f"before = {_key('was[0]', low, log)}",
+        f"after = {_key('now[0]', low, log)}",
+        f"return {told}, f64(np.inf) if was[0] == {nothing} else before, after",
+    )
+    lines = joining(writer, how, after, "return False, f64(0.0), f64(0.0)",
+                    received="accept(env, said, edge, was, v, u)")
+    return Function("offer", lines, "")
+
+
+def _tell(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
+    """What a vertex says of itself as it is now, not as its fields, which are behind, have it."""
+    assert how.words is not None
+    now = f.Field(how.types[0], how.fields[0], "other")
+    words = how.words
+    return (said(writer, "tell", {now: (words.first(),)}, (f"old = {words.pointer}[{words.place('u')}]",))[0],)
+
+
+def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
+    """The priority of a vertex."""
+    words = how.words
+    assert words is not None
+    return Function("rank", (f"old = {words.pointer}[{words.place('v')}]", f"value = {words.first()}"),
+                    _key("value", low, log))
+
+
+def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
+    """What an edge and a vertex that come soon will read."""
+    assert how.words is not None
+    edge = tuple(f"prefetch(columns[{number}], k)" for number in range(len(writer.columns)))
+    vertex = f"prefetch({how.words.pointer}, {how.words.place('v')})"
+    return Function("near_vertex", (vertex,), ""), Function("near_edge", edge, "")
+
+
+def _key(value: str, low: bool, log: bool) -> str:
+    """The text of a priority, the least first. Where values are multiplied, the order of their bits, which is that of
+    a logarithm to the base of two, linear in between."""
+    if log:
+        return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"
+    return f"f64({value})" if low else f"-f64({value})"

@@ -1,0 +1,226 @@
+"""Passes that push on a CPU: contributions are joined into the words of the receiver by compare-and-swap.
+
+The functions here are called by the skeletons `push` and `few`. What a superstep pushes is joined into words
+beside what it reads (`numba_words`), which take it over at its end, so that a superstep is what it is when everybody
+pulls: the same values and the same vertices active after each, whatever the threads. What a sender alone knows,
+messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `numba_reach`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from vlang.emit.cpu.ways.packed_words import Words, words_of
+from vlang.emit.shared.dialect import Dialect, Function, scalars_of
+from vlang.emit.shared.formulas import located
+from vlang.emit.shared.sending import early_of, joined_writes, silent
+from vlang.emit.shared.stage import StageWriter, parts_of
+from vlang.ir.forms import forms as f
+from vlang.ir.rules.pass_rules import only_neighbour
+from vlang.ir.stages import Mask, Write
+from vlang.runtime.plan.plan import PushSpec
+from vlang.types import BOOL, F16, F32, Scalar, Tuple, Vector
+
+__all__ = ["Pushing", "joining", "push_functions", "pushing", "said", "spoken"]
+
+Lines = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Pushing:
+    """How a stage may push, or the reason why it may not: what is joined where. types: of the parts, in the order of
+    the fields. uniform: the first active neighbour decides (rule X2)."""
+
+    reason: str = ""
+    writes: tuple[Write, ...] = ()
+    words: Words | None = None
+    spec: PushSpec | None = None
+    types: tuple[Scalar, ...] = ()
+    uniform: bool = False
+
+    @property
+    def fields(self) -> tuple[str, ...]:
+        """The fields that are written."""
+        return tuple(name for write in self.writes for name in write.fields)
+
+
+def pushing(writer: StageWriter) -> Pushing:
+    """Whether and how a stage may push."""
+    writes, reason = joined_writes(writer)
+    reason = reason or _not_words(writer, writes)
+    if reason:
+        return Pushing(reason)
+    fields = tuple(name for write in writes for name in write.fields)
+    types = tuple(t for name in fields for t in scalars_of(writer.types[name]))
+    found = words_of(writer, fields, types)
+    if found is None:
+        return Pushing("what changes together takes more than 16 bytes, which no one instruction replaces")
+    uniform = early_of(writer).kind == "frontier" and found[0].count == 0 and types[0] != F16
+    return Pushing("", writes, *found, types, uniform)
+
+
+def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
+    """Why what is gathered does not lie in fields as it is; "" if it does."""
+    for write, accumulation in zip(writes, writer.accumulations):
+        if accumulation.declared is not None:
+            return f"`{accumulation.reduce.name}` is declared by the program, and may round"
+        if isinstance(accumulation.reduce.body.type, Vector):
+            return "the components of a vector change together: no one instruction joins them"
+        types = tuple(t for name in write.fields for t in scalars_of(writer.types[name]))
+        if not all(a == t or (a, t) == (F32, F16) for a, t in zip(accumulation.types, types, strict=True)):
+            return "what is gathered is of another type than the field"
+    return "" if len({write.guard for write in writes}) == 1 else "the writes stand under different `where`s"
+
+
+def push_functions(writer: StageWriter, how: Pushing) -> list[Function]:
+    """speak, receive, join, join_alone, carry, fresh and silent, and heeds under a `where`."""
+    return [*spoken(writer), *_heeds(writer, how), _join(writer, how), _join(writer, how, alone=True),
+            _carry(writer, how), _FRESH, silent(writer)]
+
+
+# ---------------------------------------------------------------------------------------------- what a sender says
+def spoken(writer: StageWriter) -> list[Function]:
+    """speak: what the contributions of a vertex take from it alone. receive: accumulators with one more contribution,
+    of a vertex that said this."""
+    d = writer.dialect
+    speak, values = said(writer, "speak")
+    edge = writer.writer(writer.scope(values=values))
+    after: list[str] = []
+    for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
+        with located(gather.span):
+            after += accumulation.take(edge, parts)
+    return [speak, Function("receive", tuple(edge.lines), d.pack("Acc", after))]
+
+
+def said(
+    writer: StageWriter, name: str, known: dict[f.Expr, tuple[str, ...]] | None = None, before: Lines = (),
+) -> tuple[Function, dict[f.Expr, tuple[str, ...]]]:
+    """The function in which a vertex computes what its contributions have in common, and where each expression is found
+    at an edge. known: the texts of what the lines `before` have read."""
+    d = writer.dialect
+    sender = writer.writer(writer.scope(values=known))
+    names: list[str] = []
+    values: dict[f.Expr, tuple[str, ...]] = {}
+    for expr, gather in _of_senders(writer).items():
+        with located(gather.span):
+            items = sender.items(expr)
+        values[expr] = tuple(d.part("said", len(names) + i) for i in range(len(items)))
+        names += items
+    return Function(name, (*before, *sender.lines), d.pack("Said", names)), values
+
+
+def _of_senders(writer: StageWriter) -> dict[f.Expr, f.Gather]:
+    """The largest expressions of a sender alone, each with the gather that reads it."""
+    found: dict[f.Expr, f.Gather] = {}
+    for gather in writer.stage.gathers:
+        for place in (gather.reduce.body, gather.reduce.cond):
+            for expr in () if place is None else _of_sender(place):
+                found.setdefault(expr, gather)
+    return found
+
+
+def _of_sender(expr: f.Expr) -> Iterator[f.Expr]:
+    if only_neighbour(expr) and not isinstance(expr.type, Tuple):
+        if any(isinstance(part, (f.Field, f.Degree)) for part in f.walk(expr)):
+            yield expr
+        return
+    for child in f.children(expr):
+        yield from _of_sender(child)
+
+
+# --------------------------------------------------------------------------------------------- what a receiver does
+def joining(
+    writer: StageWriter, how: Pushing, changed: tuple[str, ...], unchanged: str, alone: bool = False,
+    received: str = "receive(env, columns, said, was, v, u, k)",
+) -> Lines:
+    """The lines that join the contribution of an edge into the words of the receiver. changed, unchanged: what follows
+    then; `was` and `now` are the parts before and after. Another worker may come first, and then again, unless this
+    one is alone. received: the text of the parts after."""
+    d, words = writer.dialect, how.words
+    assert words is not None
+    parts = [(d.part("was", i), d.part("now", i), type_) for i, type_ in enumerate(how.types)]
+    gathered = [t for accumulation in writer.accumulations for t in accumulation.types]
+    name = writer.accumulations[0].reduce.name if len(parts) == 1 else ""
+    same = [_same(d, g != t, t, was, now, name) for g, (was, now, t) in zip(gathered, parts)]
+    rounded = [d.load(t, d.store(t, now)) if g != t else now for g, (_, now, t) in zip(gathered, parts)]
+    lines = [
+        *words.look("v"),
+        d.named("was", d.pack("Acc", words.parts())),
+        *_absorbed(writer, how, unchanged),
+        d.named("now", received),
+        *([d.named("now", d.pack("Acc", rounded))] if gathered != list(how.types) else []),
+        f"if {d.conjunction(*same)}{' or not heeds(env, v)' if _masks(writer, how) else ''}:",
+        f"    {unchanged}",
+        *(d.named(name, text) for name, text in zip(("new", "newer"), words.put_together([n for _, n, _ in parts]))),
+    ]
+    if alone:
+        return (*lines, *words.stored("v"), *changed)
+    lines += [f"if {words.replaced('v')}:", *(f"    {line}" for line in changed)]
+    return ("while True:", *(f"    {line}" for line in lines))
+
+
+def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
+    """Whether a part has not changed. Rounding may leave the other zero, which a pull would store. name: of the
+    reduction that joins it alone; the least and the largest of numbers are told by one comparison."""
+    if rounded:
+        return f"{d.store(type_, was)} == {d.store(type_, now)}"
+    if name in ("min", "max") and (type_.integral or type_.floating):
+        return f"not {now} {'<' if name == 'min' else '>'} {was}"
+    return f"({now} == {was} or {was} != {was})" if type_.floating else f"{now} == {was}"
+
+
+def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
+    """A bool that can change no more needs nothing read of the receiver, which its contribution may compare itself with
+    (rule X1)."""
+    names = [accumulation.reduce.name for accumulation in writer.accumulations]
+    if how.types != (BOOL,) or "early" in writer.without:
+        return ()
+    was = writer.dialect.part("was", 0)
+    return f"if {was if names == ['any'] else writer.dialect.negation(was)}:", f"    {unchanged}"
+
+
+def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:
+    """Whether the contribution of an edge changed the receiver."""
+    lines = joining(writer, how, ("return True",), "return False", alone)
+    return Function("join_alone" if alone else "join", lines, "")
+
+
+def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
+    """The masks under which a vertex takes what it is sent."""
+    masks = (writer.stage.guard, *(write.guard for write in how.writes))
+    return tuple(dict.fromkeys(mask for mask in masks if mask is not None))
+
+
+def _heeds(writer: StageWriter, how: Pushing) -> list[Function]:
+    """heeds: whether the `where`s around the write hold for a vertex; none if there are none."""
+    masks = _masks(writer, how)
+    if not masks:
+        return []
+    scope = writer.scope()
+    text = writer.writer(scope)
+    for item in (*writer.stage.before, *writer.stage.after):
+        if isinstance(item, Mask):
+            writer.mask(text, scope, item)
+    names = [text.name(scope.accumulator(f.Accumulator(BOOL, mask))[0]) for mask in masks]
+    return [Function("heeds", tuple(text.lines), writer.dialect.both(*names))]
+
+
+def _carry(writer: StageWriter, how: Pushing) -> Function:
+    """At the end of a superstep: what was joined into the words of a vertex goes into its fields, and its bit is
+    cleared."""
+    assert how.words is not None
+    d, scope = writer.dialect, writer.scope()
+    lines = how.words.look("v")
+    for name, type_, text in zip(how.fields, how.types, how.words.parts()):
+        (place,) = scope.places(f.Field(type_, name, "self"), "field", "v")
+        lines.append(d.assign(place, d.store(type_, text)))
+    return Function("carry", (*lines, "bits[v >> 6] = u64(0)"), "")
+
+
+# Whether a vertex is found for the first time in a superstep.
+_FRESH = Function("fresh", (
+    "bit = u64(1) << u64(v & 63)",
+    "if bits[v >> 6] & bit:",
+    "    return False",
+), "fetch_or(bits, v >> 6, bit) & bit == u64(0)")

@@ -1,0 +1,27 @@
+"""Passes of a loop with a uniform frontier (rule X2) on a CPU: the functions that the skeleton `reach` calls."""
+
+from __future__ import annotations
+
+from vlang.emit.cpu.ways.push_text import Pushing, spoken
+from vlang.emit.shared.dialect import Function, stored_as
+from vlang.emit.shared.sending import early_of, settled
+from vlang.emit.shared.stage import StageWriter
+from vlang.reductions import identity
+
+__all__ = ["reach_functions"]
+
+
+def reach_functions(writer: StageWriter, how: Pushing) -> list[Function]:
+    """level: what a vertex of the frontier sends, and whether it is news to those who are not reached; settled: whether
+    a vertex is reached; reach: it is, with a value; renew: the same if it was not, and whether. And what `level` is
+    made of."""
+    d, (name,), (type_,) = writer.dialect, how.fields, how.types
+    far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
+    lines = ("value = receive(env, columns, speak(env, u), identity(env), u, u, i64(0))[0]",)
+    pointer = writer.env.pointer(f"field:{name}", stored_as(type_))
+    return [*spoken(writer),
+            Function("level", lines, f"value, value != {far}"),
+            Function("settled", (), settled(writer, early_of(writer))),
+            Function("renew", (f"old = {pointer}[v]", f"fresh = {d.load(type_, 'old')} == {far}",
+                               f"{pointer}[v] = {d.store(type_, 'value')} if fresh else old"), "fresh"),
+            Function("reach", (f"{pointer}[v] = {d.store(type_, 'value')}",), "")]

@@ -1,0 +1,66 @@
+"""Passes that push sums of changes on a CPU: contributions are added to accumulators beside the receivers.
+
+Only active vertices contribute to a gather of changes (language.md 4.5), so what they push is all that is gathered. The
+functions of the pull serve here, too: `gather` joins a contribution with the accumulator of a receiver, and `apply`
+takes that. What the skeleton `sums` needs besides is where such accumulators lie.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.emit.shared.dialect import Function, scalars_of
+from vlang.emit.shared.loop_spec import changes_read
+from vlang.emit.shared.stage import StageWriter, put_and_get
+from vlang.ir.forms import forms as f
+from vlang.runtime.plan.plan import SumSpec
+
+__all__ = ["Summing", "sum_functions", "summing"]
+
+
+@dataclass(frozen=True)
+class Summing:
+    """How a stage pushes sums, or the reason why it does not."""
+
+    reason: str = ""
+    spec: SumSpec | None = None
+
+
+def summing(writer: StageWriter) -> Summing:
+    """Whether and how a stage of a delta loop pushes sums. Its writes are in delta form, so gathers add up."""
+    plan, stage = writer.plan, writer.stage
+    if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
+        return Summing()  # what it may push is joined (numba_push)
+    if "sums" in writer.without:
+        return Summing("switched off")
+    push = plan.facts.loop(plan.loop.repeat).push
+    if not plan.skip or not push.granted:
+        return Summing(push.reason if plan.skip else plan.skip_reason)
+    if not plan.fused or plan.starts or stage.stored:
+        return Summing("the loop takes several passes a superstep")
+    if plan.readers[stage.name].own:
+        return Summing("vertices run again by what they change themselves")
+    if not all(gather.reduce.name == "sum" and changes_read(gather.reduce) for gather in stage.gathers):
+        return Summing("the pass gathers more than sums of changes")
+    return Summing("", SumSpec(f"pushed:{stage.name}", _exact(writer), _quiet(writer)))
+
+
+def sum_functions(writer: StageWriter, spec: SumSpec) -> list[Function]:
+    """pour and poured: the accumulator of a receiver, into and out of its place."""
+    return put_and_get(writer.env, writer.accumulations, spec.slot, "pushed", "pour", "poured")
+
+
+def _exact(writer: StageWriter) -> bool:
+    """Whether sums are the same in any order."""
+    return all(type_.integral for accumulation in writer.accumulations for type_ in accumulation.types)
+
+
+def _quiet(writer: StageWriter) -> bool:
+    """Whether a vertex to which nothing is told stays as it is, to the bit. Floats may not: -0 and 0 are 0."""
+    plan = writer.plan
+    assert plan is not None
+    activate = plan.loop.repeat.activate
+    past = activate is not None and any(isinstance(e, f.Field) and e.time == "old" for e in f.walk(activate.cond))
+    added = [e for write in writer.stage.writes for e in f.walk(write.value)
+             if any(isinstance(part, f.Accumulator) for part in f.walk(e))]
+    return not past and all(type_.integral for e in added for type_ in scalars_of(e.type))

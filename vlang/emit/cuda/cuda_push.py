@@ -1,0 +1,75 @@
+"""What a struct offers to kernels that push: joining into a field, or into cells beside it."""
+
+from __future__ import annotations
+
+from vlang.emit.cuda.cells import Cell
+from vlang.emit.cuda.cuda_dialect import CudaDialect
+from vlang.emit.cuda.cuda_sending import Push
+from vlang.emit.shared.dialect import Function, stored_as
+from vlang.emit.shared.sending import silent
+from vlang.emit.shared.stage import StageWriter
+from vlang.ir.forms import forms as f
+from vlang.types import F64, Scalar
+
+__all__ = ["push_members"]
+
+
+def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
+    """push, improves, priority, silent, and for cells open and pushed; nothing if the stage does not push."""
+    if not push.kind:
+        return []
+    functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
+    return [*functions, _priority(writer, d, push), silent(writer)]
+
+
+def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
+    name = push.writes[0].fields[0]
+    place = f"{writer.env.pointer(f'field:{name}', stored_as(writer.types[name]))} + v"
+    value = cell.of(writer.dialect, cell.values(writer.dialect, "item"))
+    function = cell.places.pushed.function
+    return [Function("push", (), f"{function}({place}, {value})"),
+            Function("improves", (), f"{_glance(function)}({place}, {value})")]
+
+
+def _glance(function: str) -> str:
+    """The test that a function of atomics.cuh begins with."""
+    return function.replace("improve_", "would_")
+
+
+def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
+    """Cells in global memory, one array for each; a vertex that does not gather ignores its own."""
+    scope = writer.scope()
+    pointers = []
+    for number, cell in enumerate(cells):
+        slot = f"work:push.{writer.stage.name}.{number}"
+        writer.frame.array(slot, cell.dtype)
+        pointers.append(writer.env.pointer(slot, cell.dtype))
+    lines, tests, opened = [], [], []
+    for number, (cell, pointer, write) in enumerate(zip(cells, pointers, push.writes)):
+        value = cell.of(d, cell.values(d, "item"))
+        test = cell.contributes(d, "item")
+        call = f"{cell.places.pushed.function}({pointer} + v, {value})"
+        lines.append(f"const bool c{number} = {d.both(test, call) if test else call};")
+        look = call.replace(cell.places.pushed.function, _glance(cell.places.pushed.function), 1)
+        tests.append(f"({d.both(test, look)})" if test else look)
+        own = [scope.read(f.Field(writer.types[n], n, "self"), "field", "v")[0] for n in write.fields]
+        opened.append(d.assign(f"{pointer}[v]", cell.of(d, own)))
+    parts = [part for cell, pointer in zip(cells, pointers) for part in cell.parts(d, f"{pointer}[v]")]
+    unwanted = () if writer.stage.guard is None else ("if (!wanted(ready(env, v))) return identity(env);",)
+    return [
+        Function("push", tuple(lines), d.either(*(f"c{i}" for i in range(len(cells))))),
+        Function("improves", (), d.either(*tests)),
+        Function("open", tuple(opened), ""),
+        Function("pushed", unwanted, d.pack("Acc", parts)),
+    ]
+
+
+def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
+    """Who goes first, ascending; the same for all where rule O gives no order."""
+    if not push.priority:
+        return Function("priority", (), d.constant(0.0, F64))
+    name = push.writes[0].fields[0]
+    type_ = writer.types[name]
+    assert isinstance(type_, Scalar)
+    value = d.convert(F64, writer.scope().read(f.Field(type_, name, "self"), "field", "v")[0])
+    return Function("priority", (), value if push.priority == "ascending" else d.negative(F64, value))

@@ -1,0 +1,98 @@
+"""What the struct of a pass has for gathers that need all contributions of a vertex at once (see rooms.cuh)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vlang.emit.cuda.cuda_dialect import CudaDialect
+from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.dialect import Function
+from vlang.emit.shared.formulas import Writer
+from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.stage import StageWriter
+from vlang.types import Scalar
+
+__all__ = ["lifted", "room_members"]
+
+_WORDS = {"mode32": "table_words<u32>", "mode64": "table_words<u64>",
+          "median32": "list_words<u32>", "median64": "list_words<u64>", "mex": "bitmap_words", "hindex": "sizes_words"}
+_PUT = {"mode32": "table_put<u32>", "mode64": "table_put<u64>",
+        "median32": "list_put<u32>", "median64": "list_put<u64>", "mex": "bitmap_put", "hindex": "sizes_put"}
+
+
+def lifted(
+    empty: Writer, d: CudaDialect, accumulation: Accumulation, items: Sequence[Scalar], at: int
+) -> list[str]:
+    """The components of the accumulators of one contribution, whose items begin with number `at`. What is filed in a
+    room adds nothing to them but that it is there. empty: writes the components of nothing."""
+    if isinstance(accumulation, Holistic):
+        flag = [d.part("item", at + 1)] if accumulation.reduce.default is not None else []
+        return [*accumulation.identity(empty)[: accumulation.width], *flag]
+    return [d.part("item", at + i) if a == b else d.convert(b, d.part("item", at + i))
+            for i, (a, b) in enumerate(zip(items, accumulation.types))]
+
+
+def room_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
+    """room, file and conclude; nothing if the stage needs no rooms. widths: items of each accumulation."""
+    if not writer.structures:
+        return ""
+    total = " + ".join(f"{_WORDS[name]}(degree)" for name in writer.structures)
+    return "".join([
+        d.define(Function("room", (), total)),
+        d.define(Function("file", _file(writer.accumulations, widths), "")),
+        "template <class Group>\n" + d.define(_conclude(writer, d)),
+    ])
+
+
+def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
+    """Each accumulation, where its structure lies in the room ("" if it has none), and the line that says so."""
+    number, before = 0, "room.at"
+    for accumulation in accumulations:
+        if not isinstance(accumulation, Holistic):
+            yield accumulation, "", []
+            continue
+        place = f"place{number}"
+        yield accumulation, place, [f"u32* {place} = {before};"]
+        before = f"{place} + {_WORDS[accumulation.structure]}(room.degree)"
+        number += 1
+
+
+def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple[str, ...]:
+    lines, at = [], 0
+    for (accumulation, place, line), width in zip(_places(accumulations), widths):
+        if isinstance(accumulation, Holistic):
+            lines += line
+            call = f"{_PUT[accumulation.structure]}({place}, room.degree, {_key(accumulation, at)});"
+            lines.append(f"if (item.a{at + 1}) {call}")
+        at += width
+    return tuple(lines)
+
+
+def _key(accumulation: Holistic, at: int) -> str:
+    return f"u{accumulation.key.bits}(item.a{at})"
+
+
+def _conclude(writer: StageWriter, d: CudaDialect) -> Function:
+    empty = writer.writer(writer.scope())
+    lines: list[str] = []
+    items: list[str] = []
+    for accumulation, place, line in _places(writer.accumulations):
+        nothing = accumulation.identity(empty)
+        if not isinstance(accumulation, Holistic):
+            items += nothing
+            continue
+        lines += line
+        type_ = d.typename(accumulation.types[0])
+        if accumulation.reduce.name == "mode":
+            name = f"ahead{place[5:]}"
+            lines.append(f"const Ahead<{type_}> {name} = "
+                         f"table_read<u{accumulation.key.bits}, {type_}>(group, {place}, room);")
+            items += [f"{name}.value", f"{name}.count"]
+        elif accumulation.reduce.name == "median":
+            items.append(f"list_read<{type_}>(group, {place}, room)")
+        elif accumulation.reduce.name == "mex":
+            items.append(f"bitmap_read<{type_}>(group, {place}, room, {nothing[0]})")
+        else:
+            items.append(f"{type_}(sizes_read(group, {place}, room))")
+        items += [d.false] if accumulation.reduce.default is not None else []
+    return Function("conclude", (*empty.lines, *lines), d.pack("Acc", items))

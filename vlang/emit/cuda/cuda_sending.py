@@ -1,0 +1,72 @@
+"""How active vertices push on a GPU, where the facts of a loop let them, or why not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.emit.cuda.cells import Cell
+from vlang.emit.shared.dialect import stored_as
+from vlang.emit.shared.sending import joined_writes, one_write
+from vlang.emit.shared.stage import StageWriter
+from vlang.ir.forms import forms as f
+from vlang.ir.stages import Write
+from vlang.types import VERTEX, Vector
+
+__all__ = ["Push", "push_of"]
+
+
+@dataclass(frozen=True)
+class Push:
+    """How active vertices push. kind: "direct", "cells" or "" (reason says why not).
+
+    writes: the write that each gather is joined into, in the order of the gathers. priority: "ascending", "descending"
+    or "", by the first field of the first write.
+    """
+
+    kind: str
+    reason: str
+    writes: tuple[Write, ...] = ()
+    priority: str = ""
+
+
+def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
+    """Whether and how a stage may push."""
+    plan, stage = writer.plan, writer.stage
+    joined, reason = joined_writes(writer)
+    if plan is None or reason:
+        return Push("", reason)
+    facts = plan.facts.loop(plan.loop.repeat)
+    if not cells:
+        return Push("", cell_reason)
+    if any(isinstance(gather.reduce.body.type, Vector) for gather in stage.gathers):
+        return Push("", "the components of a vector change together: no one operation joins them")
+    refused = next((c.places.pushed for c in cells if not c.places.pushed.function), None)
+    if refused is not None:
+        return Push("", refused.reason)
+    why = _not_direct(writer, cells, joined)
+    priority = ""
+    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # nothing is added on the way: all go at once
+    if facts.priority.granted and "final" in facts.priority.marks and not copied:
+        priority = {"down": "ascending", "up": "descending"}.get(facts.directions[joined[0].fields[0]] or "", "")
+    if why:
+        return Push("cells", f"{facts.push.reason}; beside the field: {why}", joined, priority)
+    return Push("direct", f"{facts.push.reason}; into the field itself: {facts.order.reason}", joined, priority)
+
+
+def _not_direct(writer: StageWriter, cells: list[Cell], writes: tuple[Write, ...]) -> str:
+    """Why contributions may not go into the field itself; "" if they may."""
+    plan = writer.plan
+    assert plan is not None
+    more = one_write(writer, writes)
+    if more:
+        return more
+    if not plan.asynchronous:
+        return plan.asynchronous_reason
+    (cell,) = cells
+    if len(cell.types) > 1:
+        return "a tuple changes together"
+    if cell.types[0] == VERTEX and cell.reduction == "max":
+        return "`none` is stored as the largest vertex"
+    if cell.dtype != stored_as(writer.types[writes[0].fields[0]]):
+        return "no atomic operation on less than 32 bits"
+    return ""

@@ -1,0 +1,203 @@
+"""One stage as a C++ struct: the members that the templates of the skeletons call."""
+
+from __future__ import annotations
+
+from vlang.emit.cuda.cells import Cell, cells_of
+from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented
+from vlang.emit.cuda.cuda_notes import stage_notes
+from vlang.emit.cuda.cuda_push import push_members
+from vlang.emit.cuda.cuda_scratch import lifted, room_members
+from vlang.emit.cuda.cuda_sending import push_of
+from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.dialect import Function, scalars_of
+from vlang.emit.shared.formulas import located
+from vlang.emit.shared.holistic import Holistic
+from vlang.emit.shared.sending import decided, early_of, settled
+from vlang.emit.shared.stage import StageWriter, put_and_get
+from vlang.ir.forms import forms as f
+from vlang.reductions import REDUCTIONS
+from vlang.runtime.plan.gpu_stage import GpuStage
+from vlang.types import BOOL, F32, F64, Scalar, Tuple
+
+__all__ = ["StageStruct", "from_lane"]
+
+
+class StageStruct:
+    """Writes the struct of one stage."""
+
+    def __init__(self, writer: StageWriter, dialect: CudaDialect) -> None:
+        self.writer = writer
+        self.d = dialect
+        self.types = [t for a in writer.accumulations for t in a.types]
+        self.items = [t for a in writer.accumulations for t in _travelling(a)]
+        self.cells, self.cell_reason = cells_of(writer.accumulations) if writer.stage.domain else ([], "no edges")
+        self.push = push_of(writer, self.cells, self.cell_reason)
+        self.early = early_of(writer)
+
+    # ------------------------------------------------------------------ the whole
+    def text(self) -> str:
+        """The text of the struct."""
+        writer, d = self.writer, self.d
+        functions = writer.ready()
+        if writer.stage.domain:
+            functions += self._edges()
+        functions.append(writer.apply())
+        if writer.messages:
+            functions.append(writer.send())
+        members = [d.struct("Masks", [f"bool a{i}" for i in range(writer.masks)]),
+                   d.struct("Acc", self._components(self.types))]
+        if writer.stage.domain:
+            members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
+            members += self._cells()
+            functions += push_members(self.writer, d, self.push, self.cells)
+        body = [d.define(one) for one in functions]  # before the environment, which grows with them
+        rooms = room_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
+        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, rooms])
+        notes = stage_notes(writer, self.facts(), self.push, self.early)
+        return f"{notes}struct {writer.stage.name} {{\n{indented(whole)}}};\n"
+
+    def facts(self) -> GpuStage:
+        """What the engine must know of the stage."""
+        name = self.writer.stage.name
+        if not self.writer.stage.domain:
+            return GpuStage(name)
+        return GpuStage(
+            struct=name, item=_size(self.items), accumulator=_size(self.types), cell=sum(c.bytes for c in self.cells),
+            cell_reason=self.cell_reason, native=bool(self.cells) and all(c.places.shared.native for c in self.cells),
+            exact=all(map(_exact, self.writer.accumulations)),
+            reads_self=self._reads_self(), push=self.push.kind, push_reason=self.push.reason, early=self.early.kind,
+            priority=self.push.priority,
+        )
+
+    def _components(self, types: list[Scalar]) -> list[str]:
+        return [f"{self.d.typename(t)} a{i}" for i, t in enumerate(types)]
+
+    def _switches(self) -> list[str]:
+        """The constants by which the templates choose."""
+        switches = {
+            "READS_SELF": self._reads_self(), "EARLY": self.early.decided, "FRONTIER": self.early.kind == "frontier",
+            "ATOMIC": bool(self.cells),
+        }
+        lines = [f"static constexpr bool {name} = {self.d.true if value else self.d.false};\n"
+                 for name, value in switches.items()]
+        kinds = {"": 0, "direct": 1, "cells": 2}
+        return [*lines, f"static constexpr u32 CELL_BYTES = {sum(c.bytes for c in self.cells)};\n",
+                f"static constexpr int PUSH = {kinds[self.push.kind]};\n"]
+
+    def _reads_self(self) -> bool:
+        """Whether a contribution depends on the receiver."""
+        def reads(expr: f.Expr) -> bool:
+            if expr in self.writer.messages:
+                return False
+            own = isinstance(expr, (f.Field, f.Degree, f.Vertex)) and expr.of == "self"
+            return own or isinstance(expr, f.Accumulator) or any(map(reads, f.children(expr)))
+
+        return any(reads(part) for gather in self.writer.stage.gathers
+                   for part in (gather.reduce.body, gather.reduce.cond) if part is not None)
+
+    # ------------------------------------------------------------------ edges
+    def _columns(self) -> str:
+        d, writer = self.d, self.writer
+        members = [f"const {writer.present[c]}* {edge_name(c)}" for c in writer.columns]
+        values = [f"pointer<const {writer.present[c]}>(row, ROW_COLUMNS + {i})" for i, c in enumerate(writer.columns)]
+        bind = Function("bind_columns", (), d.pack("Columns", values))
+        return d.struct("Columns", members) + d.define(bind)
+
+    def _edges(self) -> list[Function]:
+        """Functions over accumulators and contributions."""
+        d, writer, stage = self.d, self.writer, self.writer.stage
+        edge = writer.contributing()
+        sent: list[str] = []
+        nothing: list[str] = []
+        empty = writer.writer(writer.scope())
+        lift: list[str] = []
+        for gather, accumulation in zip(stage.gathers, writer.accumulations):
+            types = _travelling(accumulation)
+            lift += lifted(empty, d, accumulation, types, len(sent))
+            with located(gather.span):
+                sent.extend(accumulation.sent(edge, types))
+            nothing.extend(accumulation.identity(empty, types))
+        return [
+            writer.identity(),
+            Function("nothing", tuple(empty.lines), d.pack("Item", nothing)),
+            Function("contribute", tuple(edge.lines), d.pack("Item", sent)),
+            Function("lift", (), d.pack("Acc", lift)),
+            writer.merge(),
+            from_lane(d, len(self.types)),
+            *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
+                         "put", "get"),
+            Function("decided", (), decided(writer, self.early)),
+            Function("settled", (), settled(writer, self.early)),
+            Function("heard", (), self._heard()),
+        ]
+
+    def _heard(self) -> str:
+        name = self.writer.stage.name
+        if self.writer.plan is None or name not in self.writer.plan.readers:
+            return "u8(0)"
+        return f"{self.writer.env.pointer(f'work:heard.{name}', 'u8')}[v]"
+
+    # ------------------------------------------------------------------ cells in shared memory
+    def _cells(self) -> list[str]:
+        """The cells of many vertices, an array for each cell of a vertex, the widest first so that all are aligned."""
+        d, cells = self.d, self.cells
+        if not cells:
+            return []
+        members = [f"{c.dtype}* c{i}" for i, c in enumerate(cells)]
+        placed: dict[int, int] = {}
+        at = 0
+        for i in sorted(range(len(cells)), key=lambda i: -cells[i].bytes):
+            placed[i] = at
+            at += cells[i].bytes
+        carved = [f"reinterpret_cast<{c.dtype}*>(memory + {placed[i]} * u64(count))" for i, c in enumerate(cells)]
+        clear = [d.assign(f"cells.c{i}[i]", c.nothing(d)) for i, c in enumerate(cells)]
+        join = [self._joined(i, c) for i, c in enumerate(cells)]
+        take = [part for i, c in enumerate(cells) for part in c.parts(d, f"cells.c{i}[i]")]
+        fold = [d.assign(f"cells.c{i}[i]", c.joined(d, f"cells.c{i}[i]", f"cells.c{i}[j]"))
+                for i, c in enumerate(cells)]
+        functions = [
+            Function("cells", (), d.pack("Cells", carved)), Function("clear", tuple(clear), ""),
+            Function("join", tuple(join), ""), Function("taken", (), d.pack("Acc", take)),
+            Function("fold", tuple(fold), ""),
+        ]
+        return [d.struct("Cells", members), *map(d.define, functions)]
+
+    def _joined(self, number: int, cell: Cell) -> str:
+        value = cell.of(self.d, cell.values(self.d, "item"))
+        call = f"{cell.places.shared.function}(cells.c{number} + i, {value});"
+        test = cell.contributes(self.d, "item")
+        return f"if ({test}) {call}" if test else call
+
+
+def from_lane(d: CudaDialect, width: int) -> Function:
+    """from_lane: every component of the accumulators of another lane."""
+    items = [f"lane_value(mask, {d.part('acc', i)}, lane)" for i in range(width)]
+    return Function("from_lane", (), d.pack("Acc", items))
+
+
+def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
+    """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32; what is to be filed
+    in a room, as a value and whether it contributes."""
+    if isinstance(accumulation, Holistic):
+        return accumulation.key, BOOL
+    value = accumulation.reduce.body.type
+    if accumulation.declared is not None or isinstance(value, Tuple):
+        return accumulation.types
+    narrow = [t == F64 and part.floating and part.bits <= 32 for t, part in zip(accumulation.types, scalars_of(value))]
+    return (*(F32 if is_so else t for is_so, t in zip(narrow, accumulation.types)), *accumulation.types[len(narrow) :])
+
+
+def _exact(accumulation: Accumulation) -> bool:
+    """Whether the bits of a result do not depend on the order of contributions."""
+    rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
+    return not rounds or not any(t.floating for t in accumulation.types)
+
+
+def _size(types: list[Scalar]) -> int:
+    """The bytes of a structure of these components in order."""
+    at, widest = 0, 1
+    for type_ in types:
+        size = max(type_.bits // 8, 4 if type_.name == "f16" else 1)
+        at = -(-at // size) * size + size
+        widest = max(widest, size)
+    return -(-at // widest) * widest

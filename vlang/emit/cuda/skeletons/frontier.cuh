@@ -1,0 +1,356 @@
+// Frontiers: what the sparse kernels work on, and how they walk it.
+//
+// A frontier is a queue of entries and a bitmap of the same vertices. An entry is a vertex (low 32 bits) and a chunk
+// (high 32 bits): edges [offset + chunk * CHUNK, + CHUNK) of the vertex, so that a hub is spread over many warps. A warp
+// takes a tile of up to 32 entries, adds up their edges and lets its lanes stride over all of them: the balance does
+// not depend on degrees, and no block barrier is needed. What a superstep finds is staged by each warp in shared
+// memory and appended to the next queue with one atomic operation a flush.
+
+constexpr u32 CHUNK = 512;                // edges: the most that one entry stands for
+constexpr u32 FLIGHT = 4;                 // edges that a lane has in flight
+constexpr u32 ROOM = 3 * 32;              // vertices found that a warp keeps until it flushes
+constexpr u32 STAGED = ROOM + 32 * FLIGHT;
+
+struct Counts {
+  u64 entries;  // in the queue
+  u64 active;   // vertices in it
+  u64 edges;    // along which they push
+  u64 changed;  // vertices that the superstep before changed
+  u64 looked;   // edges that it looked at while it pulled
+  u64 taken;    // tiles of the queue taken so far, beyond the first of each warp
+  u64 touched;  // vertices that received contributions on the way to this queue
+};
+
+// State of a loop over frontiers, kept over launches. All members are words (runtime/gpu/kernels/sparse_layout.py).
+struct Control {
+  u64 arrived;          // at the grid barrier
+  u64 step;             // supersteps so far
+  u64 done;             // supersteps of this launch
+  u64 reason;           // why the launch ended: ENDED_...
+  u64 unsettled;        // vertices not reached yet, for early exit
+  u64 unsettled_edges;  // and the edges that leave them
+  u64 pile;             // which of the two far piles is in use
+  u64 piled[2];         // entries of each
+  u64 least[2];         // order key of the smallest priority in each, or of a smaller one
+  u64 start;            // order key of the smallest priority of the first frontier
+  f64 total;            // of the first priorities that went to a pile, and how many
+  u64 totalled;
+  f64 bound;            // priorities below it go first
+  f64 delta;            // by how much it is raised; 0: not known yet
+  u64 raises;           // how often it was raised
+  u64 worked;           // edges, supersteps and raises since `worked_from` was the bound
+  u64 worked_steps;
+  u64 worked_raises;
+  f64 worked_from;
+  f64 cost;             // of a unit of priority, when it was last measured; 0: not yet
+  u64 narrowing;        // whether delta was halved then, not doubled
+  Counts counts[3];     // of supersteps step, step + 1 and step + 2, modulo 3
+};
+
+// What a loop over frontiers works on. All members are words (runtime/gpu/kernels/sparse_layout.py).
+struct Table {
+  u64 vertices;
+  const u64* rows;  // pages of the edges along which active vertices push
+  u64 pages;
+  const u64* offsets;
+  u64 edges;
+  const u64* pull_rows;  // pages of the edges along which vertices gather
+  u64 pull_pages;
+  const u64* pull_offsets;
+  const i64* segments;  // of those
+  u64 segment_count;
+  u64* queues[2];
+  u32* bits[2];       // the vertices of each queue, where that is needed
+  u32* touched;       // vertices that received contributions, as a list and as bits
+  u32* touched_bits;
+  u32* far[2];        // vertices beyond the bound, as lists and as bits
+  u32* far_bits;
+  Control* control;
+  u64* records;       // 4 words a superstep of a launch: active, changed, edges, mode
+  u64 solo;           // entries that one block takes alone
+  u64 leave;          // edges from which on a frontier is handed back to the host
+  u64 rule;           // how early exit is chosen: RULE_...
+  u64 push_cost;      // of an edge pushed, of an edge looked at, of a vertex asked, in the same unit
+  u64 pull_cost;
+  u64 scan_cost;
+};
+
+enum : u64 { RULE_COST, RULE_BEAMER, RULE_PUSH, RULE_PULL };
+enum : u64 { MODE_PUSH, MODE_EARLY };
+enum : u64 { ENDED_EMPTY = 1, ENDED_LIMIT, ENDED_LARGE };
+enum : int { FROM_START, FROM_HEARD };
+
+__device__ __forceinline__ u64 entry_of(u32 v, u32 chunk) { return u64(chunk) << 32 | v; }
+
+__device__ __forceinline__ u32 chunks_of(u64 degree) {
+  return degree <= CHUNK ? 1 : u32((degree + CHUNK - 1) / CHUNK);  // a vertex without edges has an entry, too
+}
+
+// The sum over the lanes of a warp, in every lane.
+__device__ __forceinline__ u64 warp_sum_wide(u64 value) {
+  for (int offset = 16; offset; offset >>= 1) {
+    value += __shfl_xor_sync(WARP, value, offset);
+  }
+  return value;
+}
+
+// The page of an edge: the last whose first edge is not beyond it.
+__device__ __forceinline__ u64 page_of(const u64* rows, u64 pages, u64 edge) {
+  u64 low = 0, high = pages;
+  while (low + 1 < high) {
+    const u64 middle = (low + high) / 2;
+    if (rows[middle * ROW_WORDS + ROW_BEGIN] <= edge) {
+      low = middle;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+// The warps that work together, and this one among them.
+struct Crew {
+  u64 warp, warps;
+};
+
+__device__ __forceinline__ Crew crew_of(bool alone) {
+  const u64 warp = threadIdx.x >> 5, each = blockDim.x >> 5;
+  return alone ? Crew{warp, each} : Crew{blockIdx.x * each + warp, gridDim.x * each};
+}
+
+// -- the desk ---------------------------------------------------------------------------------------------------------
+
+// Shared memory of a warp.
+struct Desk {
+  i64* first;   // 32: the number of the first edge of each entry of a tile, less `before`
+  u32* before;  // 32: edges of the tile before each entry
+  u32* vertex;  // 32: its vertex
+  u32* staged;  // STAGED: vertices found
+};
+
+constexpr u32 DESK_BYTES = 32 * (8 + 4 + 4) + 4 * STAGED;
+
+__device__ __forceinline__ Desk own_desk() {
+  const u32 at = (threadIdx.x >> 5) * DESK_BYTES;
+  return {shared_memory<i64>(at), shared_memory<u32>(at + 256), shared_memory<u32>(at + 384),
+          shared_memory<u32>(at + 512)};
+}
+
+// Lanes that found a vertex put it on the desk; returns how many lie there then.
+__device__ __forceinline__ u32 stage(const Desk& desk, u32 filled, bool found, u32 v) {
+  const u32 finders = __ballot_sync(WARP, found);
+  if (found) {
+    desk.staged[filled + __popc(finders & ((1u << lane_number()) - 1))] = v;
+  }
+  return filled + __popc(finders);
+}
+
+// What lies on the desk becomes entries of a queue, by one atomic operation; `edges` of each lane grows by the edges of
+// the vertices that it looked up.
+__device__ __forceinline__ void append_entries(
+    const Desk& desk, u32 filled, const u64* offsets, u64* queue, u64* entries, u64* edges) {
+  u32 chunks[STAGED / 32];
+  u32 mine = 0;
+  UNROLL
+  for (u32 j = 0; j < STAGED / 32; j++) {
+    const u32 i = 32 * j + lane_number();
+    chunks[j] = 0;
+    if (i < filled) {
+      const u32 v = desk.staged[i];
+      const u64 degree = offsets[u64(v) + 1] - offsets[v];
+      *edges += degree;
+      chunks[j] = chunks_of(degree);
+      mine += chunks[j];
+    }
+  }
+  const u32 through = warp_inclusive(mine);
+  u64 at = 0;
+  if (lane_number() == 31) {
+    at = atomicAdd(entries, u64(through));
+  }
+  at = lane_value(WARP, at, 31) + through - mine;
+  UNROLL
+  for (u32 j = 0; j < STAGED / 32; j++) {
+    if (32 * j < filled) {
+      const u32 v = chunks[j] ? desk.staged[32 * j + lane_number()] : 0;
+      if (chunks[j] == 1) {
+        queue[at] = entry_of(v, 0);
+      }
+      for (u32 hubs = __ballot_sync(WARP, chunks[j] > 1); hubs; hubs &= hubs - 1) {
+        const int hub = __ffs(int(hubs)) - 1;
+        const u64 from = lane_value(WARP, at, hub);
+        const u32 which = lane_value(WARP, v, hub), count = lane_value(WARP, chunks[j], hub);
+        for (u32 chunk = lane_number(); chunk < count; chunk += 32) {
+          queue[from + chunk] = entry_of(which, chunk);
+        }
+      }
+      at += chunks[j];
+    }
+  }
+}
+
+// Lanes with a vertex append it to a list.
+__device__ __forceinline__ void append_listed(u32* list, u64* count, bool there, u32 v) {
+  const u32 who = __ballot_sync(WARP, there);
+  if (who) {
+    u64 at = 0;
+    if (lane_number() == 0) {
+      at = atomicAdd(count, u64(__popc(who)));
+    }
+    at = lane_value(WARP, at, 0) + __popc(who & ((1u << lane_number()) - 1));
+    if (there) {
+      list[at] = v;
+    }
+  }
+}
+
+// -- bits -------------------------------------------------------------------------------------------------------------
+
+// Others may be setting and clearing bits of the same word.
+__device__ __forceinline__ bool bit_of(const u32* bits, u32 v) { return glance(bits + (v >> 5)) >> (v & 31) & 1; }
+
+// True if the bit was not set before.
+__device__ __forceinline__ bool set_bit(u32* bits, u32 v) {
+  const u32 bit = 1u << (v & 31);
+  return !(atomicOr(bits + (v >> 5), bit) & bit);
+}
+
+// Clears a word of bits, as others may do at the same time.
+__device__ __forceinline__ void clear_word(u32* bits, u32 v) { *(volatile u32*)(bits + (v >> 5)) = 0; }
+
+__device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (v >> 5), ~(1u << (v & 31))); }
+
+// -- walking a queue --------------------------------------------------------------------------------------------------
+
+// Whoever walks a queue brings `work`:
+//   Columns bind(row); Item look(columns, v, u, k); what it needs of an edge from u to v, many at a time
+//   bool wants(v, item): whether that might do anything, by plain loads, many at a time
+//   bool join(v, item): does it, and says whether v is found; FINDS: whether any ever is
+//   void leave(u): sees every vertex of the queue, at least once
+//   void flush(desk, filled): takes what lies on the desk
+
+// Where edge k lies, for a lane that asks for growing k.
+template <class W> struct Place {
+  typename W::Columns columns;
+  const u32* targets;
+  u64 begin, end;  // the edges of the page
+
+  __device__ __forceinline__ void open(const W& work, const u64* row, bool only) {
+    columns = work.bind(row);
+    targets = pointer<const u32>(row, ROW_TARGETS);
+    begin = only ? 0 : row[ROW_BEGIN];
+    end = only ? ~u64(0) : row[ROW_END];
+  }
+  __device__ __forceinline__ void seek(const W& work, const u64* rows, u64 pages, u64 k) {
+    if (k >= end || k < begin) {
+      open(work, rows + page_of(rows, pages, k) * ROW_WORDS, false);
+    }
+  }
+};
+
+// One tile of a queue: lanes stride over the edges of up to 32 entries; INSIDE: over those in the page of `place` alone.
+// Returns how many vertices lie on the desk.
+template <class W, bool INSIDE>
+__device__ __forceinline__ u32 walk_tile(
+    const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled) {
+  const u32 lane = lane_number();
+  u32 edges = 0;
+  u64 first = 0;
+  if (begin + lane < end) {
+    const u64 entry = queue[begin + lane];
+    const u32 u = u32(entry);
+    first = table.offsets[u] + (entry >> 32) * CHUNK;
+    const u64 left = table.offsets[u64(u) + 1] - first;
+    edges = u32(left < CHUNK ? left : CHUNK);
+    if constexpr (INSIDE) {
+      const u64 end = first + edges < place.end ? first + edges : place.end;
+      first = first < place.begin ? place.begin : first;
+      edges = first < end ? u32(end - first) : 0;
+    }
+    desk.vertex[lane] = u;
+    work.leave(u);
+  }
+  const u32 through = warp_inclusive(edges);
+  const u32 total = lane_value(WARP, through, 31);
+  desk.before[lane] = through - edges;
+  desk.first[lane] = i64(first) - i64(through - edges);
+  __syncwarp();
+  for (u32 base = 0; base < total; base += 32 * FLIGHT) {
+    u32 receivers[FLIGHT] = {};
+    typename W::Item items[FLIGHT] = {};
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      const u32 i = base + 32 * j + lane;
+      if (i < total) {
+        u32 slot = 0;
+        UNROLL
+        for (u32 step = 16; step; step >>= 1) {
+          slot += desk.before[slot + step] <= i ? step : 0;
+        }
+        const i64 k = desk.first[slot] + i64(i);
+        place.seek(work, table.rows, table.pages, u64(k));
+        receivers[j] = place.targets[k];
+        items[j] = work.look(place.columns, receivers[j], desk.vertex[slot], k);
+      }
+    }
+    bool wanted[FLIGHT];
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      wanted[j] = base + 32 * j + lane < total && work.wants(receivers[j], items[j]);
+    }
+    UNROLL
+    for (u32 j = 0; j < FLIGHT; j++) {
+      const bool found = wanted[j] && work.join(receivers[j], items[j]);
+      if constexpr (W::FINDS) {
+        filled = stage(desk, filled, found, receivers[j]);
+      }
+    }
+    if constexpr (W::FINDS) {
+      if (filled > ROOM) {
+        __syncwarp();
+        work.flush(desk, filled);
+        __syncwarp();
+        filled = 0;
+      }
+    }
+  }
+  __syncwarp();
+  return filled;
+}
+
+// A crew walks a queue. Every warp has a first tile; further ones are taken as warps become free. The desk is empty
+// before and after. INSIDE: only along the edges in the page of `row`; then warps share the tiles out, as the kernels of
+// other pages may walk the same queue at the same time.
+template <class W, bool INSIDE = false>
+__device__ __forceinline__ void walk(
+    const Table& table, const u64* queue, u64 entries, u64* taken, W& work, const Crew& crew,
+    const u64* row = nullptr) {
+  u32 shift = 0;  // tiles of 1 to 32 entries, so that every warp has one
+  while (shift < 5 && crew.warps << shift < entries) {
+    shift++;
+  }
+  const u64 tiles = (entries + (u64(1) << shift) - 1) >> shift;
+  const Desk desk = own_desk();
+  Place<W> place;
+  if constexpr (INSIDE) {
+    place.open(work, row, false);
+  } else {
+    place.open(work, table.rows, table.pages == 1);
+  }
+  u32 filled = 0;
+  for (u64 tile = crew.warp; tile < tiles;) {
+    u64 next = INSIDE ? tile + crew.warps : tiles;
+    if (!INSIDE && tiles > crew.warps && lane_number() == 0) {
+      next = crew.warps + atomicAdd(taken, u64(1));  // known by the time the tile is done
+    }
+    const u64 begin = tile << shift, end = (tile + 1) << shift;
+    filled = walk_tile<W, INSIDE>(table, queue, begin, end < entries ? end : entries, work, place, desk, filled);
+    tile = lane_value(WARP, next, 0);
+  }
+  if constexpr (W::FINDS) {
+    if (filled) {
+      work.flush(desk, filled);
+      __syncwarp();
+    }
+  }
+}

@@ -1,0 +1,159 @@
+// Integer and float operations whose meaning C++ does not give. The functions of vlang/emit/cpu/skeletons/operators.py.
+// Results have the type of the first argument. Signed arithmetic that may wrap is done unsigned.
+
+template <class T> __device__ __forceinline__ T wrapped_negative(T a) { return T(u64(0) - u64(a)); }
+
+// a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps.
+template <class T> __device__ __forceinline__ T int_floordiv(T a, T b) {
+  if (b == 0) {
+    return 0;
+  }
+  if (b == -1) {
+    return wrapped_negative(a);
+  }
+  const T q = a / b;
+  return T(q - (q * b != a && (a < 0) != (b < 0)));
+}
+
+// a - b * (a // b); 0 for b = 0.
+template <class T> __device__ __forceinline__ T int_mod(T a, T b) {
+  if (b == 0 || b == -1) {
+    return 0;
+  }
+  const T r = a % b;
+  return T(r != 0 && (r < 0) != (b < 0) ? r + b : r);
+}
+
+// a // b; 0 for b = 0.
+template <class T> __device__ __forceinline__ T uint_floordiv(T a, T b) { return b == 0 ? T(0) : T(a / b); }
+
+// a % b; 0 for b = 0.
+template <class T> __device__ __forceinline__ T uint_mod(T a, T b) { return b == 0 ? T(0) : T(a % b); }
+
+// a - b * floor(a / b), with the sign of b.
+template <class T> __device__ __forceinline__ T float_mod(T a, T b) {
+  const T r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+
+// a ** b by squaring, wrapping; 0 for a negative exponent. one: 1 in the type of a.
+template <class T, class B> __device__ __forceinline__ T int_power(T a, B b, T one) {
+  if (b < B(1)) {
+    return b == B(0) ? one : T(0);
+  }
+  u64 result = 1, base = u64(a);
+  for (u64 n = u64(b); n; n >>= 1) {
+    result = n & 1 ? result * base : result;
+    base *= base;
+  }
+  return T(result);
+}
+
+// a << b; 0 if b is not in 0..bits-1.
+template <class T> __device__ __forceinline__ T shl(T a, i64 b, i64 bits) {
+  return 0 <= b && b < bits ? T(u64(a) << b) : T(0);
+}
+
+// a >> b; if b is not in 0..bits-1, 0, or -1 for a negative a.
+template <class T> __device__ __forceinline__ T shr(T a, i64 b, i64 bits) {
+  if (0 <= b && b < bits) {
+    return T(a >> b);
+  }
+  return a < T(1) && a != T(0) ? T(-1) : T(0);
+}
+
+// The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0.
+__device__ __forceinline__ i64 floor_int(f64 x, i64 high, i64 low) {
+  const f64 y = floor(x);
+  if (y != y) {
+    return 0;
+  }
+  if (y >= f64(high)) {
+    return high;
+  }
+  return y <= f64(low) ? low : i64(y);
+}
+
+// The 16 bits of an IEEE half as f32.
+__device__ __forceinline__ f32 half_to_float(u16 h) {
+  const u32 sign = u32(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 1023;
+  if (exponent == 31) {
+    return __uint_as_float(fraction ? 0x7FC00000u : sign | 0x7F800000u);
+  }
+  if (exponent == 0) {  // a multiple of 2^-24
+    const f32 magnitude = f32(fraction) * 5.9604644775390625e-8f;
+    return sign ? -magnitude : magnitude;
+  }
+  return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
+}
+
+// The IEEE half nearest to an f32 (ties to even), as its 16 bits.
+__device__ __forceinline__ u16 float_to_half(f32 x) {
+  const u32 bits = __float_as_uint(x), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFFu;
+  if (magnitude > 0x7F800000u) {
+    return u16(0x7E00);
+  }
+  if (magnitude >= 0x477FF000u) {  // 65520
+    return u16(sign | 0x7C00);
+  }
+  if (magnitude < 0x38800000u) {  // 2^-14: a multiple of 2^-24; the product is exact
+    return u16(sign | u32(rint(__uint_as_float(magnitude) * 16777216.0f)));
+  }
+  const u32 kept = (magnitude - 0x38000000u) >> 13, rest = magnitude & 0x1FFF;
+  return u16(sign | (kept + (rest > 0x1000 || (rest == 0x1000 && (kept & 1)))));
+}
+
+// The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1.
+__device__ __forceinline__ u64 known(u32 v, const u64* ids, u64 listed, u64 base) {
+  if (v == 0xFFFFFFFFu) {
+    return ~u64(0);
+  }
+  return listed ? ids[v] : base + v;
+}
+
+// A number that looks random, from a 64-bit seed and another number (language.md section 8).
+__device__ __forceinline__ u64 mix(u64 seed, u64 x) {
+  u64 z = (x + seed * 0x632BE59BD9B4E019ull) * 0x9E3779B97F4A7C15ull;
+  z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
+  z = (z ^ z >> 27) * 0x94D049BB133111EBull;
+  return z ^ z >> 31;
+}
+
+// 1 + the number of trailing zeros of 58 bits; 59 for none set.
+__device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
+
+// A HyperLogLog counter.
+struct Registers {
+  u8 c[64];
+};
+
+// The number of elements of a counter, estimated (language.md section 8).
+__device__ __forceinline__ f64 hll_size(const Registers& registers) {
+  f64 total = 0;
+  u32 zeros = 0;
+  for (u32 i = 0; i < 64; i++) {
+    f64 share = 1;
+    u32 left = registers.c[i];
+    zeros += left == 0;
+    for (; left > 32; left -= 32) {
+      share /= 4294967296.0;
+    }
+    total += share / f64(u64(1) << left);
+  }
+  const f64 size = 0.709 * 4096 / total;
+  return size <= 160 && zeros ? 64 * log(64.0 / zeros) : size;
+}
+
+// The place of a vertex in a set, the first one; -1 if it is none of it.
+__device__ __forceinline__ i64 position(u32 v, const u32* ordered, const u32* places, i64 count) {
+  i64 low = 0;
+  for (i64 high = count; low < high;) {
+    const i64 middle = (low + high) >> 1;
+    if (ordered[middle] < v) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low < count && ordered[low] == v ? i64(places[low]) : -1;
+}

@@ -1,0 +1,182 @@
+// What every text starts with: types, and how lanes, warps and blocks meet. Constants of runtime/plan/plan.py follow.
+//
+// The text holds for NVRTC without headers and, with tests/cuda/emulation.h in front, for g++; VLANG_EMULATION is the
+// only switch. Lanes never rely on lockstep: they meet in `*_sync` operations with full masks, so every loop around
+// such an operation runs equally often for all lanes of a warp, and around a barrier for all threads of a block.
+
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef signed char i8;
+typedef short i16;
+typedef int i32;
+typedef long long i64;
+typedef float f32;
+typedef double f64;
+
+#ifdef VLANG_EMULATION
+#define UNROLL
+#define UNROLL_4
+#define ASSUME_GLOBAL(place)
+template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
+  return reinterpret_cast<T*>(emulated_shared() + offset);
+}
+template <class T> __device__ __forceinline__ T stream_load(const T* place) { return *place; }
+template <class T> __device__ __forceinline__ T glance(const T* place) { return *const_cast<const volatile T*>(place); }
+#else
+#define UNROLL _Pragma("unroll")
+#define UNROLL_4 _Pragma("unroll 4")
+#define ASSUME_GLOBAL(place) __builtin_assume(__isGlobal(place))
+extern __shared__ __align__(16) unsigned char dynamic_shared[];
+// The dynamic shared memory of the block, from a byte offset (a multiple of 16) on.
+template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
+  return reinterpret_cast<T*>(dynamic_shared + offset);
+}
+// A load of what is read once: it leaves the caches to what is gathered.
+template <class T> __device__ __forceinline__ T stream_load(const T* place) { return __ldcs(place); }
+// A load of what others join into meanwhile, where an old value does no harm: it may come from the nearest cache.
+template <class T> __device__ __forceinline__ T glance(const T* place) { return *place; }
+#endif
+
+constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
+
+// The address in a slot. It is one of global memory; knowing that spares the kernels generic loads.
+template <class T> __device__ __forceinline__ T* pointer(const u64* words, u32 slot) {
+  T* place = reinterpret_cast<T*>(words[slot]);
+  ASSUME_GLOBAL(place);
+  return place;
+}
+
+__device__ __forceinline__ u32 lane_number() { return threadIdx.x & 31; }
+__device__ __forceinline__ u64 thread_number() { return u64(blockIdx.x) * blockDim.x + threadIdx.x; }
+__device__ __forceinline__ u64 thread_count() { return u64(gridDim.x) * blockDim.x; }
+
+// -- lanes ------------------------------------------------------------------------------------------------------------
+
+// The value of another lane, by type. 8 and 16 bits travel as 32.
+__device__ __forceinline__ i32 lane_value(unsigned mask, i32 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ u32 lane_value(unsigned mask, u32 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ i64 lane_value(unsigned mask, i64 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ u64 lane_value(unsigned mask, u64 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ f32 lane_value(unsigned mask, f32 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ f64 lane_value(unsigned mask, f64 value, int lane) { return __shfl_sync(mask, value, lane); }
+__device__ __forceinline__ i8 lane_value(unsigned mask, i8 value, int lane) {
+  return i8(__shfl_sync(mask, i32(value), lane));
+}
+__device__ __forceinline__ u8 lane_value(unsigned mask, u8 value, int lane) {
+  return u8(__shfl_sync(mask, u32(value), lane));
+}
+__device__ __forceinline__ i16 lane_value(unsigned mask, i16 value, int lane) {
+  return i16(__shfl_sync(mask, i32(value), lane));
+}
+__device__ __forceinline__ u16 lane_value(unsigned mask, u16 value, int lane) {
+  return u16(__shfl_sync(mask, u32(value), lane));
+}
+__device__ __forceinline__ bool lane_value(unsigned mask, bool value, int lane) {
+  return __shfl_sync(mask, u32(value), lane) != 0;
+}
+
+// The sum over the lanes of a warp, in every lane.
+__device__ __forceinline__ u32 warp_sum(u32 value) {
+  for (int offset = 16; offset; offset >>= 1) {
+    value += __shfl_xor_sync(WARP, value, offset);
+  }
+  return value;
+}
+
+// The sum of this lane and those before it.
+__device__ __forceinline__ u32 warp_inclusive(u32 value) {
+  const u32 lane = lane_number();
+  for (u32 offset = 1; offset < 32; offset <<= 1) {
+    const u32 before = __shfl_up_sync(WARP, value, offset);
+    value += lane >= offset ? before : 0;
+  }
+  return value;
+}
+
+// The sum over the threads before this one; `total` over all. sums: a word of shared memory a warp and one more, which
+// may be used again at once. All threads of the block take part.
+__device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total) {
+  const u32 warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
+  const u32 inclusive = warp_inclusive(value);
+  __syncthreads();
+  if (lane_number() == 31) {
+    sums[warp] = inclusive;
+  }
+  __syncthreads();
+  if (warp == 0) {
+    const u32 mine = lane_number() < warps ? sums[lane_number()] : 0;
+    const u32 through = warp_inclusive(mine);
+    __syncwarp();
+    if (lane_number() < warps) {
+      sums[lane_number()] = through - mine;
+    }
+    if (lane_number() == warps - 1) {
+      sums[warps] = through;
+    }
+  }
+  __syncthreads();
+  total = sums[warps];
+  const u32 before = sums[warp];
+  __syncthreads();
+  return before + inclusive - value;
+}
+
+// -- accumulators -----------------------------------------------------------------------------------------------------
+
+// The accumulators of groups of `lanes` lanes (a power of two) merged by a tree; the result is in the first lane of
+// each group.
+template <class S>
+__device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& env, typename S::Acc acc, int lanes) {
+  for (int offset = lanes >> 1; offset; offset >>= 1) {
+    acc = S::merge(env, acc, S::from_lane(WARP, acc, (lane_number() + offset) & 31));
+  }
+  return acc;
+}
+
+// The accumulators of a block merged by trees, in a fixed order; the result is in thread 0. slots: one a warp, in
+// shared memory, which may have been in use before.
+template <class S>
+__device__ __forceinline__ typename S::Acc block_merge(
+    const typename S::Env& env, typename S::Acc acc, typename S::Acc* slots) {
+  acc = lanes_merge<S>(env, acc, 32);
+  __syncthreads();
+  if (lane_number() == 0) {
+    slots[threadIdx.x >> 5] = acc;
+  }
+  __syncthreads();
+  if (threadIdx.x < 32) {
+    acc = S::identity(env);
+    if (threadIdx.x < blockDim.x >> 5) {
+      acc = slots[threadIdx.x];
+    }
+    acc = lanes_merge<S>(env, acc, 32);
+  }
+  return acc;
+}
+
+// Counts of a pass, added to the statistics by one atomic operation a block for each count that is not 0. All threads
+// of the block take part; shared memory from byte 0 on is overwritten, 8 bytes a warp.
+__device__ __forceinline__ void note(u64* stats, u32 changed, u32 active) {
+  if (!__syncthreads_or((changed | active) != 0)) {
+    return;
+  }
+  u32* sums = shared_memory<u32>(0);
+  changed = warp_sum(changed);
+  active = warp_sum(active);
+  if (lane_number() == 0) {
+    sums[threadIdx.x >> 4] = changed;
+    sums[(threadIdx.x >> 4) + 1] = active;
+  }
+  __syncthreads();
+  if (threadIdx.x < 2) {
+    u32 total = 0;
+    for (u32 warp = 0; warp < blockDim.x >> 5; warp++) {
+      total += sums[2 * warp + threadIdx.x];
+    }
+    if (total) {
+      atomicAdd(stats + threadIdx.x, u64(total));
+    }
+  }
+}

@@ -1,0 +1,280 @@
+"""A scheduled program as code for a target: the plan that the engine runs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from vlang.emit.common_neighbours import with_common
+from vlang.emit.cpu.numba_target import NumbaTarget
+from vlang.emit.fused import Following, following
+from vlang.emit.plan_notes import stage_notes
+from vlang.emit.shared.dialect import stored_as, width_of
+from vlang.emit.shared.formulas import Unwritable
+from vlang.emit.shared.frame import Frame, Times
+from vlang.emit.shared.loop_spec import LoopPlan, neighbour_reads, plan_loop
+from vlang.emit.shared.scalars import ScalarWriter
+from vlang.emit.shared.stage import StageWriter
+from vlang.emit.shared.target import StageText, Target
+from vlang.ir import stages as ir
+from vlang.ir.facts import Facts
+from vlang.ir.forms import forms as f
+from vlang.ir.refuse import refuse
+from vlang.ir.stages import Schedule, Stage
+from vlang.ir.sweep_levels import Levelled, levelled
+from vlang.runtime.plan.plan import (
+    Contract,
+    FieldSpec,
+    Follow,
+    ForRangeSpec,
+    ForVerticesSpec,
+    LoopSpec,
+    Plan,
+    ScalarSpec,
+    StageSpec,
+    Step,
+    SweepSpec,
+    level_slot,
+)
+from vlang.syntax.tree import Span
+from vlang.types import I64, VERTEX, Type
+
+__all__ = ["ContractStage", "emit"]
+
+_NOW = Times()
+
+
+def emit(
+    schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
+    without: frozenset[str] = frozenset(),
+) -> Plan:
+    """The plan of a program for a target ("numba", "cuda"). present: the edge fields that the graph has. without:
+    optimisations left out.
+
+    Raises ProgramError for what cannot run.
+    """
+    try:
+        return _Emitter(schedule, facts, present, _target(target), without).plan(contracts)
+    except Unwritable as error:
+        refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
+
+
+def _target(name: str) -> Target:
+    if name == "numba":
+        return NumbaTarget()
+    from vlang.emit.cuda.cuda_target import CudaTarget  # start-up: runs on the CPU start without it
+
+    return CudaTarget()
+
+
+@dataclass(frozen=True)
+class ContractStage:
+    """A `require` as steps: a pass or scalar that computes the hidden value `contract.name`."""
+
+    contract: Contract
+    stage: Stage | None
+    scalar: f.Expr | None
+    span: Span
+
+
+@dataclass
+class _Emitter:
+    schedule: Schedule
+    facts: Facts
+    present: frozenset[str]
+    target: Target
+    without: frozenset[str] = frozenset()
+    frame: Frame = field(default_factory=Frame)
+    stages: list[StageText] = field(default_factory=list)
+    following: dict[str, Following] = field(default_factory=dict)  # by pass
+    followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, the kernels that are not launched
+
+    def __post_init__(self) -> None:
+        program = self.schedule.program
+        self.program = program
+        self.frame.reductions = {r.name: r for r in program.reductions}
+        self.types: dict[str, Type] = {d.name: d.type for d in program.fields}
+        self.columns = {e.name: stored_as(e.type) for e in program.edges if e.name in self.present}
+        written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
+        declared = [s.name for s in program.body if isinstance(s, f.InitField)]
+        self.given = frozenset(name for name in declared if (name,) not in written)
+        self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
+
+    def plan(self, contracts: tuple[ContractStage, ...]) -> Plan:
+        steps: list[Step] = []
+        defaults: dict[str, ScalarSpec] = {}
+        for edge in self.program.edges:
+            if edge.name not in self.present and edge.default is not None:
+                spec = self._scalar(f"edge.{edge.name}", "edge", edge.default, edge.span)
+                defaults[edge.name] = spec
+        parameters = {p.name: self._scalar(p.name, "parameter", p.default, p.span)
+                      for p in self.program.params if p.default is not None}
+        for item in contracts:
+            steps.extend(self._contract(item))
+        steps += self._steps(self.schedule.steps, None)
+        return self._assemble(steps, {**parameters, **{f"edge.{k}": v for k, v in defaults.items()}})
+
+    def _assemble(self, steps: list[Step], defaults: Mapping[str, ScalarSpec]) -> Plan:
+        for name, type_ in (("N", I64), ("M", I64), ("iteration", I64)):
+            self.frame.scalar(name, type_)
+        for param in self.program.params:
+            self.frame.scalar(param.name, param.type)
+        fields = tuple(
+            FieldSpec(d.name, stored_as(d.type), str(d.type), d.output, d.required, width_of(d.type))
+            for d in self.program.fields
+        ) + tuple(FieldSpec(n, stored_as(t), str(t), False, False) for n, t in self.types.items()
+                  if n not in {d.name for d in self.program.fields})
+        for spec in fields:
+            self.frame.slot(f"field:{spec.name}")
+        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds, self.followed)
+        return Plan(
+            name=self.program.name, text=module.text, exports=module.exports, slots=dict(self.frame.slots),
+            scalars=dict(self.frame.scalars), fields=fields,
+            arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
+            globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
+        )
+
+    def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:
+        return self.scalars.add(name, kind, value, span, times)
+
+    def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
+        """The steps of a block of the loop of `plan`, None outside loops. swept: the sweep whose block it is."""
+        return [self._step(step, plan, swept) for step in steps]
+
+    def _step(self, step: ir.Step, plan: LoopPlan | None, swept: ir.Sweep | None) -> Step:
+        if isinstance(step, Stage):
+            return self._stage(step, plan, ends=plan is not None and plan.fused, swept=swept)
+        if isinstance(step, ir.ScalarStep):
+            return self._scalar(step.name, step.kind, step.value, step.span, _NOW if plan is None else _during(plan))
+        if isinstance(step, ir.Loop):
+            return self._loop(step, plan)
+        if isinstance(step, ir.Sweep):
+            return self._sweep(step, plan)
+        if isinstance(step, ir.ForVertices):
+            self.frame.scalar(step.each.name, VERTEX)
+            return ForVerticesSpec(step.each.name, step.each.set_name, tuple(self._steps(step.steps, plan)),
+                                   step.each.span.line)
+        return self._range(step, plan)
+
+    def _stage(
+        self, stage: Stage, plan: LoopPlan | None, ends: bool = False, swept: ir.Sweep | None = None
+    ) -> StageSpec:
+        stage, edge_columns = with_common(stage, self.columns)
+        by_level = None if swept is None else self._by_level(stage, swept)
+        if by_level is not None:
+            stage, messages = by_level.stage, dict(by_level.messages)
+        else:  # in other sweeps all vertices would send for a level of a few
+            messages = {} if plan is None or swept is not None else plan.messages(stage)
+        two = frozenset(stage.written) & neighbour_reads(stage, messages)
+        if plan is not None:
+            two |= plan.two_buffers & frozenset(stage.written)
+        follows = self.following.get(stage.name)
+        writer = StageWriter(stage, self.frame, self.types, edge_columns, plan,
+                             {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given,
+                             self.without, follows is not None)
+        text = self.target.stage(writer)
+        self.stages.append(text)
+        for name in two:
+            self.frame.slot(f"next:{name}")
+        return StageSpec(
+            name=stage.name, domain=stage.domain, kernels=dict(text.kernels),
+            columns=tuple((c, edge_columns[c]) for c in writer.columns), written=stage.written,
+            swaps=tuple(n for n in stage.written if n in two), loop_end=ends,
+            notify=plan.readers[stage.name].notify if plan and stage.name in plan.readers else None,
+            sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
+            senders=None if by_level is None else by_level.distance,
+            notes=stage_notes(writer, by_level),
+            push=text.push, push_reason=text.push_reason,
+            priority=text.priority, priority_reason=text.priority_reason, sums=text.sums,
+            follow=None if follows is None else Follow(
+                text.kernels["followed"], (), not writer.structures,
+                writer.messages_to_come() if follows.sender == stage.name else ()),
+        )
+
+    def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
+        """The stage of a sweep with messages by level, where the engine has lists of levels."""
+        if not self.target.lists_levels or self.without & {"levels", "hoist"}:
+            return None
+        return levelled(stage, swept, factors="factor" not in self.without)
+
+    def _loop(self, loop: ir.Loop, around: LoopPlan | None) -> LoopSpec:
+        plan = plan_loop(loop, self.facts, self.without)
+        repeat = loop.repeat
+        limit = None
+        if repeat.limit is not None:
+            limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
+        if self.target.follows and "fuse" not in self.without:
+            self.following |= following(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
+        steps = self._steps(loop.steps, plan)
+        if not plan.fused:
+            end = Stage(f"{loop.name}_end", None, None, (), (), ())
+            steps.append(self._stage(end, plan, ends=True))
+        until = None
+        if repeat.until is not None:
+            after = Times("next", plan.starts, plan.told, loop.level)  # it stands after a pass
+            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, after)
+        for name in plan.starts:
+            self.frame.slot(level_slot("start", name, loop.level))
+        return LoopSpec(
+            number=loop.number, level=loop.level, steps=self._with_following(steps, until), limit=limit,
+            exact=repeat.exact, until=until, explicit=plan.explicit, reads_iteration=plan.reads_iteration,
+            skip=plan.skip, skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
+            asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
+            tolds=tuple(sorted(plan.told)), line=repeat.span.line, copied=plan.copied,
+            order=plan.order,
+        )
+
+    def _with_following(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
+        """The steps of a loop, in which passes know the kernels of what follows them."""
+        stages = {step.name: step for step in steps if isinstance(step, StageSpec)}
+        folds = {step.name: step.fold.kernel for step in (*steps, until)
+                 if isinstance(step, ScalarSpec) and step.fold is not None}
+        done = []
+        for step in steps:
+            if isinstance(step, StageSpec) and step.follow is not None:
+                follows = self.following[step.name]
+                sends = [] if follows.sender is None else [stages[follows.sender].kernels["messages"]]
+                kernels = (*(folds[name] for name in follows.scalars), *sends)
+                self.followed[step.name] = kernels
+                what = ", ".join([*follows.scalars, *(f"messages of {name}" for name in [follows.sender] if name)])
+                step = replace(step, follow=replace(step.follow, kernels=kernels), notes=(
+                    *step.notes, f"followed, a block of vertices at a time, by {what}"))
+            done.append(step)
+        return tuple(done)
+
+    def _sweep(self, step: ir.Sweep, plan: LoopPlan | None) -> SweepSpec:
+        sweep = step.sweep
+        self.frame.scalar(step.level, self.types[sweep.field])
+        guard = None if step.guard is None else f"work:{step.guard}.0"
+        return SweepSpec(sweep.field, sweep.up, guard, step.level, tuple(self._steps(step.steps, plan, swept=step)),
+                         sweep.span.line)
+
+    def _range(self, step: ir.ForRange, plan: LoopPlan | None) -> ForRangeSpec:
+        each = step.each
+        self.frame.scalar(each.name, I64)
+        low, high = (self._count(f"{step.name}.{end}", value, each.span, plan)
+                     for end, value in (("low", each.low), ("high", each.high)))
+        steps = tuple(self._steps(step.steps, plan))
+        until = None
+        if each.until is not None:
+            times = _NOW if plan is None else _during(plan)
+            until = self._scalar(f"{step.name}.until", "until", each.until, each.span, times)
+        return ForRangeSpec(each.name, low, high, until, steps, each.span.line)
+
+    def _count(self, name: str, value: f.Expr, span: Span, plan: LoopPlan | None) -> ScalarSpec:
+        """A limit, which is an i64."""
+        times = _NOW if plan is None else _during(plan)
+        return self._scalar(name, "limit", f.Op(I64, "cast", (value,)), span, times)
+
+    def _contract(self, item: ContractStage) -> list[Step]:
+        if item.scalar is not None:
+            return [self._scalar(item.contract.name, "contract", item.scalar, item.span), item.contract]
+        assert item.stage is not None
+        (write,) = item.stage.writes
+        self.types[item.contract.name] = write.value.type
+        return [self._stage(item.stage, None), item.contract]
+
+
+def _during(plan: LoopPlan) -> Times:
+    """Where past values lie for values between the passes of a loop; with one pass only, ahead of it."""
+    return Times("field", plan.starts, plan.told, plan.loop.level)

@@ -1,0 +1,1 @@
+"""Writers that both targets share."""

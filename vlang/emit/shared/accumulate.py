@@ -1,0 +1,150 @@
+"""Reductions as text: the components of an accumulator, and how they start, take a value, merge and end.
+
+One worker owns each accumulator here, so every unified operation is a plain update (language.md section 13, column
+"numba owned"); what a GPU does where several meet stands in vlang.emit.cuda.unified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from vlang.emit.shared.dialect import Run, runs_of, scalars_of
+from vlang.emit.shared.formulas import Unwritable, Writer
+from vlang.ir.forms import forms as f
+from vlang.reductions import REDUCTIONS, accumulator, identity
+from vlang.types import BOOL, F64, I64, Scalar, Tuple, Vector
+
+__all__ = ["Accumulation"]
+
+_PLAIN = {"sum": "+", "prod": "*", "bitor": "|", "bitand": "&", "bitxor": "^", "any": "|", "all": "&"}
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """How one reduction is accumulated.
+
+    types: the types of its components: those of the value, then for `mean` the number of contributions, then with a
+    `default` (a bool) whether anything contributed. declared: the reduction, if the program declares it.
+    """
+
+    reduce: f.Reduce
+    types: tuple[Scalar, ...]
+    declared: f.UserReduction | None = None
+
+    @staticmethod
+    def of(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
+        """The accumulation of a reduction. declared: the program's own ones, by name.
+
+        Raises Unwritable for those that need all contributions at once.
+        """
+        own = declared[reduce.name] if reduce.user else None
+        body, over_vertices = reduce.body.type, not reduce.domain.edges
+        if own is not None:
+            types = scalars_of(own.type)
+        elif REDUCTIONS[reduce.name].holistic:
+            raise Unwritable(f"`{reduce.name}`")
+        elif reduce.name == "mean":
+            types = (F64, I64)
+        elif reduce.name == "count":
+            assert isinstance(reduce.type, Scalar)
+            types = (I64 if over_vertices else reduce.type,)
+        elif isinstance(body, Tuple):
+            types = body.items
+        else:
+            types = tuple(accumulator(reduce.name, part, over_vertices) for part in scalars_of(body))
+        if reduce.default is not None:
+            types = (*types, BOOL)
+        return Accumulation(reduce, types, own)
+
+    @property
+    def runs(self) -> tuple[Run, ...]:
+        """The arrays that keep the components: one for those of a vector, one each for others."""
+        if not isinstance(self.reduce.body.type, Vector):
+            return runs_of(Tuple(self.types))
+        flags = (Run(BOOL, 1, self.width),) if self.reduce.default is not None else ()
+        return (Run(self.types[0], self.width, 0), *flags)
+
+    def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
+        """The text of the components of nothing; types: other than those of the accumulator."""
+        d = writer.d
+        kinds = types or self.types
+        if self.declared is not None:
+            values = writer.items(self.declared.identity)
+        elif self.reduce.name == "mean":
+            values = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
+        else:
+            values = tuple(d.constant(identity(self.reduce.name, t), t) for t in kinds[: self.width])
+        return values if self.reduce.default is None else (*values, d.false)
+
+    @property
+    def width(self) -> int:
+        """How many components hold the value."""
+        return len(self.types) - (self.reduce.default is not None)
+
+    def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
+        """The components after one more contribution (the body at hand, if the condition holds)."""
+        after = self.merge(writer, before, self.contribution(writer, self.types))
+        return self._chosen(writer, after, before)
+
+    def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
+        """The components, in `types`, of one contribution as it travels: those of nothing if the condition fails."""
+        return self._chosen(writer, self.contribution(writer, types), self.identity(writer, types))
+
+    def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
+        if self.reduce.cond is None:
+            return yes
+        test = writer.value(self.reduce.cond)
+        return tuple(writer.name(writer.d.select(test, a, b)) for a, b in zip(yes, no))
+
+    def contribution(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
+        """The components of a single contribution, in `types`."""
+        body, d = self.reduce.body, writer.d
+        if self.reduce.name == "count":
+            one = writer.value(body)
+            values: tuple[str, ...] = (writer.name(d.convert(types[0], d.select(one, "1", "0"))),)
+        elif self.declared is not None or isinstance(body.type, Tuple):
+            values = writer.items(body)
+        else:
+            values = tuple(name if t == BOOL else writer.name(d.convert(t, name))
+                           for t, name in zip(types, writer.items(body)))
+            if self.reduce.name == "mean":
+                values = (*values, d.constant(1, types[1]))
+        if self.reduce.default is None:
+            return values
+        counts = d.true
+        if isinstance(body.type, Tuple) and self.declared is None:
+            first = body.type.items[0]
+            counts = writer.name(f"{values[0]} != {d.constant(identity(self.reduce.name, first), first)}")
+        return (*values, counts)
+
+    def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+        """The components of two accumulators joined, a before b."""
+        name, body, d = self.reduce.name, self.reduce.body.type, writer.d
+        width = self.width
+        if self.declared is not None:
+            left, right = (tuple(map(writer.name, side[:width])) for side in (a, b))
+            joined = writer.joined(self.declared, left, right)
+        elif isinstance(body, Tuple):
+            wins = writer.tuple_wins(name, body, b[:width], a[:width])
+            joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
+        elif name in ("min", "max"):
+            joined = tuple(writer.name(writer.least(name, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
+        else:
+            sign = "+" if name in ("mean", "count") else _PLAIN[name]
+            joined = tuple(writer.name(d.arithmetic(sign, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
+        return joined if self.reduce.default is None else (*joined, writer.name(d.either(a[-1], b[-1])))
+
+    def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The value of the reduction from its components; `default` where nothing contributed."""
+        result, d = self.reduce.type, writer.d
+        if self.declared is not None or isinstance(result, Tuple):
+            values = parts[: self.width]
+        else:
+            texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts
+            values = tuple(writer.name(d.convert(t, text) if t != BOOL else text)
+                           for t, text in zip(scalars_of(result), texts))
+        if self.reduce.default is None:
+            return values
+        default = writer.items(self.reduce.default)
+        return tuple(writer.name(d.select(parts[-1], v, e)) for v, e in zip(values, default))

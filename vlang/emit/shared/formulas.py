@@ -1,0 +1,319 @@
+"""Expressions of the IR as text: straight-line code, one operation a line, every value named.
+
+Everything is evaluated eagerly: expressions have no effects and no operation traps, so the text needs no branches,
+equal subexpressions are computed once, and the same shape serves every target; a Dialect spells it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Protocol
+
+from vlang.emit.shared import vectors
+from vlang.emit.shared.dialect import Dialect, scalars_of
+from vlang.emit.shared.operations import COMPARE, WRITERS
+from vlang.ir.forms import forms as f
+from vlang.syntax.tree import Span
+from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector
+
+__all__ = ["Place", "Unwritable", "Writer", "located"]
+
+
+class Unwritable(Exception):
+    """An expression that this writer has no text for; `what` says it in the words of the language, `span` where."""
+
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.span = span
+
+
+@contextmanager
+def located(span: Span) -> Iterator[None]:
+    """Say where an Unwritable was met."""
+    try:
+        yield
+    except Unwritable as error:
+        raise Unwritable(error.what, error.span or span) from None
+
+
+class Place(Protocol):
+    """Where names live in the function being written: the texts that read a value, one a component.
+
+    of: the name of the vertex whose field or degree it is, where an expression says which.
+    """
+
+    def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
+    def told(self, expr: f.Field) -> tuple[str, ...]: ...
+    def degree(self, expr: f.Degree, of: str | None) -> str: ...
+    def edge(self, expr: f.EdgeValue) -> str: ...
+    def vertex(self, expr: f.Vertex) -> str: ...
+    def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
+    def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]: ...
+    def neighbours(self) -> tuple[str, str]: ...
+    def numbers(self) -> tuple[str, str, str]: ...
+    def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]: ...
+    def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
+    def reduction(self, name: str) -> f.UserReduction: ...
+
+
+class Writer:
+    """Writes the body of one function. `lines` is the text so far, without indentation."""
+
+    def __init__(self, place: Place, dialect: Dialect) -> None:
+        self.place = place
+        self.d = dialect
+        self.lines: list[str] = []
+        self._known: dict[f.Expr, tuple[str, ...]] = {}
+        self._numbers = itertools.count()
+
+    def elsewhere(self, place: Place) -> Writer:
+        """A writer of the same lines, at another place."""
+        other = Writer(place, self.d)
+        other.lines, other._numbers = self.lines, self._numbers
+        return other
+
+    def name(self, text: str) -> str:
+        """Give `text` a name and return it; names and constants stand for themselves."""
+        if text.isidentifier():
+            return text
+        new = f"t{next(self._numbers)}"
+        self.lines.append(self.d.named(new, text))
+        return new
+
+    def forget(self) -> None:
+        """Forget known values: a field was written, so the same expression may now mean something else."""
+        self._known.clear()
+
+    def value(self, expr: f.Expr) -> str:
+        """The name of a scalar value."""
+        (result,) = self.items(expr)
+        return result
+
+    def items(self, expr: f.Expr) -> tuple[str, ...]:
+        """The names of the components: one for a scalar, one an item for a tuple or vector."""
+        known = self._known.get(expr)
+        if known is None:
+            known = self._known[expr] = tuple(self.name(text) for text in self._write(expr))
+        return known
+
+    def _write(self, expr: f.Expr) -> tuple[str, ...]:
+        given = self.place.given(expr)
+        if given is not None:
+            return given
+        if isinstance(expr, f.Const):
+            return (self.d.constant(expr.value, expr.type),)
+        if isinstance(expr, f.Accumulator):
+            return self.place.accumulator(expr)
+        if isinstance(expr, f.Op):
+            return self._operation(expr)
+        return self._leaf(expr)
+
+    def _leaf(self, expr: f.Expr) -> tuple[str, ...]:
+        if isinstance(expr, f.GraphValue):
+            return self.place.graph(expr)
+        if isinstance(expr, f.Field) and expr.time == "change":
+            return self._change(expr)
+        if isinstance(expr, (f.Field, f.Degree)) and isinstance(expr.of, f.Expr):
+            return self._anywhere(expr, expr.of)
+        if isinstance(expr, f.Field):
+            return self.place.field(expr, None)
+        if isinstance(expr, f.EdgeValue):
+            return (self.place.edge(expr),)
+        if isinstance(expr, f.Vertex):
+            return (self.place.vertex(expr),)
+        if isinstance(expr, f.Degree):
+            return (self.place.degree(expr, None),)
+        raise Unwritable(f"`{type(expr).__name__.lower()}`")
+
+    def _change(self, expr: f.Field) -> tuple[str, ...]:
+        """The present value minus the told one."""
+        now = self.items(replace(expr, time="now"))
+        return tuple(self.difference(t, a, self.name(b)) for t, a, b in zip(scalars_of(expr.type), now,
+                                                                            self.place.told(expr)))
+
+    def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
+        """What a vertex that may be anywhere has; `none` has zeros, and no edges."""
+        vertex = self.value(of)
+        there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
+        index = self.name(self.d.select(there, vertex, "u32(0)"))
+        found = (self.place.degree(expr, index),) if isinstance(expr, f.Degree) else self.place.field(expr, index)
+        zeros = (self.d.constant(None if t == VERTEX else False if t == BOOL else 0, t) for t in scalars_of(expr.type))
+        return tuple(self.d.select(there, self.name(text), zero) for text, zero in zip(found, zeros))
+
+    # ------------------------------------------------------------------ operations
+    def _operation(self, expr: f.Op) -> tuple[str, ...]:
+        if expr.op == "tuple":
+            return tuple(self.value(arg) for arg in expr.args)
+        if expr.op == "item":
+            assert isinstance(expr.data, int)
+            return (self.items(expr.args[0])[expr.data],)
+        if expr.op == "user":
+            a, b = (self.items(arg) for arg in expr.args)
+            return self.joined(self.place.reduction(str(expr.data)), a, b)
+        if isinstance(expr.type, Vector) or any(isinstance(arg.type, Vector) for arg in expr.args):
+            return vectors.operation(self, expr)
+        if isinstance(expr.type, Tuple):
+            return self._tuple_operation(expr)
+        if any(isinstance(arg.type, Tuple) for arg in expr.args):
+            a, b = (self.items(arg) for arg in expr.args)
+            kinds = expr.args[0].type
+            assert isinstance(kinds, Tuple)
+            return (self.lexicographic(expr.op, a, b),)
+        method = WRITERS.get(expr.op)
+        if method is None or not isinstance(expr.type, Scalar):
+            raise Unwritable(f"`{expr.op}`")
+        return (method(self, expr),)
+
+    def mixed(self, expr: f.Op) -> str:
+        """The text of the mixed number of a seed and a vertex, the arguments of `expr`."""
+        seed, vertex = (self.value(arg) for arg in expr.args)
+        number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
+        return f"mix({seed}, {number})"
+
+    def joined(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+        """The names of the components of two values joined by a reduction that the program declares."""
+        call = next(self._numbers)
+        sides: dict[f.Expr, f.Expr] = {
+            f.Accumulator(reduction.type, side): f.Accumulator(reduction.type, f"{side} {call}")
+            for side in (reduction.left, reduction.right)}
+        self._known.update(zip(sides.values(), (a, b)))
+        return self.items(_with(reduction.body, sides))
+
+    def _tuple_operation(self, expr: f.Op) -> tuple[str, ...]:
+        assert isinstance(expr.type, Tuple)
+        if expr.op == "cast":
+            source = expr.args[0].type
+            assert isinstance(source, Tuple)
+            names = self.items(expr.args[0])
+            return tuple(self.cast(n, s, t) for n, s, t in zip(names, source.items, expr.type.items))
+        if expr.op == "select":
+            test = self.value(expr.args[0])
+            yes, no = self.items(expr.args[1]), self.items(expr.args[2])
+            return tuple(self.d.select(test, y, n) for y, n in zip(yes, no))
+        if expr.op in ("min", "max"):
+            a, b = self.items(expr.args[0]), self.items(expr.args[1])
+            wins = self.tuple_wins(expr.op, expr.type, b, a)
+            return tuple(self.d.select(wins, y, x) for x, y in zip(a, b))
+        raise Unwritable(f"`{expr.op}` of tuples")
+
+    def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
+        """Whether tuple `new` beats `best` under min or max: a tuple that starts with the identity never does."""
+        first = type_.items[0]
+        nothing = self.d.constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
+        a, b = (self.orderable(op, type_, names) for names in (new, best))
+        smaller = self.name(self.lexicographic("lt" if op == "min" else "gt", a, b))
+        return self.name(self.d.conjunction(smaller, f"{new[0]} != {nothing}"))
+
+    def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
+        """Components whose plain order puts `none` last: under max, ids move up by one and `none` wraps to 0."""
+        if op == "min":
+            return names
+        return tuple(self.name(self.d.arithmetic("+", t, n, "u32(1)")) if t == VERTEX else n
+                     for n, t in zip(names, type_.items))
+
+    def lexicographic(self, op: str, a: tuple[str, ...], b: tuple[str, ...]) -> str:
+        """The text that compares two tuples."""
+        if op in ("eq", "ne"):
+            same = self.d.conjunction(*(f"{x} == {y}" for x, y in zip(a, b)))
+            return same if op == "eq" else self.d.negation(f"({same})")
+        text = f"{a[-1]} {COMPARE[op]} {b[-1]}"
+        strict = op[0] + "t"
+        for x, y in list(zip(a, b))[-2::-1]:
+            tie = self.d.conjunction(f"{x} == {y}", text)
+            text = f"({self.d.disjunction(f'{x} {COMPARE[strict]} {y}', f'({tie})')})"
+        return text
+
+    def cast(self, name: str, source: Type, target: Type) -> str:
+        """The text that converts a value: integer `inf` stays infinite in wider integers and in floats, and what is
+        computed with 32 bits is rounded where it becomes an f16."""
+        assert isinstance(source, Scalar)
+        assert isinstance(target, Scalar)
+        if target == F16 and source != F16:
+            return self.d.load(F16, self.d.store(F16, self.name(self.cast(name, source, F32))))
+        if self.d.typename(source) == self.d.typename(target):
+            return name
+        plain = self.d.convert(target, name)
+        if source.kind != "int" or target.kind not in ("int", "float"):
+            return plain
+        if target.kind == "int" and target.bits < source.bits:
+            return plain  # only counters narrow, and they are finite
+        high, low = self.bounds(source)
+        up, down = self.bounds(target)
+        return self.d.select(f"{name} == {high}", up, self.d.select(f"{name} == {low}", down, plain))
+
+    def bounds(self, type_: Type) -> tuple[str, str]:
+        """The constants `inf` and `-inf` of a type."""
+        return self.d.constant(math.inf, type_), self.d.constant(-math.inf, type_)
+
+    def infinite(self, expr: f.Expr, name: str) -> str | None:
+        """The text that tests a signed integer for `inf` and `-inf`; None where it is known to be finite."""
+        assert isinstance(expr.type, Scalar)
+        if isinstance(expr, f.Const):
+            known = expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float)
+            return self.d.true if known else None
+        if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "iteration", "builtin"):
+            return None
+        high, low = self.bounds(expr.type)
+        return self.d.either(f"({name} == {high})", f"({name} == {low})")
+
+    def negated(self, type_: Type, name: str) -> str:
+        """The text of minus a signed integer; infinities change sides."""
+        high, low = self.bounds(type_)
+        return self.d.select(f"{name} == {high}", low, self.d.select(f"{name} == {low}", high,
+                                                                     self.d.negative(type_, name)))
+
+    def sum(self, type_: Type, a: str, b: str) -> str:
+        """The name of a + b, two numbers of which nothing is known."""
+        plain = self.d.arithmetic("+", type_, a, b)
+        return self._absorbed(type_, a, b, b, plain)
+
+    def difference(self, type_: Type, a: str, b: str) -> str:
+        """The name of a - b, two numbers of which nothing is known."""
+        plain = self.d.arithmetic("-", type_, a, b)
+        other = self.name(self.negated(type_, b)) if _integer(type_) else b
+        return self._absorbed(type_, a, b, other, plain)
+
+    def _absorbed(self, type_: Type, a: str, b: str, other: str, plain: str) -> str:
+        """`plain`, but an infinite integer a, else b (then the result is `other`), decides."""
+        if not _integer(type_):
+            return self.name(plain)
+        high, low = self.bounds(type_)
+        far = [self.name(self.d.either(f"({x} == {high})", f"({x} == {low})")) for x in (a, b)]
+        finite = self.name(plain)
+        return self.name(self.d.select(far[0], a, f"({self.d.select(far[1], other, finite)})"))
+
+    def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
+        """The name of whether two values differ in some component; two NaN count as equal."""
+        tests = [self.name(self.differs(t, x, y)) for t, x, y in zip(scalars_of(type_), a, b)]
+        return self.name(self.d.either(*tests))
+
+    def differs(self, type_: Type, a: str, b: str) -> str:
+        """The text that tells whether two values differ; two NaN count as equal."""
+        assert isinstance(type_, Scalar)
+        if not type_.floating:
+            return f"{a} != {b}"
+        return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
+
+    def least(self, op: str, type_: Type, a: str, b: str) -> str:
+        """The text of min or max of two scalars: b where it beats a, else a. `none` is neutral."""
+        sign = "<" if op == "min" else ">"
+        if type_ == VERTEX and op == "max":
+            up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
+            return self.d.select(f"{up[0]} > {up[1]}", b, a)
+        return self.d.select(f"{b} {sign} {a}", b, a)
+
+
+def _integer(type_: Type) -> bool:
+    return isinstance(type_, Scalar) and type_.kind == "int"
+
+
+def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:
+    """The expression with others in the place of some."""
+    if expr in new:
+        return new[expr]
+    return f.rebuild(expr, tuple(_with(child, new) for child in f.children(expr)))

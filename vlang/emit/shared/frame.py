@@ -1,0 +1,217 @@
+"""Names to slots: the frame of a program, and the environment that each generated function unpacks from it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from vlang.emit.shared.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
+from vlang.emit.shared.formulas import Unwritable
+from vlang.ir.forms import forms as f
+from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, level_slot
+from vlang.types import I64, Scalar, Type
+
+__all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
+
+
+@dataclass
+class Frame:
+    """The slots of a program, numbered as they are first named, and the types behind them.
+
+    reductions: those that the program declares, by name.
+    """
+
+    reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
+    slots: dict[str, int] = field(default_factory=dict)
+    scalars: dict[str, str] = field(default_factory=dict)
+    arrays: dict[str, ArraySpec] = field(default_factory=dict)
+
+    def slot(self, name: str) -> int:
+        """The number of a slot."""
+        return self.slots.setdefault(name, FIRST_SLOT + len(self.slots))
+
+    def scalar(self, name: str, type_: Type) -> int:
+        """The slot of a graph-level value; of a vertex set, that of the number of its vertices."""
+        self.scalars[name] = stored_as(type_)
+        return self.slot(f"scalar:{name}")
+
+    def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1) -> int:
+        """The slot of an array that is no field, with `width` entries for each vertex (or row)."""
+        self.arrays[slot] = ArraySpec(slot, dtype, length, width)
+        return self.slot(slot)
+
+
+def parts_of_name(name: str, type_: Type) -> list[tuple[str, Scalar]]:
+    """The scalars that hold a graph-level value: NAME itself, or NAME.0, NAME.1, ... for the components of others."""
+    if isinstance(type_, Scalar):
+        return [(name, type_)]
+    return [(f"{name}.{number}", part) for number, part in enumerate(scalars_of(type_))]
+
+
+@dataclass
+class Environment:
+    """What the functions of one pass read from the frame, unpacked once a launch, in the order of first use."""
+
+    frame: Frame
+    dialect: Dialect
+    entries: list[Entry] = field(default_factory=list)
+    _texts: dict[tuple[str, str, str], str] = field(default_factory=dict)
+
+    def pointer(self, slot: str, dtype: str) -> str:
+        """The text of a pointer to an array of `dtype`."""
+        return self._entry("pointer", dtype, slot)
+
+    def scalar(self, name: str, type_: Scalar) -> str:
+        """The text of a graph-level scalar."""
+        self.frame.scalar(name, type_)
+        return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
+
+    def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
+        """The texts of pointers to the arrays SLOT.0, SLOT.1, ... that hold values of a type (see `runs_of`)."""
+        pointers = []
+        for number, run in enumerate(runs_of(type_)):
+            self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
+            pointers.append(self.pointer(f"{slot}.{number}", stored_as(run.type)))
+        return pointers
+
+    def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
+        """The texts of the places of the components of one value in such arrays."""
+        return [self.dialect.element(pointer, index, run.width, part)
+                for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
+
+    def members(self, name: str) -> tuple[str, str, str, str]:
+        """The texts of a set of vertices: pointers to its vertices, to them in increasing order, and to the place of
+        each of those in the set; how many there are."""
+        self.frame.scalar(name, I64)
+        kinds = ("set", "sorted", "places")
+        for kind in kinds:
+            self.frame.array(f"{kind}:{name}", "u32", f"set:{name}")
+        given, ordered, places = (self.pointer(f"{kind}:{name}", "u32") for kind in kinds)
+        return given, ordered, places, self.scalar(name, I64)
+
+    def numbers(self) -> tuple[str, str, str]:
+        """The texts of how the caller numbers the vertices: a list of numbers, whether there is one, the least one."""
+        listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
+        return self.pointer("ids:list", "u64"), listed, base
+
+    def _entry(self, kind: str, dtype: str, slot: str) -> str:
+        key = kind, dtype, slot
+        if key not in self._texts:
+            name, taken = re.sub(r"[^A-Za-z0-9_]", "_", slot), {entry.name for entry in self.entries}
+            while name in taken:  # "scalar:edge.w", an edge field's default, beside "scalar:edge_w", a parameter
+                name += "_"
+            self._texts[key] = self.dialect.entry(len(self.entries), name)
+            self.entries.append(Entry(kind, dtype, name, self.frame.slot(slot)))
+        return self._texts[key]
+
+
+@dataclass(frozen=True)
+class Times:
+    """Where past values of fields lie.
+
+    previous: the slot kind of `old(f)` ("field" before a pass, "next" after it); starts: fields with a copy from the
+    start of the superstep instead. told: fields with a told array. level: of the loop that these copies belong to.
+    """
+
+    previous: str = "field"
+    starts: frozenset[str] = frozenset()
+    told: frozenset[str] = frozenset()
+    level: int = 0
+
+    def own(self, kind: str) -> str:
+        """The kind of slot of a loop's own arrays: "start", "told" or "work"."""
+        return level_slot(kind, "", self.level)[:-1]
+
+
+@dataclass
+class Scope:
+    """Where the names of an expression live, for the function being written (a `Place`).
+
+    here, there, edge: the index of self, of the neighbour, of the edge. locals: what is already computed here:
+    fields written, accumulators, masks, each as the names of its components. times: where past values lie. columns:
+    the edge columns at hand; other edge fields are scalars. values: expressions with a value of their own (messages,
+    reductions, changes). sends: whether this is the neighbour as it writes its messages, before anybody is told.
+    """
+
+    env: Environment
+    here: str = "v"
+    there: str = "u"
+    edge_index: str = "k"
+    locals: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    times: Times = Times()
+    columns: tuple[str, ...] = ()
+    values: dict[f.Expr, tuple[str, ...]] = field(default_factory=dict)
+    sends: bool = False
+
+    def given(self, expr: f.Expr) -> tuple[str, ...] | None:
+        return self.values.get(expr)
+
+    def reduction(self, name: str) -> f.UserReduction:
+        return self.env.frame.reductions[name]
+
+    def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]:
+        index = of or (self.there if expr.of == "other" else self.here)
+        if expr.time == "old":
+            return self.read(expr, self._old_slot(expr.name), index)
+        if of is None and expr.of == "self" and expr.name in self.locals:
+            return self.locals[expr.name]
+        return self.read(expr, "field", index)
+
+    def told(self, expr: f.Field) -> tuple[str, ...]:
+        if expr.of != "self" and not self.sends:
+            raise Unwritable("`change` of a neighbour here")
+        kind = self.times.own("told") if expr.name in self.times.told else self._old_slot(expr.name)
+        return self.read(expr, kind, self.here if expr.of == "self" else self.there)
+
+    def old(self, expr: f.Field) -> tuple[str, ...]:
+        """The texts of a field's value at the start of the superstep."""
+        return self.read(expr, self._old_slot(expr.name), self.here)
+
+    def _old_slot(self, name: str) -> str:
+        return self.times.own("start") if name in self.times.starts else self.times.previous
+
+    def read(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
+        """The texts that read a field from the array of a kind."""
+        return tuple(self.env.dialect.load(part, place)
+                     for part, place in zip(scalars_of(expr.type), self.places(expr, kind, index)))
+
+    def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
+        """The texts of the places of a field in the array of a kind."""
+        pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
+        return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))
+
+    def degree(self, expr: f.Degree, of: str | None) -> str:
+        index = of or (self.here if expr.of == "self" else self.there)
+        return self.env.dialect.convert(expr.type, f"{self.env.pointer(f'degree:{expr.kind}', 'u32')}[{index}]")
+
+    def edge(self, expr: f.EdgeValue) -> str:
+        assert isinstance(expr.type, Scalar)
+        if expr.name in self.columns:
+            column = self.env.dialect.column(self.columns.index(expr.name), expr.name)
+            return self.env.dialect.load(expr.type, f"{column}[{self.edge_index}]")
+        return self.env.scalar(f"edge.{expr.name}", expr.type)
+
+    def vertex(self, expr: f.Vertex) -> str:
+        return f"u32({self.here if expr.of == 'self' else self.there})"
+
+    def graph(self, expr: f.GraphValue) -> tuple[str, ...]:
+        return tuple(self.env.scalar(name, part) for name, part in parts_of_name(expr.name, expr.type))
+
+    def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]:
+        return self.env.members(expr.name)
+
+    def neighbours(self) -> tuple[str, str]:
+        return self.env.pointer("near:starts", "u64"), self.env.pointer("near:neighbours", "u32")
+
+    def numbers(self) -> tuple[str, str, str]:
+        return self.env.numbers()
+
+    def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]:
+        known = self.locals.get(expr.name)
+        return self.stored(expr.name, expr.type) if known is None else known
+
+    def stored(self, name: str, type_: Type) -> tuple[str, ...]:
+        """The texts that read an accumulator or mask that an earlier pass stored."""
+        places = self.env.places(self.env.array(f"work:{name}", type_), type_, self.here)
+        return tuple(self.env.dialect.load(part, place) for part, place in zip(scalars_of(type_), places))

@@ -1,0 +1,177 @@
+"""Operations on scalars as text, by the name of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from vlang.ir.forms import forms as f
+from vlang.types import Scalar
+
+if TYPE_CHECKING:
+    from vlang.emit.shared.formulas import Writer
+
+__all__ = ["COMPARE", "WRITERS"]
+
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "bitor": "|", "bitand": "&", "bitxor": "^"}
+COMPARE = {"eq": "==", "ne": "!=", "lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+
+
+def _kind(expr: f.Expr) -> str:
+    assert isinstance(expr.type, Scalar)
+    return expr.type.kind
+
+
+def _args(writer: Writer, expr: f.Op) -> tuple[str, ...]:
+    return tuple(writer.value(arg) for arg in expr.args)
+
+
+def _infix(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    plain = writer.d.arithmetic(_INFIX[expr.op], expr.type, a, b)
+    if _kind(expr) != "int" or expr.op not in ("add", "sub"):
+        return plain
+    right = writer.infinite(expr.args[1], b)
+    if right is not None:
+        other = b if expr.op == "add" else writer.name(writer.negated(expr.type, b))
+        plain = writer.d.select(right, other, plain)
+    left = writer.infinite(expr.args[0], a)
+    return plain if left is None else writer.d.select(left, a, f"({plain})")
+
+
+def _negate(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    if _kind(expr) == "int":
+        return writer.negated(expr.type, a)
+    if _kind(expr) == "uint":
+        return writer.d.arithmetic("-", expr.type, writer.d.constant(0, expr.type), a)
+    return writer.d.negative(expr.type, a)
+
+
+def _divide(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return writer.d.convert(expr.type, f"{a} / {b}")
+
+
+def _floor_divide(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    kind = _kind(expr)
+    if kind == "float":
+        if expr.op == "mod":
+            return f"float_mod({a}, {b})"
+        return writer.d.convert(expr.type, writer.d.function("floor", expr.type, f"{a} / {b}"))
+    function = {"int": "int", "uint": "uint"}[kind] + ("_floordiv" if expr.op == "floordiv" else "_mod")
+    return writer.d.convert(expr.type, f"{function}({a}, {b})")
+
+
+def _power(writer: Writer, expr: f.Op) -> str:
+    base, exponent = expr.args
+    a = writer.value(base)
+    if isinstance(exponent, f.Const) and isinstance(exponent.value, (int, float)) and exponent.value in (1, 2, 3, 4):
+        text = a
+        for _ in range(int(exponent.value) - 1):
+            text = writer.name(writer.d.arithmetic("*", expr.type, text, a))
+        return text
+    b = writer.value(exponent)
+    if _kind(expr) == "float":
+        return writer.d.convert(expr.type, writer.d.power(expr.type, a, exponent.type, b))
+    one = writer.d.constant(1, expr.type)
+    return writer.d.convert(expr.type, f"int_power({a}, {b}, {one})")
+
+
+def _shift(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    assert isinstance(expr.type, Scalar)
+    return writer.d.convert(expr.type, f"{expr.op}({a}, i64({b}), i64({expr.type.bits}))")
+
+
+def _comparison(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return f"{a} {COMPARE[expr.op]} {b}"
+
+
+def _differs(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return writer.differs(expr.args[0].type, a, b)
+
+
+def _logical(writer: Writer, expr: f.Op) -> str:
+    names = _args(writer, expr)
+    if expr.op == "not":
+        return writer.d.negation(names[0])
+    return writer.d.both(*names) if expr.op == "and" else writer.d.either(*names)
+
+
+def _select(writer: Writer, expr: f.Op) -> str:
+    test, yes, no = _args(writer, expr)
+    return writer.d.select(test, yes, no)
+
+
+def _cast(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.cast(a, expr.args[0].type, expr.type)
+
+
+def _least(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return writer.least(expr.op, expr.type, a, b)
+
+
+def _absolute(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    if _kind(expr) == "uint":
+        return a
+    if _kind(expr) == "float":
+        return writer.d.absolute(expr.type, a)
+    return writer.d.select(f"{a} < 0", f"({writer.negated(expr.type, a)})", a)
+
+
+def _function(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.d.convert(expr.type, writer.d.function(expr.op, expr.type, a))
+
+
+def _floor(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    argument = expr.args[0].type
+    assert isinstance(argument, Scalar)
+    assert isinstance(expr.type, Scalar)
+    if not argument.floating:
+        return writer.cast(a, argument, expr.type)
+    high, low = writer.bounds(expr.type)
+    return writer.d.convert(expr.type, f"floor_int(f64({a}), i64({high}), i64({low}))")
+
+
+def _bit(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.d.convert(expr.type, f"shl({writer.d.constant(1, expr.type)}, i64({a}), i64(64))")
+
+
+def _random(writer: Writer, expr: f.Op) -> str:
+    """The top 24 bits of the mixed seed and vertex, over 2^24: exact in every float."""
+    bits = writer.name(writer.d.convert(expr.type, f"u32({writer.mixed(expr)} >> u64(40))"))
+    return writer.d.arithmetic("*", expr.type, bits, writer.d.constant(2.0**-24, expr.type))
+
+
+def _position(writer: Writer, expr: f.Op) -> str:
+    vertex, group = writer.value(expr.args[0]), expr.args[1]
+    assert isinstance(group, f.GraphValue)
+    _, ordered, places, count = writer.place.members(group)
+    return writer.d.convert(expr.type, f"position({vertex}, {ordered}, {places}, {count})")
+
+
+def _common(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    starts, neighbours = writer.place.neighbours()
+    return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
+
+
+WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
+    **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(COMPARE, _comparison), "neg": _negate, "div": _divide,
+    "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "shl": _shift, "shr": _shift,
+    "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
+    "min": _least, "max": _least, "abs": _absolute, "floor": _floor, "bit": _bit, "random": _random,
+    "position": _position, "common": _common,
+    **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), _function),
+}  # fmt: skip
+

@@ -1,0 +1,115 @@
+"""Graph-level values as functions: a fold over vertices where they need one, then the value itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.dialect import Dialect, Function, stored_as
+from vlang.emit.shared.formulas import Writer, located
+from vlang.emit.shared.frame import Environment, Frame, Scope, Times, parts_of_name
+from vlang.emit.shared.stage import merged, parts_of, put_and_get
+from vlang.ir.forms import forms as f
+from vlang.runtime.plan.plan import Fold, ScalarSpec
+from vlang.syntax.tree import Span
+from vlang.types import I64
+
+__all__ = ["ScalarText", "ScalarWriter"]
+
+
+@dataclass(frozen=True)
+class ScalarText:
+    """A graph-level value: its functions (none without a fold), and the lines that store it from accumulators `acc`.
+
+    name: of the scalar, in the words of the plan. accumulations: side by side in `acc`.
+    """
+
+    name: str
+    number: int
+    env: Environment
+    accumulations: tuple[Accumulation, ...]
+    functions: tuple[Function, ...]
+    lines: tuple[str, ...]
+
+    @property
+    def folds(self) -> bool:
+        """Whether it is made of reductions over vertices."""
+        return bool(self.accumulations)
+
+
+@dataclass
+class ScalarWriter:
+    """Writes the scalars of a program, one after the other. finish: the target's text of one; texts: all of them."""
+
+    frame: Frame
+    dialect: Dialect
+    finish: Callable[[ScalarText], str]
+    texts: list[str] = field(default_factory=list)
+    folds: list[str] = field(default_factory=list)
+
+    def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times) -> ScalarSpec:
+        """Write the value of scalar `name`. times: where old and told values lie."""
+        number = len(self.texts)
+        env = Environment(self.frame, self.dialect)
+        reduces = [e for e in dict.fromkeys(f.walk(value)) if isinstance(e, f.Reduce)]
+        functions: list[Function] = []
+        values: dict[f.Expr, tuple[str, ...]] = {}
+        with located(span):
+            accumulations = [Accumulation.of(reduce, self.frame.reductions) for reduce in reduces]
+            if reduces:
+                functions = self._fold(env, accumulations, number, times)
+            writer = Writer(Scope(env, values=values, times=times), self.dialect)
+            for reduce, (accumulation, parts) in zip(reduces, parts_of(self.dialect, accumulations, "acc")):
+                values[reduce] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+            results = writer.items(value)
+        stores = [self.dialect.store_scalar(stored_as(t), self.frame.scalar(part, t), self.dialect.store(t, result))
+                  for (part, t), result in zip(parts_of_name(name, value.type), results)]
+        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, *stores))
+        self.texts.append(self.finish(text))
+        fold = None
+        if reduces:
+            self.folds.append(f"fold_v{number}")
+            fold = Fold(f"fold_v{number}")
+        return ScalarSpec(name, kind, number, fold)
+
+    def _fold(
+        self, env: Environment, accumulations: list[Accumulation], number: int, times: Times
+    ) -> list[Function]:
+        """identity, take, merge, put and get for the partial results of a fold."""
+        d = self.dialect
+        nothing = Writer(Scope(env), d)
+        identity = [text for a in accumulations for text in a.identity(nothing)]
+        writer = Writer(Scope(env, times=times), d)
+        taken: list[str] = []
+        for accumulation, parts in parts_of(d, accumulations, "acc"):
+            name = accumulation.reduce.domain.set_name
+            taken.extend(_take(writer, accumulation, parts) if name is None else
+                         _take_member(env, writer, accumulation, parts, times))
+        return [
+            Function("identity", tuple(nothing.lines), d.pack("Acc", identity)),
+            Function("take", tuple(writer.lines), d.pack("Acc", taken)),
+            merged(Writer(Scope(env), d), accumulations),
+            *put_and_get(env, accumulations, f"part:v{number}", "blocks", "put", "get"),
+        ]
+
+
+def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
+    """The components after the contribution of vertex v, which is nothing where its condition fails: adding nothing
+    is cheaper than a choice whether to add, which LLVM makes a store under a mask."""
+    if accumulation.declared is not None:
+        return accumulation.take(writer, parts)
+    return accumulation.merge(writer, parts, accumulation.sent(writer, accumulation.types))
+
+
+def _take_member(
+    env: Environment, writer: Writer, accumulation: Accumulation, parts: tuple[str, ...], times: Times
+) -> tuple[str, ...]:
+    """The components after the contribution of member number v of a set; a set has no more members than vertices."""
+    d, name = writer.d, accumulation.reduce.domain.set_name
+    assert name is not None
+    members, _, _, count = env.members(name)
+    there = writer.name(f"{d.convert(I64, 'v')} < {count}")
+    member = writer.name(f"{members}[{d.select(there, 'v', '0')}]")
+    after = accumulation.take(writer.elsewhere(Scope(env, here=member, times=times)), parts)
+    return tuple(writer.name(d.select(there, a, b)) for a, b in zip(after, parts))

@@ -1,0 +1,324 @@
+"""One stage as functions: what a vertex does before, while and after it gathers, for any target."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
+from vlang.emit.shared.formulas import Writer, located
+from vlang.emit.shared.frame import Environment, Frame, Scope, Times
+from vlang.emit.shared.holistic import accumulated, structures
+from vlang.emit.shared.loop_spec import LoopPlan
+from vlang.emit.shared.telling import ACTIVE, telling
+from vlang.ir.forms import forms as f
+from vlang.ir.stages import Mask, Stage, Write
+from vlang.types import BOOL, Type
+
+__all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
+
+
+def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
+    """Each accumulation with the texts of its components in what is called `name`, side by side."""
+    result, at = [], 0
+    for accumulation in accumulations:
+        width = len(accumulation.types)
+        result.append((accumulation, tuple(d.part(name, i) for i in range(at, at + width))))
+        at += width
+    return result
+
+
+def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
+    """merge: two accumulators a and b joined, a before b."""
+    pairs = zip(parts_of(writer.d, accumulations, "a"), parts_of(writer.d, accumulations, "b"))
+    names = [name for (a, left), (_, right) in pairs for name in a.merge(writer, left, right)]
+    return Function("merge", tuple(writer.lines), writer.d.pack("Acc", names))
+
+
+def put_and_get(
+    env: Environment, accumulations: list[Accumulation], slot: str, length: str, put: str, get: str
+) -> list[Function]:
+    """The functions `put` and `get` that keep an accumulator in arrays `slot`.0, .1 ..., one a run of components."""
+    d = env.dialect
+    places = []
+    for number, run in enumerate(_side_by_side(accumulations)):
+        env.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
+        pointer = env.pointer(f"{slot}.{number}", stored_as(run.type))
+        places += [(d.element(pointer, "s", run.width, part), run.type) for part in range(run.width)]
+    lines = [d.assign(place, d.store(t, d.part("acc", i))) for i, (place, t) in enumerate(places)]
+    return [Function(put, tuple(lines), ""),
+            Function(get, (), d.pack("Acc", [d.load(t, place) for place, t in places]))]
+
+
+def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
+    return [run for accumulation in accumulations for run in accumulation.runs]
+
+
+@dataclass
+class StageWriter:
+    """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
+    messages: expressions to send as messages, each with its number. ends: the stage decides activity. given: fields
+    that the caller passes. without: optimisations left out. follows: something follows the pass block by block."""
+
+    stage: Stage
+    frame: Frame
+    types: dict[str, Type]
+    present: Mapping[str, str]
+    plan: LoopPlan | None
+    messages: dict[f.Expr, int]
+    ends: bool
+    dialect: Dialect
+    two_buffers: frozenset[str] = frozenset()
+    given: frozenset[str] = frozenset()
+    without: frozenset[str] = frozenset()
+    follows: bool = False
+
+    def __post_init__(self) -> None:
+        self.env = Environment(self.frame, self.dialect)
+        self.accumulations: list[Accumulation] = []
+        self.telling = telling(self.stage, self.messages)
+        for gather in self.stage.gathers:
+            with located(gather.span):
+                reduce = self.telling.received(gather.reduce)
+                self.accumulations.append(accumulated(reduce, self.frame.reductions))
+        edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
+        self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
+        self.masks = 0
+
+    @property
+    def structures(self) -> tuple[str, ...]:
+        """What a worker fills for each vertex, if some gather needs all contributions at once (rule R)."""
+        return structures(self.accumulations)
+
+    def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
+        """A scope for one of the functions."""
+        plan = self.plan
+        times = Times(starts=plan.starts, told=plan.told, level=plan.loop.level) if plan else Times()
+        return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
+
+    def writer(self, scope: Scope) -> Writer:
+        """A writer for one of the functions."""
+        return Writer(scope, self.dialect)
+
+    # ------------------------------------------------------------------ functions
+    def ready(self) -> list[Function]:
+        """ready: the masks that are known before the gathers; wanted: whether the gathers run."""
+        scope = self.scope()
+        writer = self.writer(scope)
+        names = []
+        for mask in self.stage.before:
+            self.mask(writer, scope, mask)
+            names.append(scope.locals[mask.name][0])
+        guard = self.stage.guard
+        early = [mask.name for mask in self.stage.before]
+        if guard is None:
+            test = self.dialect.true
+        elif guard in early:
+            test = self.dialect.part("masks", early.index(guard))
+        else:  # the mask was stored by an earlier pass: `ready` hands it over as its last item
+            names.append(writer.name(scope.accumulator(f.Accumulator(BOOL, guard))[0]))
+            test = self.dialect.part("masks", len(names) - 1)
+        self.masks = len(names)
+        return [Function("ready", tuple(writer.lines), self.dialect.pack("Masks", names)),
+                Function("wanted", (), test)]
+
+    def mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
+        """Name a mask in the function being written."""
+        with located(mask.span):
+            name = writer.value(mask.cond)
+        if mask.guard is not None:
+            outer = writer.value(f.Accumulator(BOOL, mask.guard))
+            name = writer.name(self.dialect.both(outer, name))
+        scope.locals[mask.name] = (name,)
+
+    def identity(self) -> Function:
+        """identity: the accumulators of nothing."""
+        writer = self.writer(self.scope())
+        items = [text for a in self.accumulations for text in a.identity(writer)]
+        return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
+
+    def contributing(self) -> Writer:
+        """A writer at an edge, where messages have values of their own."""
+        values: dict[f.Expr, tuple[str, ...]] = {
+            expr: tuple(self.dialect.load(t, place)
+                        for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
+            for expr, number in self.messages.items()
+        }
+        if self.telling.flagged:
+            values[ACTIVE] = (f"{self._sent()}[u] != 0",)
+        return self.writer(self.scope(values=values))
+
+    def _sent(self) -> str:
+        """The text of a pointer to the flags of vertices whose changes may be read."""
+        slot = f"work:sent.{self.stage.name}"
+        self.frame.array(slot, "u8")
+        return self.env.pointer(slot, "u8")
+
+    def merge(self) -> Function:
+        """merge: two accumulators joined."""
+        return merged(self.writer(self.scope()), self.accumulations)
+
+    def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
+        """The places of a message of vertex `index`."""
+        slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
+        self.frame.array(slot, dtype, width=width)
+        pointer = self.env.pointer(slot, dtype)
+        return [self.dialect.element(pointer, index, width, part) for part in range(width)]
+
+    def _named(self, number: int) -> str:
+        return f"message.{self.stage.name}.{number}"
+
+    def messages_to_come(self) -> tuple[str, ...]:
+        """The slots of second arrays for the messages, by whose names the first ones are found."""
+        slots = []
+        for expr, number in self.messages.items():
+            slots.append(f"later:{self._named(number)}")
+            self.frame.array(slots[-1], stored_as(expr.type), "later", width_of(expr.type))
+        return tuple(slots)
+
+    def send(self) -> Function:
+        """send: every message of one vertex, which here is the neighbour of its receivers."""
+        d, scope = self.dialect, self.scope(there="v")
+        scope.sends = True
+        writer = self.writer(scope)
+        lines = []
+        if self.telling:
+            active = writer.name(f"{self._active(scope)}[v] != 0")
+        if self.telling.flagged:
+            lines.append(d.assign(f"{self._sent()}[v]", d.store(BOOL, active)))
+        for expr, number in self.messages.items():
+            owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
+            with located(owner.span):
+                names = writer.items(expr)
+            nothing = self.telling.nothing.get(expr)
+            if nothing is not None:  # what an inactive vertex has changed is not read
+                names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
+                              for name, t in zip(names, scalars_of(expr.type)))
+            lines += self._stored(self._message(number, expr, "v"), expr.type, names)
+        return Function("send", (*writer.lines, *lines), "")
+
+    def apply(self) -> Function:
+        """apply: what a vertex does with what it gathered; returns the flags changed 1 and active 2."""
+        scope, d = self.scope(), self.dialect
+        writer = self.writer(scope)
+        for number, mask in enumerate(self.stage.before):
+            scope.locals[mask.name] = (d.part("masks", number),)
+        for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(d, self.accumulations, "acc")):
+            with located(gather.span):
+                scope.locals[gather.name] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+        for item in self.stage.after:
+            if isinstance(item, Mask):
+                self.mask(writer, scope, item)
+            else:
+                self._write(writer, scope, item)
+        flags, told = self._activity(writer, scope) if self.ends else (d.flags(()), [])
+        if self.plan is not None and self.plan.skip:
+            self._hear(writer, scope, told)
+        lines = list(writer.lines)
+        for name in self.stage.written:
+            kind = "next" if name in self.two_buffers else "field"
+            places = scope.places(f.Field(self.types[name], name, "self"), kind, "v")
+            lines += self._stored(places, self.types[name], scope.locals[name])
+        for name in sorted(self.stage.stored):
+            type_ = self._type_of(name)
+            kept = self.env.places(self.env.array(f"work:{name}", type_), type_, "v")
+            lines += self._stored(kept, type_, scope.locals[name])
+        return Function("apply", tuple(lines), flags)
+
+    def _stored(self, places: Iterable[str], type_: Type, names: tuple[str, ...]) -> list[str]:
+        """The lines that store the components of a value."""
+        return [self.dialect.assign(place, self.dialect.store(t, name))
+                for place, t, name in zip(places, scalars_of(type_), names)]
+
+    def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
+        with located(item.span):
+            names = writer.items(item.value)
+        if item.guard is not None:
+            test = writer.value(f.Accumulator(BOOL, item.guard))
+            olds = [name for n in item.fields for name in writer.items(f.Field(self.types[n], n, "self"))]
+            names = tuple(writer.name(self.dialect.select(test, new, old)) for new, old in zip(names, olds))
+        writer.forget()
+        if len(item.fields) == 1:
+            scope.locals[item.fields[0]] = names
+        else:
+            scope.locals.update((field_name, (name,)) for field_name, name in zip(item.fields, names))
+
+    def _type_of(self, name: str) -> Type:
+        """The type of an accumulator or mask."""
+        return next((gather.reduce.type for gather in self.stage.gathers if gather.name == name), BOOL)
+
+    # ------------------------------------------------------------------- activity
+    def _activity(self, writer: Writer, scope: Scope) -> tuple[str, list[str]]:
+        """The end of a superstep for one vertex: what changed, what is told, and whether it is active; the names of
+        whether it is and was active, where neighbours read changes."""
+        assert self.plan is not None
+        told: list[str] = []
+        differing: dict[str, str] = {}
+        for name in self.plan.loop.applied:
+            new = writer.items(f.Field(self.types[name], name, "self"))
+            old = tuple(map(writer.name, scope.old(f.Field(self.types[name], name, "self", "old"))))
+            differing[name] = writer.differ(self.types[name], new, old)
+            if name in self.plan.told:
+                self._tell(writer, scope, name, new, old)
+        changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
+        activate = self.plan.loop.repeat.activate
+        if self.plan.explicit:
+            if activate is not None:
+                with located(activate.span):
+                    active = writer.value(activate.cond)
+            if activate is not None and self.plan.loop.guard is not None:
+                active = writer.name(self.dialect.both(writer.value(f.Accumulator(BOOL, self.plan.loop.guard)), active))
+            place = f"{self._active(scope)}[v]"
+            if any(reader.told for reader in self.plan.readers.values()):
+                told = [active, writer.name(f"{place} != 0")]
+            writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
+        return self.dialect.flags((changed, active)), told
+
+    def _tell(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
+        """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
+        now = f.Field(self.types[name], name, "self")
+        kind = scope.times.own("told")
+        places = scope.places(now, kind, "v")
+        was = writer.name(f"{self._active(scope)}[v] != 0")
+        before = map(writer.name, scope.read(now, kind, "v"))
+        told = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
+        writer.lines += self._stored(places, now.type, told)
+        parts = zip(scalars_of(now.type), new, told)
+        scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
+
+    def _active(self, scope: Scope) -> str:
+        """The text of a pointer to the flags of vertices that are active."""
+        slot = f"{scope.times.own('work')}:active"
+        self.frame.array(slot, "u8")
+        return self.env.pointer(slot, "u8")
+
+    def _hear(self, writer: Writer, scope: Scope, told: list[str]) -> None:
+        """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
+        assert self.plan is not None
+        names = (*self.stage.written, *sorted(self.stage.stored))
+        changes = {name: self._changed(writer, scope, name) for name in names}
+        for reader, reads in self.plan.readers.items():
+            heard = [change for name, change in changes.items() if name in reads.heard]
+            heard += told if reads.told else []
+            own = [change for name, change in changes.items() if name in reads.own]
+            if not (heard or own or reader == self.stage.name):
+                continue
+            slot = f"work:heard.{reader}"
+            self.frame.array(slot, "u8")
+            at = f"{self.env.pointer(slot, 'u8')}[v]"
+            d = self.dialect
+            bits = [f"({d.select(d.either(*names) or d.false, f'u8({bit})', 'u8(0)')})"
+                    for bit, names in ((1, heard), (2, own))]
+            flag = writer.name(d.bits(*bits))
+            writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
+
+    def _changed(self, writer: Writer, scope: Scope, name: str) -> str:
+        """Whether this pass changes a field, or an accumulator or mask that it stores."""
+        if name in self.types:
+            type_ = self.types[name]
+            before = scope.read(f.Field(type_, name, "self"), "field", "v")
+        else:
+            type_ = self._type_of(name)
+            before = scope.stored(name, type_)
+        return writer.differ(type_, scope.locals[name], tuple(map(writer.name, before)))

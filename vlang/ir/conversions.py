@@ -1,0 +1,161 @@
+"""The types of lowered expressions: literals and counters take the type of their place, conversions become casts.
+
+While an expression is being lowered its literals and counters (`N`, `iteration`) are weak: they have the types
+INTEGER and NUMBER of `vlang.types`. `fit` gives an expression its place, and leaves nothing weak behind.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+from vlang.check.tables.typing import unified
+from vlang.ir.forms import forms as f
+from vlang.types import F16, F32, F64, I64, INTEGER, NUMBER, Scalar, Tuple, Type, Vector
+
+__all__ = ["computing", "fit", "float_of", "fold", "meet", "weak"]
+
+
+def weak(type_: Type) -> bool:
+    """Whether the type still waits for its place."""
+    if isinstance(type_, Tuple):
+        return any(item.weak for item in type_.items)
+    if isinstance(type_, Vector):
+        return type_.item.weak
+    return isinstance(type_, Scalar) and type_.weak
+
+
+def meet(a: Type, b: Type) -> Type:
+    """The type in which two values are compared, or between which a conditional chooses.
+
+    Raises TypeError for values that do not meet; the checker has excluded them.
+    """
+    found = unified(a, b)
+    if found is None:
+        raise TypeError(f"{a} and {b} have no common type")
+    return found
+
+
+def computing(type_: Type) -> Type:
+    """The type in which a stored value is computed with: f16 is for storage only."""
+    if isinstance(type_, Vector):
+        return Vector(F32, type_.size) if type_.item == F16 else type_
+    if isinstance(type_, Tuple):
+        return Tuple(tuple(F32 if item == F16 else item for item in type_.items))
+    return F32 if type_ == F16 else type_
+
+
+def fit(expr: f.Expr, place: Type) -> f.Expr:
+    """`expr` as a value of the definite type `place`: weak parts take their types, the rest is cast."""
+    if expr.type == place:
+        return expr
+    if isinstance(place, Vector):
+        return _fit_vector(expr, place)
+    if isinstance(place, Tuple):
+        return _fit_tuple(expr, place)
+    if isinstance(place, Scalar) and isinstance(expr.type, Scalar):
+        if expr.type.weak:
+            return _settle(expr, place)
+        if isinstance(expr, f.Const):
+            return _cast_const(expr, place)
+    return f.Op(place, "cast", (expr,))
+
+
+def fold(op: str, left: f.Expr, right: f.Expr) -> f.Const | None:
+    """The value of an operator on two finite integer literals, where it is exact; None otherwise."""
+    if not (isinstance(left, f.Const) and isinstance(right, f.Const) and left.type == right.type == INTEGER):
+        return None
+    a, b = left.value, right.value
+    if not (isinstance(a, int) and isinstance(b, int)):
+        return None
+    if op == "add":
+        return f.Const(INTEGER, a + b)
+    if op == "sub":
+        return f.Const(INTEGER, a - b)
+    if op == "mul":
+        return f.Const(INTEGER, a * b)
+    if op in ("floordiv", "mod") and b != 0:
+        return f.Const(INTEGER, a // b if op == "floordiv" else a % b)
+    if op == "pow" and 0 <= b <= 64:
+        return f.Const(INTEGER, a**b)
+    if op == "shl" and 0 <= b < 64:
+        return f.Const(INTEGER, a << b)
+    return None
+
+
+def _fit_vector(expr: f.Expr, place: Vector) -> f.Expr:
+    if not isinstance(expr.type, Vector):
+        return f.Op(place, "broadcast", (fit(expr, place.item),))
+    if isinstance(expr, f.Op) and expr.op == "vector":
+        return f.Op(place, "vector", tuple(fit(arg, place.item) for arg in expr.args))
+    if isinstance(expr, f.Op) and expr.op == "select":
+        return replace(expr, type=place, args=(expr.args[0], *(fit(arg, place) for arg in expr.args[1:])))
+    return f.Op(place, "cast", (expr,))
+
+
+def _fit_tuple(expr: f.Expr, place: Tuple) -> f.Expr:
+    if isinstance(expr, f.Op):
+        if expr.op == "tuple":
+            return f.Op(place, "tuple", tuple(map(fit, expr.args, place.items)))
+        if weak(expr.type) and expr.op in ("min", "max", "select"):
+            test = 1 if expr.op == "select" else 0
+            return replace(expr, type=place, args=expr.args[:test] + tuple(fit(a, place) for a in expr.args[test:]))
+    assert isinstance(expr.type, Tuple)
+    items = (f.Op(type_, "item", (expr,), index) for index, type_ in enumerate(expr.type.items))
+    return f.Op(place, "tuple", tuple(map(fit, items, place.items)))
+
+
+def _settle(expr: f.Expr, place: Scalar) -> f.Expr:
+    """Give a weak scalar its type.
+
+    An integer expression with a counter is computed in i64 and converted once, so that `N * (N - 1) / 2` does
+    not overflow on its way to a float.
+    """
+    if isinstance(expr, f.Const):
+        return f.Const(place, _placed(expr.value, place))
+    if isinstance(expr, f.GraphValue):
+        return fit(replace(expr, type=I64), place)
+    assert isinstance(expr, f.Op)
+    if expr.op == "select":
+        return replace(expr, type=place, args=(expr.args[0], *(fit(arg, place) for arg in expr.args[1:])))
+    counts = any(isinstance(e, f.GraphValue) and e.type == INTEGER for e in f.walk(expr))
+    inside = I64 if expr.type == INTEGER and (counts or place.floating) else place
+    args = tuple(a if expr.op == "pow" and k == 1 and not weak(a.type) else fit(a, inside)
+                 for k, a in enumerate(expr.args))
+    return fit(replace(expr, type=inside, args=args), place)
+
+
+def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | float | None:
+    """A literal's value in its place; integer `inf` is the largest value, `-inf` the least."""
+    if isinstance(value, bool) or value is None:
+        return value
+    if place.floating:
+        return float(value)
+    if math.isinf(value):
+        return place.highest if value > 0 else place.lowest
+    if isinstance(value, int):
+        return (value - place.lowest) % (1 << place.bits) + place.lowest
+    return value
+
+
+def _cast_const(expr: f.Const, place: Scalar) -> f.Expr:
+    """Fold the cast of an integer constant where nothing is rounded or lost; `inf` stays a cast."""
+    source, value = expr.type, expr.value
+    assert isinstance(source, Scalar)
+    if source.integral and isinstance(value, int) and place.numeric and value not in (source.lowest, source.highest):
+        exact = abs(value) < 1 << 24 if place.floating else place.lowest <= value <= place.highest
+        if exact:
+            return f.Const(place, _placed(value, place))
+    return f.Op(place, "cast", (expr,))
+
+
+def float_of(type_: Type, precision: int) -> Type:
+    """The type in which `/`, `sqrt` and the like compute on `type_`: floats as they are, integers in `float`."""
+    if isinstance(type_, Vector):
+        item = float_of(type_.item, precision)
+        assert isinstance(item, Scalar)
+        return Vector(item, type_.size)
+    assert isinstance(type_, Scalar)
+    if type_.weak:
+        return NUMBER
+    return type_ if type_.floating else (F64 if precision == 64 else F32)

@@ -1,0 +1,271 @@
+"""Normal forms: writes as *x joined with e*, their joined gathers, and the delta form (language.md 10.1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import reduce as fold
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import Leaf, LoopScope
+from vlang.types import F16, F32, F64, Type
+
+__all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "writes_of"]
+
+
+@dataclass(frozen=True)
+class Operator:
+    """How a write joins: `reduction` is the one that gathers for it, `direction` the way the field then moves."""
+
+    name: str
+    reduction: str
+    idempotent: bool
+    direction: str | None
+    text: str
+
+
+OPERATORS: dict[str, Operator] = {
+    op.name: op
+    for op in (
+        Operator("min", "min", True, "down", "min(x, e)"),
+        Operator("max", "max", True, "up", "max(x, e)"),
+        Operator("or", "any", True, "up", "x or e"),
+        Operator("and", "all", True, "down", "x and e"),
+        Operator("bitor", "bitor", True, "up", "x | e"),
+        Operator("bitand", "bitand", True, "down", "x & e"),
+        Operator("add", "sum", False, None, "x + e"),
+        Operator("mul", "prod", False, None, "x * e"),
+        Operator("bitxor", "bitxor", False, None, "x ^ e"),
+    )
+}
+
+
+@dataclass(frozen=True, eq=False)
+class Write:
+    """One write of a loop.
+
+    operator: None if the fields are recomputed. rest: e of *x joined with e*; the whole value if recomputed.
+    joined: the gather whose contributions may be joined into the field one by one. delta: in delta form.
+    """
+
+    leaf: Leaf
+    fields: tuple[str, ...]
+    operator: Operator | None
+    rest: f.Expr
+    joined: f.Gather | None
+    delta: bool
+
+    @property
+    def idempotent(self) -> bool:
+        """Whether joining the same contribution again changes nothing."""
+        return self.operator is not None and self.operator.idempotent
+
+    @property
+    def direction(self) -> str | None:
+        """The way the fields move under this write."""
+        return self.operator.direction if self.operator else None
+
+
+def writes_of(scope: LoopScope) -> tuple[Write, ...]:
+    """The writes of a loop in order, local initializers included; none of inner loops."""
+    found = []
+    for leaf in scope.leaves:
+        if isinstance(leaf.statement, f.Apply):
+            found.append(_write(scope, leaf, leaf.statement))
+        elif isinstance(leaf.statement, f.InitField):
+            found.append(Write(leaf, (leaf.statement.name,), None, leaf.statement.value, None, False))
+    return tuple(found)
+
+
+def _write(scope: LoopScope, leaf: Leaf, apply: f.Apply) -> Write:
+    form = _tuple_form(apply) if len(apply.fields) > 1 else _scalar_form(scope.program, apply)
+    if form is None:
+        return Write(leaf, apply.fields, None, apply.value, None, False)
+    operator, rest = form
+    return Write(leaf, apply.fields, operator, rest, _joined(scope, operator, rest), _delta(scope, leaf, apply, form))
+
+
+def _tuple_form(apply: f.Apply) -> tuple[Operator, f.Expr] | None:
+    """`(x, y) = min((x, y), e)`: the old tuple first, since of two tuples without a value the first stays."""
+    value = apply.value
+    if not (isinstance(value, f.Op) and value.op in ("min", "max")):
+        return None
+    first, *others = _chain(value, value.op)
+    if not (isinstance(first, f.Op) and first.op == "tuple" and all(map(_is_now, first.args, apply.fields))):
+        return None
+    return OPERATORS[value.op], _refold(value.op, value.type, others)
+
+
+def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] | None:
+    value, (name,) = apply.value, apply.fields
+    if not isinstance(value, f.Op):
+        return None
+    if value.op == "user":
+        left, right = value.args
+        if _is_now(left, name) != _is_now(right, name):
+            return _user(program, str(value.data)), right if _is_now(left, name) else left
+        return None
+    if value.op in ("add", "sub"):
+        return _sum_form(value, name)
+    if rounds(value):
+        return _rounded_form(value, name)
+    if value.op not in OPERATORS:
+        return None
+    operands = _chain(value, value.op)
+    others = [operand for operand in operands if not _is_now(operand, name)]
+    if len(others) != len(operands) - 1:
+        return None
+    return OPERATORS[value.op], _refold(value.op, value.type, others)
+
+
+def rounds(expr: f.Expr) -> bool:
+    """Whether an expression rounds a float to an f16, the one conversion that may lose something by itself."""
+    return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
+
+
+def widens(expr: f.Expr) -> bool:
+    """Whether an expression is an f16 as a wider float, the same number."""
+    return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
+
+
+def _wider(expr: f.Expr) -> bool:
+    return expr.type in (F32, F64)
+
+
+def _rounded_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
+    """`x = f16(min(f32(x), e))`, which is `min(x, f16(e))`: rounding is monotone, and x is an f16 already."""
+    (inner,) = value.args
+    if not (isinstance(inner, f.Op) and inner.op in ("min", "max")):
+        return None
+    operands = _chain(inner, inner.op)
+    others = [e for e in operands if not (isinstance(e, f.Op) and widens(e) and _is_now(e.args[0], name))]
+    if len(others) != len(operands) - 1:
+        return None
+    return OPERATORS[inner.op], f.Op(value.type, "cast", (_refold(inner.op, inner.type, others),))
+
+
+def _sum_form(value: f.Op, name: str) -> tuple[Operator, f.Expr] | None:
+    """`x + e` and `x - e`: the terms of a sum with their signs, x once and positive."""
+    terms = _terms(value, True)
+    mine = [positive for term, positive in terms if _is_now(term, name)]
+    if mine != [True]:
+        return None
+    others = [(term, positive) for term, positive in terms if not _is_now(term, name)]
+    rest, positive = others[0]
+    rest = rest if positive else f.Op(value.type, "neg", (rest,))
+    for term, plus in others[1:]:
+        rest = f.Op(value.type, "add" if plus else "sub", (rest, term))
+    return OPERATORS["add"], rest
+
+
+def _terms(expr: f.Expr, positive: bool) -> list[tuple[f.Expr, bool]]:
+    if isinstance(expr, f.Op) and expr.op in ("add", "sub"):
+        left, right = expr.args
+        return _terms(left, positive) + _terms(right, positive == (expr.op == "add"))
+    return [(expr, positive)]
+
+
+def _chain(expr: f.Expr, op: str) -> list[f.Expr]:
+    """The operands of nested uses of one operator, from left to right."""
+    if isinstance(expr, f.Op) and expr.op == op:
+        return [operand for arg in expr.args for operand in _chain(arg, op)]
+    return [expr]
+
+
+def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
+    return fold(lambda a, b: f.Op(type_, op, (a, b)), operands)
+
+
+def _is_now(expr: f.Expr, name: str) -> bool:
+    """Whether an expression is the present own value of field `name`."""
+    return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
+
+
+def _user(program: f.Program, name: str) -> Operator:
+    """A user reduction as an operator; idempotent only where its body is one of the operators that are."""
+    rule = next(r for r in program.reductions if r.name == name)
+    sides = {rule.left, rule.right}
+    body = rule.body
+    text = f"{program.names[name]}(x, e)"
+    if isinstance(body, f.Op) and body.op in OPERATORS and OPERATORS[body.op].idempotent:
+        names = {arg.name for arg in body.args if isinstance(arg, f.Accumulator)}
+        if names == sides:
+            return replace(OPERATORS[body.op], name="user", reduction=name, text=text)
+    return Operator("user", name, False, None, text)
+
+
+def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
+    """The gather that is e itself, or e before it is rounded, with the reduction of the operator and no `default`."""
+    if isinstance(rest, f.Op) and rounds(rest):
+        (rest,) = rest.args
+    if not isinstance(rest, f.Accumulator):
+        return None
+    gather = scope.gathers.get(rest.name)
+    if gather is None or gather.reduce.default is not None:
+        return None
+    if gather.reduce.user != (operator.name == "user") or gather.reduce.name != operator.reduction:
+        return None
+    return gather
+
+
+# ------------------------------------------------------------------ delta form
+
+
+def linearity(expr: f.Expr, target: f.Expr) -> str | None:
+    """How an expression depends on `target`: "constant", "linear" (homogeneous), "affine", or None (otherwise)."""
+    if expr == target:
+        return "linear"
+    if target not in f.walk(expr):
+        return "constant"
+    if not isinstance(expr, f.Op):
+        return None
+    kinds = [linearity(arg, target) for arg in expr.args]
+    if None in kinds:
+        return None
+    return _linear_op(expr.op, [kind for kind in kinds if kind is not None])
+
+
+def _linear_op(op: str, kinds: list[str]) -> str | None:
+    if op in ("neg", "cast", "broadcast", "reverse", "vsum"):
+        return kinds[0]
+    if op in ("add", "sub"):
+        return "linear" if kinds == ["linear", "linear"] else "affine"
+    if op in ("mul", "dot") and "constant" in kinds:
+        return kinds[1] if kinds[0] == "constant" else kinds[0]
+    if op in ("div", "component") and kinds[1] == "constant":
+        return kinds[0]
+    if op == "select" and kinds[0] == "constant":
+        return "linear" if kinds[1:] == ["linear", "linear"] else "affine"
+    return None
+
+
+def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f.Expr]) -> bool:
+    """`x += e`, e linear in one gathered sum of what is linear in `change(u.x)`; all else constant in the loop."""
+    operator, rest = form
+    if operator.name != "add":
+        return False
+    sums = {e for e in f.walk(rest) if isinstance(e, f.Accumulator)}
+    if len(sums) != 1:
+        return False
+    (accumulator,) = sums
+    gather = scope.gathers.get(accumulator.name)
+    if gather is None or gather.reduce.user or gather.reduce.name != "sum" or gather.reduce.default is not None:
+        return False
+    if linearity(rest, accumulator) != "linear" or not all(scope.steady(where.cond) for where in leaf.wheres):
+        return False
+    (name,) = apply.fields
+    changes = {e for e in f.walk(gather.reduce.body)
+               if isinstance(e, f.Field) and (e.name, e.of, e.time) == (name, "other", "change")}
+    if len(changes) != 1:
+        return False
+    (change,) = changes
+    cond = gather.reduce.cond
+    others = [*_without(rest, accumulator), *_without(gather.reduce.body, change), *([] if cond is None else [cond])]
+    return linearity(gather.reduce.body, change) == "linear" and all(map(scope.steady, others))
+
+
+def _without(expr: f.Expr, target: f.Expr) -> list[f.Expr]:
+    """The leaves of an expression other than `target`."""
+    if expr == target:
+        return []
+    kids = f.children(expr)
+    return [leaf for kid in kids for leaf in _without(kid, target)] if kids else [expr]

@@ -1,0 +1,94 @@
+"""The phases of a superstep (language.md 4.7): one pass over the edges, then writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import LoopScope, expressions, statements
+
+__all__ = ["Phase", "phases_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class Phase:
+    """A group of statements of the loop's block, in order.
+
+    domains: of its reductions over edges, each once. neighbour: loop-written fields that its reductions read of
+    neighbours. own: those that it reads of the vertex itself, the old value of a normal form included. distant:
+    those that it reads of vertices that may be anywhere (`label.label`). gathered: accumulators it makes; used:
+    accumulators it reads. writes: fields it writes. late: a gather inside a `where` that reads what the same `where`
+    wrote before it, so that the phase is more than one pass.
+    """
+
+    number: int
+    statements: tuple[f.Statement, ...]
+    domains: tuple[str, ...]
+    neighbour: frozenset[str]
+    own: frozenset[str]
+    distant: frozenset[str]
+    gathered: frozenset[str]
+    used: frozenset[str]
+    writes: frozenset[str]
+    late: f.Statement | None = None
+
+
+def phases_of(scope: LoopScope) -> tuple[Phase, ...]:
+    """Cut the block of a loop into phases; `activate when` belongs to none."""
+    groups: list[list[f.Statement]] = [[]]
+    written: set[str] = set()
+    for statement in scope.loop.body:
+        if isinstance(statement, f.Activate):
+            continue
+        if groups[-1] and _from_neighbours(scope, statement) & written:
+            groups.append([])
+            written = set()
+        groups[-1].append(statement)
+        written |= _written(statement)
+    return tuple(_phase(scope, number, tuple(group)) for number, group in enumerate(groups, 1) if group)
+
+
+def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Phase:
+    everything = tuple(statements(group))
+    exprs = [expr for statement in everything for expr in expressions(statement)]
+    parts = [part for expr in exprs for part in f.walk(expr)]
+    reduces = [part for part in parts if isinstance(part, f.Reduce) and part.domain.edges]
+    return Phase(
+        number=number,
+        statements=group,
+        domains=tuple(dict.fromkeys(reduce.domain.kind for reduce in reduces)),
+        neighbour=frozenset(name for expr in exprs for name in scope.neighbour(expr)),
+        own=frozenset(name for expr in exprs for name in scope.own(expr)),
+        distant=frozenset(part.name for part in parts
+                          if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in scope.written),
+        gathered=frozenset(s.name for s in everything if isinstance(s, f.Gather)),
+        used=frozenset(part.name for part in parts if isinstance(part, f.Accumulator)),
+        writes=frozenset(name for statement in group for name in _written(statement)),
+        late=next((late for late in (_late(scope, s) for s in group) if late is not None), None),
+    )
+
+
+def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
+    """The loop-written fields that the reductions of a statement, or of its block, read of neighbours."""
+    exprs = (expr for s in statements((statement,)) for expr in expressions(s))
+    return frozenset(name for expr in exprs for name in scope.neighbour(expr))
+
+
+def _written(statement: f.Statement) -> frozenset[str]:
+    applied = {name for s in statements((statement,)) if isinstance(s, f.Apply) for name in s.fields}
+    return frozenset(applied | {s.name for s in statements((statement,)) if isinstance(s, f.InitField)})
+
+
+def _late(scope: LoopScope, statement: f.Statement) -> f.Statement | None:
+    """The first gather of a block that reads of neighbours what an earlier statement of that block wrote."""
+    if not isinstance(statement, f.Where):
+        return None
+    written: frozenset[str] = frozenset()
+    for item in statement.body:
+        if _from_neighbours(scope, item) & written:
+            return item
+        inner = _late(scope, item)
+        if inner is not None:
+            return inner
+        written |= _written(item)
+    return None

@@ -1,0 +1,84 @@
+"""What a run hands to a loop that depends on the edges of the graph: where rule I must not go on from an old result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+
+__all__ = ["FAR", "FREE", "NEAR", "Ties"]
+
+FREE, NEAR, FAR = 0, 1, 2
+_NUMBERED = frozenset({"random", "hll_unit"})
+
+
+class Ties:
+    """How values stand to the edges, statement by statement of a program's body.
+
+    FREE: the same on any edges. NEAR: of a vertex, decided by its own edges. FAR: by edges that may be anywhere.
+    grown: there are new vertices, too.
+    """
+
+    def __init__(self, grown: bool) -> None:
+        self._grown = grown
+        self._names: dict[str, int] = {}
+
+    def of_name(self, name: str) -> int:
+        """Of a field, an accumulator, a `let` or a `global`."""
+        return self._names.get(name, FREE)
+
+    def of(self, expr: f.Expr) -> int:
+        """Of an expression."""
+        if isinstance(expr, f.Degree):
+            return FAR if isinstance(expr.of, f.Expr) else NEAR
+        if isinstance(expr, f.GraphValue):
+            if expr.kind == "builtin":
+                return FAR if expr.name == "M" or (expr.name == "N" and self._grown) else FREE
+            return self.of_name(expr.name)
+        if isinstance(expr, f.Accumulator):
+            return self.of_name(expr.name)
+        inside = self._most(f.children(expr))
+        if isinstance(expr, f.Field):
+            own = self.of_name(expr.name)
+            return max(inside, FAR if own and isinstance(expr.of, f.Expr) else own)
+        if isinstance(expr, f.Reduce):
+            if expr.domain.edges:
+                return FAR if inside else NEAR
+            return FAR if inside or (self._grown and expr.domain.kind == "vertices") else FREE
+        if isinstance(expr, f.Op) and (expr.op == "common" or (self._grown and expr.op in _NUMBERED)):
+            return FAR
+        return inside
+
+    def _most(self, exprs: Iterable[f.Expr]) -> int:
+        return max(map(self.of, exprs), default=FREE)
+
+    def pass_by(self, statement: f.Statement, guard: int = FREE) -> None:
+        """Take note of a statement of the body."""
+        if isinstance(statement, (f.InitField, f.InitGlobal, f.Let)):
+            self._names[statement.name] = self.of(statement.value)
+        elif isinstance(statement, f.Gather):
+            self._names[statement.name] = max(guard, self.of(statement.reduce))
+        elif isinstance(statement, f.Apply):
+            tie = max(guard, self.of(statement.value))
+            for name in statement.fields:
+                self._names[name] = max(tie, self.of_name(name))
+        elif isinstance(statement, f.Where):
+            inner = max(guard, self.of(statement.cond))
+            for one in statement.body:
+                self.pass_by(one, inner)
+        elif not isinstance(statement, f.Activate):
+            self._pass_block(statement)
+
+    def _pass_block(self, block: f.Statement) -> None:
+        """What blocks write that run more than once may have come from anywhere, unless nothing in them is tied."""
+        inside = list(statements((block,)))
+        tie = self._most(expr for one in inside for expr in expressions(one))
+        gathers = any(isinstance(e, f.Reduce) and e.domain.edges
+                      for one in inside for expr in expressions(one) for e in f.walk(expr))
+        for one in inside:
+            if isinstance(one, f.Apply):
+                for name in one.fields:
+                    self._names[name] = FAR if tie or gathers else self.of_name(name)
+            elif isinstance(one, (f.InitField, f.Let)):
+                self._names[one.name] = FAR if tie or gathers else FREE

@@ -1,0 +1,185 @@
+"""One loop as the analysis sees it: its statements in order, what it writes, and what stays constant in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from vlang.ir.forms import forms as f
+
+__all__ = ["Leaf", "LoopScope", "above", "expressions", "loops_of", "statements"]
+
+_INNER = (f.Repeat, f.Sweep, f.ForVertices, f.ForRange)
+
+
+@dataclass(frozen=True, eq=False)
+class Leaf:
+    """A statement that is no block, and the `where`s of the loop that enclose it, outermost first."""
+
+    statement: f.Statement
+    wheres: tuple[f.Where, ...]
+
+
+def statements(body: Iterable[f.Statement]) -> Iterator[f.Statement]:
+    """Every statement, blocks before what they hold."""
+    for statement in body:
+        yield statement
+        if isinstance(statement, (f.Where, *_INNER)):
+            yield from statements(statement.body)
+
+
+def loops_of(program: f.Program) -> tuple[f.Repeat, ...]:
+    """Every `repeat` of a program, in the order of the text."""
+    return tuple(s for s in statements(program.body) if isinstance(s, f.Repeat))
+
+
+def expressions(statement: f.Statement) -> tuple[f.Expr, ...]:
+    """The expressions that a statement evaluates itself (not those of its block)."""
+    if isinstance(statement, f.Gather):
+        return (statement.reduce,)
+    if isinstance(statement, (f.Apply, f.Let, f.InitField, f.InitGlobal)):
+        return (statement.value,)
+    if isinstance(statement, (f.Where, f.Activate)):
+        return (statement.cond,)
+    found: tuple[f.Expr | None, ...] = ()
+    if isinstance(statement, f.Repeat):
+        found = (statement.limit, statement.until)
+    elif isinstance(statement, f.ForRange):
+        found = (statement.low, statement.high, statement.until)
+    return tuple(e for e in found if e is not None)
+
+
+def above(program: f.Program, wanted: f.Statement) -> tuple[f.Statement, ...]:
+    """The blocks that enclose a statement, outermost first."""
+
+    def search(body: tuple[f.Statement, ...], path: tuple[f.Statement, ...]) -> tuple[f.Statement, ...] | None:
+        for statement in body:
+            if statement is wanted:
+                return path
+            if isinstance(statement, (f.Where, *_INNER)):
+                found = search(statement.body, (*path, statement))
+                if found is not None:
+                    return found
+        return None
+
+    return search(program.body, ()) or ()
+
+
+def _leaves(body: tuple[f.Statement, ...], wheres: tuple[f.Where, ...]) -> Iterator[Leaf]:
+    for statement in body:
+        if isinstance(statement, f.Where):
+            yield from _leaves(statement.body, (*wheres, statement))
+        elif not isinstance(statement, (f.Activate, *_INNER)):
+            yield Leaf(statement, wheres)
+
+
+@dataclass(frozen=True, eq=False)
+class LoopScope:
+    """A loop in its program."""
+
+    program: f.Program
+    loop: f.Repeat
+
+    @cached_property
+    def leaves(self) -> tuple[Leaf, ...]:
+        """Gathers, applies, lets and local initializers in order, without those of inner loops."""
+        return tuple(_leaves(self.loop.body, ()))
+
+    @cached_property
+    def inner(self) -> f.Statement | None:
+        """The first loop inside, if there is one."""
+        return next((s for s in statements(self.loop.body) if isinstance(s, _INNER)), None)
+
+    @cached_property
+    def local(self) -> frozenset[str]:
+        """Fields declared inside the loop."""
+        return frozenset(s.name for s in statements(self.loop.body) if isinstance(s, f.InitField))
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """Every field that the loop writes."""
+        applied = {name for s in statements(self.loop.body) if isinstance(s, f.Apply) for name in s.fields}
+        return self.local | applied
+
+    @cached_property
+    def gathers(self) -> dict[str, f.Gather]:
+        """The gathers of the loop by name, in order."""
+        return {s.name: s for s in statements(self.loop.body) if isinstance(s, f.Gather)}
+
+    @cached_property
+    def lets(self) -> frozenset[str]:
+        """The `let`s of the loop."""
+        return frozenset(s.name for s in statements(self.loop.body) if isinstance(s, f.Let))
+
+    @cached_property
+    def reads_iteration(self) -> bool:
+        """Whether the loop itself reads `iteration`; one inside a loop inside is that loop's own."""
+        blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
+        inner = {s for block in blocks for s in statements(block.body)}
+        own = [s for s in statements(self.loop.body) if s not in inner]
+        exprs = [e for s in own if s not in blocks for e in expressions(s)]
+        exprs += [self.loop.until] if self.loop.until is not None else []
+        return any(isinstance(e, f.GraphValue) and e.name == "iteration" for expr in exprs for e in f.walk(expr))
+
+    def seen(self, expr: f.Expr) -> Iterator[f.Expr]:
+        """All that an expression reads: an accumulator of the loop stands for its gather."""
+        for part in f.walk(expr):
+            yield part
+            if isinstance(part, f.Accumulator) and part.name in self.gathers:
+                yield from self.seen(self.gathers[part.name].reduce)
+
+    def word(self, name: str) -> str:
+        """A name as the text has it."""
+        return self.program.names.get(name, name)
+
+    def varying(self, expr: f.Expr, told: bool = False, own_old: bool = False) -> str | None:
+        """What an expression reads that changes every superstep, in the words of the program; None if nothing.
+
+        `iteration`, a `let` of the loop, `old`, and `change`. told: `change` does not count (a delta loop, where it
+        is what a neighbour sends). own_old: `old` of the vertex's own fields does not count.
+        """
+        for part in self.seen(expr):
+            if isinstance(part, f.GraphValue):
+                if part.kind == "builtin" and part.name == "iteration":
+                    return "iteration"
+                if part.kind == "let" and part.name in self.lets:
+                    return self.word(part.name)
+            if isinstance(part, f.Field) and part.name in self.written:
+                if part.time == "change" and not told:
+                    return f"change({self.word(part.name)})"
+                if part.time == "old" and not (own_old and part.of == "self"):
+                    return f"old({self.word(part.name)})"
+        return None
+
+    def steady(self, expr: f.Expr) -> bool:
+        """Whether an expression is constant in the loop: nothing in it is written or varies."""
+        return self.varying(expr) is None and not any(
+            isinstance(part, f.Field) and part.name in self.written for part in self.seen(expr)
+        )
+
+    def distant(self, expr: f.Expr) -> f.Field | None:
+        """A loop-written field of a vertex that need not be a neighbour (`label.label`), if one is read."""
+        for part in self.seen(expr):
+            if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in self.written:
+                return part
+        return None
+
+    def own(self, expr: f.Expr) -> frozenset[str]:
+        """The loop-written fields that an expression reads of the vertex itself, not through accumulators."""
+        return frozenset(e.name for e in _outside_vertices(expr)
+                         if isinstance(e, f.Field) and e.of == "self" and e.name in self.written)
+
+    def neighbour(self, expr: f.Expr) -> frozenset[str]:
+        """The loop-written fields that an expression reads from neighbours, not through accumulators."""
+        return frozenset(e.name for e in f.walk(expr)
+                         if isinstance(e, f.Field) and e.of == "other" and e.name in self.written)
+
+
+def _outside_vertices(expr: f.Expr) -> Iterator[f.Expr]:
+    """The parts of an expression that are not inside a reduction over vertices, where "self" is every vertex."""
+    if isinstance(expr, f.Reduce) and not expr.domain.edges:
+        return
+    yield expr
+    for child in f.children(expr):
+        yield from _outside_vertices(child)

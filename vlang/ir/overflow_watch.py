@@ -1,0 +1,167 @@
+"""Float sums that become infinite although every term is finite: what a run looks at, and the program that finds them.
+
+A run only looks whether anything stored from a float sum is infinite. Where something is, the program is run once more
+with a note beside every such sum: a bool of each vertex that says whether the sum left its type.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import expressions, statements
+from vlang.runtime.plan.plan import Watch
+from vlang.syntax.tree import Span
+from vlang.types import BOOL, Scalar, Type, Vector
+
+__all__ = ["Place", "noting", "watch_of"]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A statement that is noted. note: the bool field that says where it left its type. what: its value as text.
+    vertices: whether it has a value of each vertex, rather than one for the graph."""
+
+    note: str
+    span: Span
+    what: str
+    type: Type
+    vertices: bool
+
+
+def watch_of(program: f.Program) -> Watch:
+    """What holds values that a float sum gave: vertex fields and graph-level values."""
+    names = {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
+             and any(map(_summed, expressions(s)))}
+    outputs = {decl.name for decl in program.fields if decl.output}
+    fields: set[str] = set()
+    scalars: set[str] = set()
+    for statement in statements(program.body):
+        if isinstance(statement, (f.Apply, f.InitField)) and _from(statement.value, names):
+            fields |= set(statement.fields) if isinstance(statement, f.Apply) else {statement.name}
+        elif isinstance(statement, (f.Let, f.InitGlobal)) and _float(statement.value.type) and \
+                isinstance(statement.value.type, Scalar) and _from(statement.value, names):
+            scalars.add(statement.name)
+    fields &= {decl.name for decl in program.fields if _float(decl.type)}
+    shown = frozenset(decl.name for decl in program.globals)
+    return Watch(frozenset(fields & outputs), frozenset(fields - outputs), frozenset(scalars & shown),
+                 frozenset(scalars - shown))
+
+
+def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
+    """The program with its notes, and what they stand for. given: fields whose initializers do not run."""
+    notes = _Notes(program, given)
+    body = notes.block(program.body)
+    start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
+    fields = tuple(f.FieldDecl(p.note, BOOL, True, False, p.span) for p in notes.places)
+    names = program.names | {name: name for name in notes.made}
+    return replace(program, body=start + body, fields=program.fields + fields, names=names), tuple(notes.places)
+
+
+class _Notes:
+    """Writes the statements of notes around those of a program."""
+
+    def __init__(self, program: f.Program, given: frozenset[str]) -> None:
+        self._program, self._given = program, given
+        watch = watch_of(program)
+        self._watched = watch.fields | watch.hidden
+        self.places: list[Place] = []
+        self.made: set[str] = set()
+
+    def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
+        """A block with notes. `activate when` stays its last statement."""
+        return tuple(part for statement in body for part in self._statement(statement))
+
+    def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
+        if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
+            yield replace(statement, body=self.block(statement.body))
+        elif isinstance(statement, f.Gather) and _summed(statement.reduce):
+            yield statement
+            yield from self._sum(statement.span, statement.reduce, statement.name)
+        elif isinstance(statement, f.Apply):
+            yield from self._addition(statement)
+            yield statement
+        else:
+            yield statement
+            skipped = isinstance(statement, f.InitField) and statement.name in self._given
+            if isinstance(statement, (f.InitField, f.Let, f.InitGlobal)) and not skipped:
+                for part in dict.fromkeys(f.walk(statement.value)):
+                    if isinstance(part, f.Reduce) and _summed(part):
+                        yield from self._sum(statement.span, part, None)
+
+    def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
+        """Note where a sum is infinite, no term is, and it is no `default`. name: of the accumulator, if it has one."""
+        make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
+        if name is None:
+            name = self._fresh("summed")
+            yield make(span, name, reduce)
+        terms = f.Reduce(BOOL, "any", _infinite(reduce.body), reduce.domain, reduce.cond, None)
+        other = self._fresh("terms")
+        yield make(span, other, terms)
+        finite: list[f.Expr] = [_not(self._value(terms, other))]
+        if reduce.default is not None:
+            finite.append(_not(_infinite(reduce.default)))
+        yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
+
+    def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
+        """Note where adding two finite values gives an infinite one."""
+        value = apply.value
+        while isinstance(value, f.Op) and value.op == "cast":
+            (value,) = value.args
+        if isinstance(value, f.Op) and value.op in ("add", "sub") and self._watched & set(apply.fields) and \
+                _float(value.type):
+            yield self._note(apply.span, apply.value, [_not(_infinite(side)) for side in value.args], True)
+
+    def _note(self, span: Span, value: f.Expr, finite: list[f.Expr], vertices: bool) -> f.Statement:
+        place = Place(self._fresh("left"), span, self._text(span), value.type, vertices)
+        self.places.append(place)
+        now = _infinite(value)
+        for test in finite:
+            now = f.Op(BOOL, "and", (now, test))
+        return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
+
+    def _text(self, span: Span) -> str:
+        return " ".join(self._program.source[span.start : span.end].split())
+
+    @staticmethod
+    def _value(reduce: f.Reduce, name: str) -> f.Expr:
+        return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
+
+    def _fresh(self, wish: str) -> str:
+        """A name that the program does not have, and none of its own could have."""
+        name = f"{wish}_{len(self.made)}"
+        while name in self._program.names or name in self.made:
+            name += "_"
+        self.made.add(name)
+        return name
+
+
+def _summed(expr: f.Expr) -> bool:
+    """Whether there is a float sum in it."""
+    return any(isinstance(e, f.Reduce) and e.name == "sum" and not e.user and _float(e.type) for e in f.walk(expr))
+
+
+def _from(expr: f.Expr, names: set[str]) -> bool:
+    """Whether a value depends directly on a float sum: one in it, or one of these names."""
+    return _summed(expr) or any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names
+                                for e in f.walk(expr))
+
+
+def _float(type_: Type) -> bool:
+    item = type_.item if isinstance(type_, Vector) else type_
+    return isinstance(item, Scalar) and item.floating
+
+
+def _infinite(value: f.Expr) -> f.Expr:
+    """Whether a float, or some component of a vector, is `inf` or `-inf`."""
+    type_: Type = value.type
+    size = f.Op(type_, "abs", (value,))
+    if isinstance(type_, Vector):
+        type_ = type_.item
+        size = f.Op(type_, "vmax", (size,))
+    return f.Op(BOOL, "eq", (size, f.Const(type_, float("inf"))))
+
+
+def _not(expr: f.Expr) -> f.Expr:
+    return f.Op(BOOL, "not", (expr,))

@@ -1,0 +1,112 @@
+"""Rules R (replicate a reduction), F (fuse), B (one buffer), and messages worth hoisting (section 14.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.phases import Phase
+from vlang.ir.rules.context import Context, Verdict, listed
+from vlang.reductions import REDUCTIONS
+from vlang.types import Scalar, Tuple, Vector
+
+__all__ = ["buffers", "fuse", "messages", "only_neighbour", "replicate"]
+
+_CALLS = frozenset({"sqrt", "exp", "log", "log1p", "tanh", "random", "pow", "hll_unit", "hll_size", "dot", "common",
+                    "user"})
+_DIVIDES = frozenset({"div", "floordiv", "mod"})
+
+
+def replicate(reduce: f.Reduce) -> Verdict:
+    """Rule R: partial results of one reduction in any bracketing and order."""
+    if reduce.user:
+        return Verdict(True, "a declared reduction, tested to be a commutative monoid: partial results may be combined "
+                             "in any order, each starting at the identity")
+    rule = REDUCTIONS[reduce.name]
+    if rule.holistic:
+        return Verdict(False, f"`{reduce.name}` needs all contributions of a vertex at once: only a pull in which one "
+                              "worker sees them all")
+    item = reduce.body.type.item if isinstance(reduce.body.type, Vector) else reduce.body.type
+    if not rule.exact and isinstance(item, Scalar) and item.floating:
+        return Verdict(True, f"`{reduce.name}` of floats: any order gives the same value up to rounding; a fixed order "
+                             "where the schedule is deterministic", marks=("rounding",))
+    return Verdict(True, f"`{reduce.name}` gives the same bits in any order")
+
+
+# ---------------------------------------------------------------------- messages
+
+
+def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
+    """The largest subexpressions that read only the neighbour and graph values, and are worth one array.
+
+    Computed once per vertex and superstep they save work on every edge if they read two fields, divide, or call a
+    function. Outermost first, each once; bodies and conditions of reductions over edges only.
+    """
+    if not reduce.domain.edges:
+        return ()
+    places = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
+    return tuple(dict.fromkeys(expr for place in places for expr in _hoistable(place)))
+
+
+def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
+    if only_neighbour(expr) and not isinstance(expr.type, Tuple):
+        if _worth(expr):
+            yield expr
+        return
+    for child in f.children(expr):
+        yield from _hoistable(child)
+
+
+def only_neighbour(expr: f.Expr) -> bool:
+    """Whether an expression is a function of the neighbour and of graph values."""
+    if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
+        return expr.of == "other"
+    if isinstance(expr, (f.EdgeValue, f.Accumulator, f.Reduce)):
+        return False
+    return all(map(only_neighbour, f.children(expr)))
+
+
+def _worth(expr: f.Expr) -> bool:
+    parts = list(f.walk(expr))
+    reads = {e for e in parts if isinstance(e, (f.Field, f.Degree))}
+    if not reads and not any(isinstance(e, f.Vertex) for e in parts):
+        return False  # graph values only: computed once in any case
+    costly = any(isinstance(e, f.Op) and e.op in _CALLS | _DIVIDES for e in parts)
+    return costly or len(reads) > 1
+
+
+# -------------------------------------------------------------- fusion and buffers
+
+
+def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
+    """Rule F: gather, apply and what follows in one pass."""
+    if phase.late is not None:
+        return Verdict(False, "a `where` gathers what it wrote itself: it takes several passes")
+    lets = sum(isinstance(s, f.Let) for s in phase.statements)
+    tail = "; a `let` over vertices ends the pass, and what follows it is another" if lets else ""
+    both = (phase.neighbour | phase.distant) & phase.writes
+    if not both:
+        return Verdict(True, "no statement of the phase reads from a neighbour what another one writes" + tail)
+    if order.granted and ctx.kind == "fixpoint":
+        return Verdict(True, "rule A holds: a neighbour's value may be old or new" + tail)
+    return Verdict(True, f"if {ctx.named(both)} is written to a second buffer" + tail, marks=tuple(sorted(both)))
+
+
+def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
+    """Rule B for each field that the loop writes: whether one array suffices."""
+    found: dict[str, Verdict] = {}
+    for name in sorted(ctx.scope.written):
+        word = ctx.scope.word(name)
+        read = [phase for phase in ctx.phases if name in phase.writes and name in phase.neighbour]
+        distant = any(name in phase.writes and name in phase.distant for phase in ctx.phases)
+        if order.granted and ctx.kind == "fixpoint":
+            found[name] = Verdict(True, "rule A: a neighbour's value may be old or new")
+        elif distant:
+            found[name] = Verdict(False, f"the phase that writes it reads `{word}` of vertices that may be anywhere")
+        elif not read:
+            found[name] = Verdict(True, f"no gather of the phase that writes it reads `u.{word}`")
+        else:
+            phases = listed(f"phase {phase.number}" for phase in read)
+            found[name] = Verdict(False, f"{phases} writes it and reads `u.{word}`: two buffers, or all accumulators "
+                                         "stored before the first write")
+    return found

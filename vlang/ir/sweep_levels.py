@@ -1,0 +1,189 @@
+"""Gathers of a sweep as messages: what a vertex of a level receives is sent by the vertices of one other level.
+
+In `sweep f up|down` the own value of f is the level of the moment, a value of the whole graph. So a gather whose
+condition asks for neighbours at a fixed distance from the own level, such as
+
+    gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
+
+becomes, with own factors taken out of the sum (language.md 14.2) and everything else computed once per sender (14.1),
+
+    message of u = (1 + u.share) / u.paths if u.depth == level + 1 else 0
+    due          = paths * (sum of messages)
+
+and only the vertices of level + 1 have anything to send: before the pass they write their messages, and those of the
+pass before take theirs back. An edge costs one read instead of one for every field.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from vlang.ir.forms import forms as f
+from vlang.ir.rules.pass_rules import only_neighbour
+from vlang.ir.stages import Mask, Stage, Sweep, Write
+from vlang.reductions import identity
+from vlang.types import BOOL, F32, F64, Scalar, Type
+
+__all__ = ["Levelled", "levelled"]
+
+_NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
+
+
+@dataclass(frozen=True)
+class Levelled:
+    """A pass whose gathers read messages only. messages: in the order of the gathers, each with its number. distance:
+    senders have the value level + distance in the field of the sweep. factored: names of the sums out of which own
+    factors were taken."""
+
+    stage: Stage
+    messages: Mapping[f.Expr, int]
+    distance: int
+    factored: tuple[str, ...]
+
+
+def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
+    """The pass with messages by level; None where some gather does not have that form.
+
+    factors: own factors may be taken out of sums of floats. In a `where` neighbours need not be in any list of the
+    sweep, so nothing is done there.
+    """
+    if sweep.guard is not None or stage.domain is None or not stage.gathers:
+        return None
+    gathers: list[f.Gather] = []
+    own: dict[str, f.Expr] = {}
+    distances: set[int] = set()
+    messages: dict[f.Expr, int] = {}
+    for gather in stage.gathers:
+        within = factors and gather.name not in stage.stored  # a later pass would read the sum without its factor
+        reduce, factor = _factored(gather.reduce, set(stage.written)) if within else (gather.reduce, None)
+        reduce = _at_level(reduce, sweep)
+        distance = _distance(reduce, sweep)
+        if distance is None or not _sendable(reduce):
+            return None
+        assert reduce.cond is not None
+        assert isinstance(reduce.body.type, Scalar)
+        nothing = f.Const(reduce.body.type, identity(reduce.name, reduce.body.type))
+        message = f.Op(reduce.body.type, "select", (reduce.cond, reduce.body, nothing))
+        messages.setdefault(message, len(messages))
+        distances.add(distance)
+        gathers.append(replace(gather, reduce=replace(reduce, body=message, cond=None)))
+        if factor is not None:
+            own[gather.name] = factor
+    if len(distances) != 1:
+        return None
+    after = tuple(_multiplied(item, own) for item in stage.after)
+    changed = replace(stage, gathers=tuple(gathers), after=after)
+    return Levelled(changed, messages, distances.pop(), tuple(own))
+
+
+def _sendable(reduce: f.Reduce) -> bool:
+    """Whether the whole contribution is one number of the sender's, or the identity."""
+    if reduce.user or reduce.default is not None or reduce.name not in _NEUTRAL:
+        return False
+    parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
+    past = any(isinstance(e, f.Field) and e.time != "now" for part in parts for e in f.walk(part))
+    return isinstance(reduce.body.type, Scalar) and not past and all(map(only_neighbour, parts))
+
+
+def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
+    """The own value of the sweep's field, in a vertex of the level, is the level."""
+    def changed(expr: f.Expr) -> f.Expr:
+        if isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (sweep.sweep.field, "self", "now"):
+            return f.GraphValue(expr.type, sweep.level, "loop")
+        return f.rebuild(expr, tuple(map(changed, f.children(expr))))
+
+    result = changed(reduce)
+    assert isinstance(result, f.Reduce)
+    return result
+
+
+# --------------------------------------------------------------------------------------------------- who sends
+
+
+def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:
+    """By how much the level of a sender differs from that of its receivers, if the condition says so."""
+    for part in _conjuncts(reduce.cond):
+        if isinstance(part, f.Op) and part.op == "eq":
+            for there, here in (part.args, part.args[::-1]):
+                if isinstance(there, f.Field) and (there.name, there.of) == (sweep.sweep.field, "other"):
+                    return _beyond(here, sweep.level)
+    return None
+
+
+def _conjuncts(expr: f.Expr | None) -> Iterator[f.Expr]:
+    if isinstance(expr, f.Op) and expr.op == "and":
+        for part in expr.args:
+            yield from _conjuncts(part)
+    elif expr is not None:
+        yield expr
+
+
+def _beyond(expr: f.Expr, level: str) -> int | None:
+    """c where the expression is level + c; None where it is something else."""
+    if isinstance(expr, f.GraphValue) and expr.name == level:
+        return 0
+    if isinstance(expr, f.Op) and expr.op in ("add", "sub"):
+        a, b = expr.args
+        if expr.op == "add" and isinstance(a, f.Const):
+            a, b = b, a
+        if isinstance(a, f.GraphValue) and a.name == level and isinstance(b, f.Const) and isinstance(b.value, int):
+            return b.value if expr.op == "add" else -b.value
+    return None
+
+
+# -------------------------------------------------------------------------------------------------- own factors
+
+
+def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
+    """A sum of floats without the factors that only its receiver knows, and their product; None for no such factor."""
+    if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
+        return reduce, None
+    above, below = _fraction(reduce.body)
+    mine = [part for part in above if _own(part, written)]
+    if not mine:
+        return reduce, None
+    body = _product([part for part in above if part not in mine], reduce.body.type)
+    if below:
+        body = f.Op(body.type, "div", (body, _product(below, body.type)))
+    return replace(reduce, body=body), _product(mine, reduce.body.type)
+
+
+def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
+    """The factors above and below the line."""
+    if isinstance(expr, f.Op) and expr.op in ("mul", "div"):
+        (above, below), (more, less) = map(_fraction, expr.args)
+        return (above + more, below + less) if expr.op == "mul" else (above + less, below + more)
+    return [expr], []
+
+
+def _own(expr: f.Expr, written: set[str]) -> bool:
+    """Whether it is a value of the receiver that the pass leaves alone."""
+    parts = list(f.walk(expr))
+    reads = [e for e in parts if isinstance(e, f.Field)]
+    plain = all(isinstance(e, (f.Field, f.Const, f.GraphValue, f.Op)) for e in parts)
+    return bool(reads) and plain and all(e.of == "self" and e.time == "now" and e.name not in written for e in reads)
+
+
+def _product(factors: list[f.Expr], type_: Type) -> f.Expr:
+    if not factors:
+        return f.Const(type_, 1.0)
+    result = factors[0]
+    for factor in factors[1:]:
+        result = f.Op(type_, "mul", (result, factor))
+    return result
+
+
+def _multiplied(item: Mask | Write, own: Mapping[str, f.Expr]) -> Mask | Write:
+    """What follows the gathers, with the factors where a sum is read; a sum that is 0 stays 0, whatever the factor."""
+    def changed(expr: f.Expr) -> f.Expr:
+        if isinstance(expr, f.Accumulator) and expr.name in own:
+            zero = f.Op(BOOL, "eq", (expr, f.Const(expr.type, 0.0)))
+            return f.Op(expr.type, "select", (zero, expr, f.Op(expr.type, "mul", (own[expr.name], expr))))
+        return f.rebuild(expr, tuple(map(changed, f.children(expr))))
+
+    if not own:
+        return item
+    if isinstance(item, Write):
+        return replace(item, value=changed(item.value))
+    return replace(item, cond=changed(item.cond))

@@ -1,0 +1,292 @@
+"""Why a line does not parse, in the words of the language: the special cases first, then what was expected."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from vlang.syntax.keywords import TYPE_NAMES
+from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
+from vlang.syntax.parser import terminal_text
+from vlang.syntax.problems import Problem, nearest
+from vlang.syntax.rewrite import one_line
+
+__all__ = ["explain"]
+
+_COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
+_UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
+_CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
+
+
+@dataclass(frozen=True)
+class _Case:
+    """A line that does not parse. at: the index of the first word that does not fit (past the last: the line ends)."""
+
+    found: Scan
+    line: Line
+    at: int
+    expected: set[str]
+
+    @property
+    def words(self) -> list[Word]:
+        return self.line.words
+
+    @property
+    def here(self) -> Word | None:
+        return self.words[self.at] if self.at < len(self.words) else None
+
+    @property
+    def before(self) -> Word | None:
+        return self.words[self.at - 1] if self.at else None
+
+    def text(self, start: int, end: int) -> str:
+        return one_line(self.found.source.text[start:end])
+
+    def edited(self, start: int, end: int, new: str) -> tuple[str, ...]:
+        """The line with a part replaced."""
+        text = self.found.source.text
+        return (one_line(text[self.line.start : start] + new + text[end : self.line.end]),)
+
+    def problem(self, title: str, start: int, end: int, label: str = "", *, help: tuple[str, ...] = (),
+                write: tuple[str, ...] = ()) -> Problem:
+        span = self.found.source.span(start, end)
+        whole = self.found.source.span(self.line.start, self.line.end)
+        return Problem("V001", "error", title, span, label, help=help, write=write, replaces=whole if write else None)
+
+    def word(self, title: str, word: Word, label: str = "", *, help: tuple[str, ...] = (),
+             write: tuple[str, ...] = ()) -> Problem:
+        return self.problem(title, word.start, word.end, label, help=help, write=write)
+
+
+def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
+    """The problem of a line that the parser refused at `offset`, where it would have accepted `expected`."""
+    at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
+    case = _Case(found, line, at, expected)
+    for rule in _RULES:
+        problem = rule(case)
+        if problem is not None:
+            return problem
+    return _general(case)
+
+
+# --------------------------------------------------------- habits of other languages
+
+
+def _habit(case: _Case) -> Problem | None:
+    first, line = case.words[0], case.line
+    rest = case.text(first.end, line.end - 1 if line.opens else line.end).strip()
+    if first.text == "def":
+        return case.word("functions are declared with `fn`", first, help=("`fn f(x: float) = x * x`",))
+    if first.text in ("elif", "else"):
+        return case.word(f"there is no `{first.text}` statement", first,
+                         help=("`a if c else b` chooses a value; `where c:` and `where not c:` choose vertices",))
+    if first.text == "if":
+        write = (f"where {rest}:",) if line.opens and rest else ()
+        return case.word("there is no `if` statement", first, help=("`where` runs a block where a condition holds:",),
+                         write=write)
+    if first.text == "while":
+        write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
+        return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
+    if first.text in ("param", "parameter", "const", "input") and case.at <= 1:
+        return case.word(f"there is no `{first.text}` statement", first,
+                         help=("parameters stand in the header: `program name(k: int = 3, start: vertex)`",))
+    if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
+        return case.word(f"there is no `{first.text}` in the language", first)
+    return None
+
+
+def _doubled(case: _Case) -> Problem | None:
+    here, before = case.here, case.before
+    if here is None or before is None or here.text != before.text or here.text not in "&|":
+        return None
+    word = "and" if here.text == "&" else "or"
+    left = "" if case.found.source.text[before.start - 1].isspace() else " "
+    right = "" if case.found.source.text[here.end : here.end + 1].isspace() else " "
+    write = case.edited(before.start, here.end, left + word + right)
+    return case.problem(f"`{here.text * 2}` is written `{word}`", before.start, here.end, write=write)
+
+
+# ------------------------------------------------------------------- statements
+
+
+def _activate(case: _Case) -> Problem | None:
+    if case.words[0].text != "activate" or (len(case.words) > 1 and case.words[1].text == "when"):
+        return None
+    first = case.words[0]
+    write = case.edited(first.end, first.end, " when") if len(case.words) > 1 and case.words[1].text != "if" else ()
+    if len(case.words) > 2 and case.words[1].text == "if":
+        write = case.edited(case.words[1].start, case.words[1].end, "when")
+    return case.word("`activate` needs `when`", first, "which vertices count as changed?", write=write)
+
+
+def _gather_update(case: _Case) -> Problem | None:
+    words = case.words
+    if len(words) < 3 or words[0].text != "gather" or words[2].text not in _UPDATES:
+        return None
+    write = case.edited(words[2].start, words[2].end, "=")
+    return case.word(f"`gather` names a new value: `{words[2].text}` has nothing to update", words[2],
+                     help=(f"gather first, then `apply x {words[2].text} {words[1].text}`:",), write=write)
+
+
+def _apply_function(case: _Case) -> Problem | None:
+    words = case.words
+    if len(words) < 5 or words[0].text != "apply" or words[2].kind != "name" or words[3].text != "=":
+        return None
+    name, function = words[1].text, words[2].text
+    value = case.text(words[3].end, case.line.end).strip()
+    write = (f"apply {name} = {name} {function} {value}" if function in ("and", "or")
+             else f"apply {name} = {function}({name}, {value})",)
+    return case.problem(f"`{function} =` is not an assignment", words[2].start, words[3].end,
+                        "one of `= += -= *= |= &= ^=` stands here", help=("write it out:",), write=write)
+
+
+def _equals(case: _Case) -> Problem | None:
+    here = case.here
+    if here is None or here.text != "=":
+        return None
+    if not any(w.text in _CONDITION_WORDS for w in case.words[: case.at]):
+        return None
+    return case.word("`=` does not compare", here, "a condition stands here",
+                     write=case.edited(here.start, here.end, "=="))
+
+
+def _arrow(case: _Case) -> Problem | None:
+    words, at = case.words, case.at
+    arrows = [i for i, w in enumerate(words) if w.text in ("->", "--")]
+    if words[0].text == "for" and arrows:
+        return case.word("a loop over neighbours is written inside a reduction", words[0],
+                         help=("`gather near = min(u.dist for u -> self)`",))
+    for i in arrows:
+        if i + 1 < len(words) and at in (i, i + 1) and "self" not in (words[i - 1].text, words[i + 1].text):
+            return case.word("one end of the arrow must be `self`", words[i + 1],
+                             f"`{words[i + 1].text}` is a second vertex",
+                             help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",))
+    here = case.here
+    if here is not None and here.text == "<" and at + 1 < len(words) and words[at + 1].text == "-":
+        return case.problem("an arrow is drawn as the edge points", here.start, words[at + 1].end,
+                            help=("in-edges: `for u -> self`; out-edges: `for self -> u`; both: `for u -- self`",))
+    return None
+
+
+def _colon(case: _Case) -> Problem | None:
+    first, here, before = case.words[0].text, case.here, case.before
+    if before is None:
+        return None
+    if first in BLOCK_WORDS and (here is None or here.text in STATEMENT_WORDS - BLOCK_WORDS) and before.text != ":":
+        write = case.edited(before.end, before.end, ":")
+        return case.problem("`:` is missing", before.end, before.end, "a block follows", write=write)
+    declares = first in ("vertex", "edge", "program", "fn") and before.kind == "name" and here is not None
+    if declares and here is not None and here.text in TYPE_NAMES | {"vertex", "vertices"}:
+        return case.problem("`:` is missing", before.end, before.end, "a type follows",
+                            write=case.edited(before.end, before.end, ":"))
+    if first in ("vertex", "edge") and (here is None or here.text == "=") and before.kind == "name":
+        type_ = _guess(case.words[case.at + 1 :])
+        return case.problem("the type is missing", before.end, before.end, "which values?",
+                            write=case.edited(before.end, before.end, f": {type_}"))
+    return None
+
+
+def _guess(words: list[Word]) -> str:
+    texts = {w.text for w in words}
+    if texts & {"true", "false"}:
+        return "bool"
+    if texts and texts <= {"self", "none"}:
+        return "vertex"
+    return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
+
+
+def _chain(case: _Case) -> Problem | None:
+    here = case.here
+    if here is None or here.text not in _COMPARE:
+        return None
+    depth = 0
+    for i in range(case.at - 1, -1, -1):
+        text = case.words[i].text
+        depth += (text in (")", "]")) - (text in ("(", "["))
+        if depth < 0 or (depth == 0 and text in ("and", "or", "not", "if", "else", "=", ",")):
+            return None
+        if depth == 0 and text in _COMPARE:
+            middle = case.text(case.words[i].end, here.start).strip()
+            return case.word("comparisons do not chain", here, "a second comparison",
+                             write=case.edited(here.start, here.start, f"and {middle} "))
+    return None
+
+
+def _in_set(case: _Case) -> Problem | None:
+    """`v in S` as a condition."""
+    here, before = case.here, case.before
+    after = case.words[case.at + 1] if case.at + 1 < len(case.words) else None
+    if here is None or here.text != "in" or before is None or after is None or after.kind != "name":
+        return None
+    if before.kind != "name" and before.text != "self":
+        return None
+    start = before.start
+    write = case.edited(start, after.end, f"position({before.text}, {after.text}) >= 0")
+    return case.word("`in` does not ask whether a vertex is in a set", here, write=write)
+
+
+def _word_as_name(case: _Case) -> Problem | None:
+    before = case.before
+    if before is not None and case.at > 1 and before.text in STATEMENT_WORDS - {"for", "repeat", "vertex"}:
+        return case.word(f"`{before.text}` is a word of the language", before, "it cannot be a name")
+    return None
+
+
+def _header_twice(case: _Case) -> Problem | None:
+    if case.words[0].text == "program" and case.line is not case.found.lines[0]:
+        return case.word("a file is one program", case.words[0], "a second header")
+    return None
+
+
+def _statement(case: _Case) -> Problem | None:
+    """A line that begins with no word of a statement."""
+    first = case.words[0]
+    if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
+        return None
+    if first.kind == "name" and case.at <= 1 and len(case.words) > 1 and case.words[1].kind == "name":
+        header = case.found.lines[0].words[0].text == "program" and case.line is not case.found.lines[0]
+        close = nearest(first.text, STATEMENT_WORDS - ({"program"} if header else set()))
+        if close:
+            return case.word(f"no statement begins with `{first.text}`", first, f"did you mean `{close}`?",
+                             write=case.edited(first.start, first.end, close))
+    return case.word(f"no statement begins with `{first.text}`", first,
+                     help=("a line begins with `gather`, `apply`, `let`, `activate when`, `where`, `repeat`, `sweep`",
+                           "or `for`, or declares something"))
+
+
+# ---------------------------------------------------------------------- general
+
+_VALUE = frozenset({"NUMBER", "NAME", "LPAR"})
+_OPERATORS = frozenset({"ADDOP", "MULOP", "POW", "BITOP", "COMPARE", "AND", "OR", "DOT", "LSQB", "IF"})
+_SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "`+=`", "_NL": "the end of the line",
+           "_INDENT": "a block", "ADDOP": "`+`", "MULOP": "`*`", "COMPARE": "a comparison", "BITOP": "`|`"}
+
+
+def _wanted(expected: set[str]) -> str:
+    """What would have been accepted, in words; empty if that is too much to say."""
+    rest = set(expected)
+    words = []
+    if rest >= _VALUE:
+        words.append("a value")
+        rest -= _VALUE | {"TRUE", "FALSE", "INF", "NONE", "SELF", "LSQB", "NOT", "MINUS", "PLUS", "ADDOP"}
+    if len(rest & _OPERATORS) > 3:
+        rest -= _OPERATORS
+    words += sorted(_SPOKEN.get(name) or f"`{terminal_text(name)}`" for name in rest if name not in ("_DEDENT", "$END"))
+    return "" if len(words) > 5 else ", ".join(words[:-1]) + (" or " if len(words) > 1 else "") + (words or [""])[-1]
+
+
+def _general(case: _Case) -> Problem:
+    wanted = _wanted(case.expected)
+    help_ = (f"here may stand {wanted}",) if wanted else ()
+    here, before = case.here, case.before
+    if here is None:
+        end = case.line.end
+        after = f" after `{before.text}`" if before is not None else ""
+        return case.problem(f"the line ends too early{after}", end, end, f"{wanted} is missing" if wanted else "")
+    return case.word(f"`{here.text}` is not expected here", here, help=help_)
+
+
+_RULES: tuple[Callable[[_Case], Problem | None], ...] = (
+    _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
+    _in_set, _word_as_name, _statement,
+)
