@@ -242,7 +242,7 @@ def test_warnings_are_seen() -> None:
 
 
 def test_no_text_includes_anything() -> None:
-    folder = Path(cuda.__file__).parent
+    folder = Path(cuda.__file__).parent / "skeletons"
     for path in [*folder.glob("*.cuh"), Path(calibrate.__file__).with_name("calibrate.cuh")]:
         text = path.read_text()
         assert "#include" not in text

@@ -126,7 +126,7 @@ def run(loop: PushLoop, room: int | None = None) -> list[Done]:
 # ------------------------------------------------------------------------------------------------------------- layout
 def members(struct: str) -> list[str]:
     """The words of a struct of the kernels, in order."""
-    folder = Path(cuda.__file__).parent
+    folder = Path(cuda.__file__).parent / "skeletons"
     text = "".join((folder / f"{name}.cuh").read_text() for name in ("frontier", "notify", "relay"))
     found = re.search(rf"struct {struct} {{\n(.*?)\n}};", text, re.DOTALL)
     assert found is not None
