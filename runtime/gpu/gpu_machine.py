@@ -18,10 +18,9 @@ from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.transfers import Transfer
-from vlang.runtime.gpu.ways.gpu_components import connect_loop
-from vlang.runtime.gpu.ways.gpu_superstep import GpuLoop, sparse_way
-from vlang.runtime.gpu.ways.pushing import Costs, PushLoop, push_stage
-from vlang.runtime.gpu.ways.sweep import Sweep
+from vlang.runtime.gpu.ways.full_passes import FullPasses
+from vlang.runtime.gpu.ways.way import Way
+from vlang.runtime.gpu.ways.ways import WAYS, candidates
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec
 
@@ -48,7 +47,7 @@ class GpuMachine:
     def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
         self.n = graph.n
-        self.connects = options.mode == "auto"  # loops may run by components, as there is memory for it
+        self.ways: Sequence[Way] = WAYS
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._kept: list[_Copy] = []
         self._in_place: dict[str, tuple[str, ...]] = {}
@@ -67,8 +66,8 @@ class GpuMachine:
             if listed is not None:
                 self._table("ids:list", "u64", listed)
                 self._state.set_word(plan.slots["ids:listed"], 1)
-        self.sweep = Sweep(self)
-        self.sweep.open()
+        self.passes = FullPasses(self)
+        self.passes.open()
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
@@ -172,7 +171,7 @@ class GpuMachine:
         else:
             if "messages" in stage.kernels:
                 self.over_vertices("messages", stage)
-            edges = self.sweep.run(stage)
+            edges = self.passes.run(stage)
         if stage.name not in self._in_place:
             for name in stage.swaps:
                 self.state.swap(name)
@@ -202,28 +201,20 @@ class GpuMachine:
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An orientation with the columns of a stage, or without columns."""
-        return self.sweep.sparse(kind, stage)
+        return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
         """The pages that hold edges of the vertices at work, and how each had best be read."""
-        return self.sweep.needed(kind, stage, items, count, queued)
+        return self.passes.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
         """Let `launch` queue a kernel for each page of a transfer."""
-        self.sweep.over_pages(kind, stage, transfer, launch)
+        self.passes.over_pages(kind, stage, transfer, launch)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop; every vertex is active in its first superstep, whatever the start says."""
-        connected = connect_loop(self, spec, bound)
-        if connected is not None:
-            return connected
-        stage = push_stage(spec)
-        if stage is not None and sparse_way(spec, self.options) == "push":
-            return PushLoop(self, stage, Costs().on(self.sweep.rates), full=self.options.mode == "auto")
-        loop = GpuLoop(self, spec)
-        for name, told in ({} if start is None else start.told).items():
-            self.device.upload(self.pointer(spec.slot("told", name)), np.ascontiguousarray(told))
-        return loop
+        """Begin a loop in the first way that may run it."""
+        begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
+        return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
         """Begin a sweep, whose passes are full ones with a mask."""
@@ -303,7 +294,7 @@ class GpuMachine:
         for kept in tuple(self._kept):
             self.forget(kept)
         self.state.close()
-        self.sweep.close()
+        self.passes.close()
 
 
 def _wanted(plan: Plan) -> list[tuple[str, str, tuple[int, ...]]]:

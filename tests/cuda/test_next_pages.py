@@ -12,7 +12,7 @@ from tests.cuda.runs import assert_right, emulated, least_memory, program, run
 from vlang import BindError, Graph, OutOfMemory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
-from vlang.runtime.gpu.ways import sweep
+from vlang.runtime.gpu.ways import full_passes
 
 pytestmark = needs_compiler
 
@@ -41,7 +41,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
     """What the topologies of a run moved: kind, pages, traffic."""
     monkeypatch.setattr(Watched, "seen", [])
     monkeypatch.setattr(Watched, "costs", Link())
-    monkeypatch.setattr(sweep, "Topology", Watched)
+    monkeypatch.setattr(full_passes, "Topology", Watched)
     return Watched.seen
 
 

@@ -7,20 +7,24 @@ its edges hooked: the link, not the components, is what that costs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.cut import Part
+from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.topology import Topology
+from vlang.runtime.gpu.ways.way import Key
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["ConnectLoop", "connect_kernels", "connect_loop", "connect_sizes", "may_connect"]
+__all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
 
 _BLOCKS = 16  # a multiprocessor, of kernels that count
 _PROBED = 4 * 1024 + 16  # bytes of shared memory in which the largest tree is elected
@@ -28,19 +32,12 @@ _NO_TREE = 0xFF  # the byte that NO_TREE consists of
 _SAMPLED = 1  # neighbours of every vertex that are hooked beyond the first
 
 
-def may_connect(machine: GpuMachine, spec: LoopSpec) -> bool:
-    """Whether a loop may run by components, as far as is known before its values are."""
-    copied = spec.copied
-    return (copied is not None and machine.connects and machine.options.max_rounds is None
-            and (copied.domain == "both" or not machine.graph.directed))
-
-
-def connect_sizes(n: int) -> dict[str, int]:
+def _sizes(n: int) -> dict[str, int]:
     """Bytes that the loop allocates while it runs, for n vertices."""
     return {"parents": 4 * n, "chosen": 4}
 
 
-def connect_kernels(plan: Plan, copied: CopySpec) -> list[tuple[str, str, tuple[int, ...]]]:
+def connect_kernels(plan: Plan, copied: CopySpec) -> list[Key]:
     """The kernels that such a loop launches: template, struct, constants."""
     names = ["plant_single", "plant", "graft", "compress", "elect", "count_outside", "hook_rows", "hook_segments"]
     dtype = _dtype(plan, copied)
@@ -58,20 +55,43 @@ def _joining(copied: CopySpec, dtype: str) -> str:
     return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
 
 
-def connect_loop(machine: GpuMachine, spec: LoopSpec, bound: int | None) -> ConnectLoop | None:
-    """The loop, to be run by components; None if it must run in supersteps.
+class ComponentsWay:
+    """Rule K: no supersteps, but an algorithm for connected components."""
 
-    That is so if another mode or a number of supersteps is asked for, if the trees do not fit beside two pages, if the
-    rule needs an undirected graph, or if a float is a NaN or a negative zero, of which min and max keep the one that
-    comes first. Raises OutOfMemory.
-    """
-    copied = spec.copied
-    if copied is None or bound is not None or not may_connect(machine, spec):
-        return None
-    dtype = _dtype(machine.plan, copied)
-    if dtype[0] == "f" and _unordered(machine, copied.field, dtype):
-        return None
-    return ConnectLoop(machine, spec.stages[0], copied, dtype)
+    name = "connected components"
+    given_up = 2
+    sure = False  # min and max of floats keep the one that comes first of NaNs, and of zeros of both signs
+    measured = False
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why a loop does not run by components."""
+        if loop.copied is None:
+            return "it does not copy values over a symmetric relation (rule K)"
+        if options.mode != "auto" or options.max_rounds is not None:
+            return "supersteps were asked for"
+        return "" if loop.copied.domain == "both" or not graph.directed else "the graph is directed"
+
+    def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
+        """Nothing beside what full passes read."""
+        return iter(())
+
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+        """The trees."""
+        yield _sizes(n)
+
+    def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
+        """All of them."""
+        assert loop.copied is not None
+        yield from connect_kernels(machine.plan, loop.copied)
+
+    def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
+        """The loop, to be run by components; None if a number of supersteps is asked for, or values have no order."""
+        copied = loop.copied
+        assert copied is not None
+        dtype = _dtype(machine.plan, copied)
+        if bound is not None or (dtype[0] == "f" and _unordered(machine, copied.field, dtype)):
+            return None
+        return ConnectLoop(machine, loop.stages[0], copied, dtype)
 
 
 class ConnectLoop:
@@ -85,8 +105,8 @@ class ConnectLoop:
         self._edges = 0
         # A vertex a thread: blocks begin in order, so the lower vertices that a chain leads to are at work or done.
         self._blocks = -(-machine.n // THREADS)
-        self._arena = Arena(machine.device, connect_sizes(machine.n), "the trees of connected components")
-        self._topology: Topology = machine.sweep.topologies[copied.domain]
+        self._arena = Arena(machine.device, _sizes(machine.n), "the trees of connected components")
+        self._topology: Topology = machine.passes.topologies[copied.domain]
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Give every vertex the join over its component."""

@@ -2,33 +2,100 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vlang.runtime.engine.machine import Done, Options, Stats
-from vlang.runtime.gpu.ways.notifying import NotifyPull
-from vlang.runtime.gpu.ways.pushing import push_stage
-from vlang.runtime.gpu.ways.relay import Relay, relays
+import numpy as np
+
+from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.runtime.gpu.topology.cut import long_rows
+from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.ways.notifying import NotifyPull, notify_sizes, notifying_kernels
+from vlang.runtime.gpu.ways.relay import Relay, relay_kernel, relay_sizes, relays
+from vlang.runtime.gpu.ways.way import NOTIFY, Key
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["GpuLoop", "in_place", "sparse_way"]
+__all__ = ["FullWay", "GpuLoop", "NotifyWay", "in_place"]
 
 
-def sparse_way(spec: LoopSpec, options: Options) -> str:
-    """How a loop runs while few vertices are at work: "push", "notify-pull" or, in full passes alone, "".
+class NotifyWay:
+    """Rule N: passes leave out vertices none of whose inputs changed, where that is cheaper."""
 
-    A caller who counts supersteps gets them one by one, and a push in place may be ahead of them.
-    """
-    stage = push_stage(spec)
-    if stage is not None and stage.gpu is not None:
-        counted = options.max_rounds is not None and stage.gpu.push == "direct" and stage.gpu.early != "frontier"
-        if options.mode == "push" or (options.mode == "auto" and not counted):
-            return "push"
-    skips = any(stage.notify is not None for stage in spec.stages)
-    return "notify-pull" if skips and options.mode in ("auto", "notify-pull") else ""
+    name = "notify-pull"
+    given_up = 1
+    sure = True
+    measured = True
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the passes of a loop run over all vertices."""
+        if options.mode not in ("auto", "notify-pull"):
+            return "another mode was asked for"
+        return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
+
+    def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
+        """The edges along which receivers are found."""
+        for stage in loop.stages:
+            if stage.domain is not None and stage.notify is not None:
+                yield stage.notify, NOTIFY, Use()
+
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+        """The lists of each pass, and what the supersteps of one launch share."""
+        for stage in loop.stages:
+            if stage.notify is not None:
+                rows = long_rows(sides[stage.domain or "in"])
+                yield notify_sizes(n, len(sides[stage.notify]), len(rows.longs), len(rows.segments))
+        if relays(loop):
+            yield relay_sizes(loop)
+
+    def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
+        """Those of its passes over lists, and that of many supersteps."""
+        passes = machine.passes
+        for stage in loop.stages:
+            if stage.notify is not None:
+                domain = stage.domain or "in"
+                paged = any(passes.reading(kind) != "rows" for kind in (domain, stage.notify))
+                yield from notifying_kernels(stage, passes.topologies[domain].edges, machine.n, paged)
+        first = next((stage.domain for stage in loop.stages if stage.domain), "in")
+        if relays(loop) and passes.topologies[first].resident:
+            yield relay_kernel(loop, passes.topologies[first].edges, machine.n)
+
+    def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
+        """The loop; every vertex is active in its first superstep, whatever the start says."""
+        return GpuLoop(machine, loop, start, skips=True)
+
+
+class FullWay:
+    """Every pass over all vertices: what every loop can do."""
+
+    name = "full passes"
+    given_up = 0
+    sure = True
+    measured = False
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Never."""
+        return ""
+
+    def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
+        """Nothing beside what full passes read."""
+        return iter(())
+
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+        """Nothing."""
+        return iter(())
+
+    def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
+        """Nothing beside those of full passes."""
+        return iter(())
+
+    def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
+        """The loop."""
+        return GpuLoop(machine, loop, start, skips=False)
 
 
 def in_place(spec: LoopSpec, options: Options) -> bool:
@@ -43,9 +110,12 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
 
 
 class GpuLoop:
-    """Runs the supersteps of a loop one by one; a `vlang.runtime.engine.machine.Loop`."""
+    """Runs the supersteps of a loop one by one; a `vlang.runtime.engine.machine.Loop`.
 
-    def __init__(self, machine: GpuMachine, spec: LoopSpec) -> None:
+    start: values that the loop goes on from. skips: passes may leave out vertices (rule N).
+    """
+
+    def __init__(self, machine: GpuMachine, spec: LoopSpec, start: Start | None, skips: bool) -> None:
         self._machine, self._spec = machine, spec
         options = machine.options
         self._in_place = in_place(spec, options)
@@ -57,16 +127,18 @@ class GpuLoop:
         if active in machine.state.buffers:
             machine.fill(active, 1)
         self._skipping: dict[str, NotifyPull] = {}
-        if sparse_way(spec, options) == "notify-pull":
+        if skips:
             self._skipping = {
                 stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "",
-                                       machine.sweep.rooms)
+                                       machine.passes.rooms)
                 for stage in spec.stages if stage.notify is not None
             }
         self._relay: Relay | None = None
         lists = list(self._skipping.values())
         if relays(spec) and lists and all(one.in_rows for one in lists):
             self._relay = Relay(machine, spec, self._skipping, options.mode == "auto")
+        for name, told in ({} if start is None else start.told).items():
+            machine.device.upload(machine.pointer(spec.slot("told", name)), np.ascontiguousarray(told))
         self._done = 0
         self._edges = 0
         self._listed: list[NotifyPull] = []

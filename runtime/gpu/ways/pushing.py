@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from vlang.runtime.engine.machine import Done, Stats
+from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
 from vlang.runtime.gpu.kernels.sparse_layout import (
     ENDED_LARGE,
     FROM_HEARD,
@@ -23,10 +23,17 @@ from vlang.runtime.gpu.kernels.sparse_layout import (
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
 from vlang.runtime.gpu.passes.sparse import SparseMachine
+from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
+from vlang.runtime.gpu.ways.way import Key, pushed_use
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
 
-__all__ = ["Costs", "PushLoop", "push_sizes", "push_stage", "pushing_kernels"]
+if TYPE_CHECKING:
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
+
+__all__ = ["Costs", "PushLoop", "PushWay", "pushing_kernels"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one launch at most
@@ -62,21 +69,66 @@ def _scaled(cost: int, factor: float) -> int:
     return max(1, round(cost * factor))
 
 
-def push_stage(spec: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that this module can run: the only step, which may push."""
+class PushWay:
+    """Rule P: a superstep goes along the edges of the active vertices; many supersteps in one launch."""
+
+    name = "push"
+    given_up = 1
+    sure = True
+    measured = True
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why a loop does not push. A caller who counts supersteps gets them one by one, and a push in place may be
+        ahead of them."""
+        stage = _push_stage(loop)
+        if stage is None or stage.gpu is None:
+            return "its only step is no pass that pushes"
+        if options.mode == "push":
+            return ""
+        if options.mode != "auto":
+            return "another mode was asked for"
+        ahead = stage.gpu.push == "direct" and stage.gpu.early != "frontier"
+        return "supersteps are counted, and a push in place is ahead of them" \
+            if options.max_rounds is not None and ahead else ""
+
+    def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
+        """The edges in the other direction, where these are others."""
+        (stage,) = loop.stages
+        against = _AGAINST[stage.domain or "in"]
+        if against != stage.domain:
+            yield against, pushed_use(stage.name), Use(stage.columns)
+
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+        """The frontier."""
+        (stage,) = loop.stages
+        yield _sizes(stage, n, len(sides[_AGAINST[stage.domain or "in"]]))
+
+    def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
+        """Those for pages as they are reached."""
+        (stage,) = loop.stages
+        yield from pushing_kernels(stage, machine.passes.reading(_AGAINST[stage.domain or "in"]))
+
+    def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
+        """The loop; every vertex is active in its first superstep, whatever the start says."""
+        costs = Costs().on(machine.passes.rates)
+        return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
+
+
+def _push_stage(spec: LoopSpec) -> StageSpec | None:
+    """The only step of a loop, if it is a pass that may push."""
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
         return None
     stage = spec.steps[0]
     return stage if stage.gpu is not None and stage.gpu.push and stage.loop_end else None
 
 
-def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[tuple[str, str, tuple[int, ...]]]:
+def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
     """The kernels (template, struct, constants) that such a loop launches. reading: how kernels reach pages (see
     SparseTopology)."""
     gpu = stage.gpu
     assert gpu is not None
     priority = 0 if reading == "pages" else _by_priority(stage)
-    found: list[tuple[str, str, tuple[int, ...]]] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
+    found: list[Key] = [("begin_frontier", gpu.struct, (FROM_START, priority))]
     if reading != "pages":
         found.append(("traverse", gpu.struct, (priority,)))
     if reading == "pages" or (reading == "either" and not _uniform(stage)):
@@ -99,7 +151,7 @@ def _by_priority(stage: StageSpec) -> int:
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
 
 
-def push_sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
+def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
     """The memory that such a loop needs on a graph of n vertices, by name; edges: of the orientation of the pushes."""
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
@@ -114,7 +166,7 @@ def push_sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
 
 
 class PushLoop:
-    """A loop whose only pass pushes (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
+    """A loop whose only pass pushes (see `PushWay`); a `vlang.runtime.engine.machine.Loop`.
 
     Direct pushes other than those of a uniform frontier (rule X2) work in place: they end in the same state, but a
     state in between is further than after so many supersteps that wait for each other. Every vertex counts as active
@@ -137,7 +189,7 @@ class PushLoop:
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else _by_priority(stage)
         n = machine.n
-        sizes = push_sizes(stage, n, out.edges)
+        sizes = _sizes(stage, n, out.edges)
         self._arena = Arena(machine.device, sizes, f"the frontier of {n:,} vertices")
         self._control = Control(machine.device, self._arena["control"], _ROWS)
         returns = full and stage.notify is not None and not self._priority and not self._uniform

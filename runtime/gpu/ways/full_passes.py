@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from vlang.errors import OutOfMemory
@@ -21,25 +21,20 @@ from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
 from vlang.runtime.gpu.topology.footprint import Use, share_memory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Transfer, worth_copying
-from vlang.runtime.gpu.ways.gpu_components import connect_kernels, connect_sizes, may_connect
-from vlang.runtime.gpu.ways.gpu_superstep import sparse_way
-from vlang.runtime.gpu.ways.notifying import lanes_of, notify_sizes, notifying_kernels
-from vlang.runtime.gpu.ways.pushing import push_sizes, pushing_kernels
-from vlang.runtime.gpu.ways.relay import relay_kernel, relay_sizes, relays
-from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.gpu.ways.notifying import lanes_of
+from vlang.runtime.gpu.ways.way import NOTIFY, Way, pushed_use
+from vlang.runtime.gpu.ways.ways import attempts, candidates
 from vlang.runtime.plan.gpu_stage import GpuStage
-from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, StageSpec
+from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, LoopSpec, StageSpec
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
-__all__ = ["Sweep"]
-
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
+__all__ = ["FullPasses"]
 
 
 @dataclass
-class Sweep:
+class FullPasses:
     """The topology of a run, and full passes over it."""
 
     machine: GpuMachine
@@ -50,31 +45,26 @@ class Sweep:
     _beside: Stream | None = None
 
     def open(self) -> None:
-        """Bring every orientation that the plan reads to the device, in the memory that the state leaves.
+        """Bring every direction of edges that the plan reads to the device, in the memory that the state leaves.
 
-        Where that is too little for frontiers, and the caller did not ask for them, every superstep is a full pass;
-        where it is too little for trees of components, too, no loop runs by those.
+        Where that is too little, ways of running loops are given up that need memory of their own. Raises OutOfMemory.
         """
-        machine, options = self.machine, self.machine.options
-        ways = [(options.mode, machine.connects)]
-        if options.mode == "auto" and any(sparse_way(spec, options) for spec in machine.plan.loops):
-            ways.append(("pull", True))
-        if any(may_connect(machine, spec) for spec in machine.plan.loops):
-            ways.append(("pull", False))
-        for mode, connects in ways:
-            machine.options, machine.connects = replace(options, mode=mode), connects
+        machine = self.machine
+        tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
+        for ways in tries:
+            machine.ways = ways
             try:
                 self._open()
                 break
             except OutOfMemory:
-                if (mode, connects) == ways[-1]:
+                if ways is tries[-1]:
                     raise
                 self.close()
         self._load()
 
     def _open(self) -> None:
         machine, device = self.machine, self.machine.device
-        if any(sparse_way(spec, machine.options) for spec in machine.plan.loops):
+        if any(way.measured for way, _ in self._taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = _uses(machine)
         sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
@@ -87,8 +77,9 @@ class Sweep:
         kept: list[Buffer] = []
         try:
             # What loops will ask for is taken now, and free again when the edges have their share.
-            for size in self._frontiers(sides):
-                kept.append(device.allocate(size, "the frontiers of loops"))
+            for way, loop in self._taken():
+                for sizes in way.sizes(loop, machine.n, sides):
+                    kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
             taken = device.allocated()
             shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken)
             for kind, adjacency in sides.items():
@@ -100,23 +91,12 @@ class Sweep:
                 device.free(buffer)
         self.rooms.aim(self.topologies)
 
-    def _frontiers(self, sides: Mapping[str, Adjacency]) -> Iterator[int]:
-        """Bytes that the loops of the plan allocate while they run."""
+    def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
+        """The ways in which each loop of the plan may run."""
         machine = self.machine
-        for spec in machine.plan.loops:
-            way = sparse_way(spec, machine.options)
-            if may_connect(machine, spec):
-                yield Arena.bytes(connect_sizes(machine.n))
-            for stage in spec.stages:
-                if way == "push":
-                    edges = len(sides[_AGAINST[stage.domain or "in"]])
-                    yield Arena.bytes(push_sizes(stage, machine.n, edges))
-                elif way and stage.notify is not None:
-                    rows = long_rows(sides[stage.domain or "in"])
-                    yield Arena.bytes(notify_sizes(machine.n, len(sides[stage.notify]), len(rows.longs),
-                                                   len(rows.segments)))
-            if way == "notify-pull" and relays(spec):
-                yield Arena.bytes(relay_sizes(spec))
+        for loop in machine.plan.loops:
+            for way in candidates(machine.ways, loop, machine.graph, machine.options):
+                yield way, loop
 
     def _load(self) -> None:
         """Compile, or load, what the passes will launch."""
@@ -124,24 +104,8 @@ class Sweep:
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
                 machine.load((c.template, stage.gpu.struct, c.constants) for c in self._stage_choices(stage, stage.gpu))
-        for spec in machine.plan.loops:
-            if spec.copied is not None and may_connect(machine, spec):
-                machine.load(connect_kernels(machine.plan, spec.copied))
-            way = sparse_way(spec, machine.options)
-            for stage in spec.stages if way else ():
-                machine.load(self._sparse_kernels(stage, way))
-            domain = next((stage.domain for stage in spec.stages if stage.domain), "in")
-            if way == "notify-pull" and relays(spec) and self.topologies[domain].resident:
-                machine.load([relay_kernel(spec, self.topologies[domain].edges, machine.n)])
-
-    def _sparse_kernels(self, stage: StageSpec, way: str) -> list[tuple[str, str, tuple[int, ...]]]:
-        domain = stage.domain or "in"
-        if way == "push":
-            return pushing_kernels(stage, self._reading(self.topologies[_AGAINST[domain]]))
-        if stage.notify is None:
-            return []
-        paged = any(self._reading(self.topologies[kind]) != "rows" for kind in (domain, stage.notify))
-        return notifying_kernels(stage, self.topologies[domain].edges, self.machine.n, paged)
+        for way, loop in self._taken():
+            machine.load(way.kernels(loop, machine))
 
     def _stage_choices(self, stage: StageSpec, gpu: GpuStage) -> list[Choice]:
         topology = self.topologies[stage.domain or "in"]
@@ -237,16 +201,16 @@ class Sweep:
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
         """An orientation with the columns of a stage, or without columns."""
         topology, name = self.topologies[kind], _use(kind, stage)
-        reading = self._reading(topology)
+        reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
         leave = worth_copying(topology.edges, topology.n, topology.edge_bytes(name), topology.link)
         return SparseTopology(
             rows, topology.pages, topology.offsets, topology.edges, topology.segments, topology.segment_count,
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
 
-    def _reading(self, topology: Topology) -> str:
-        """How kernels over frontiers and lists reach pages (see SparseTopology)."""
-        asked = self.machine.options.transfer
+    def reading(self, kind: str) -> str:
+        """How kernels over frontiers and lists reach the pages of a direction (see SparseTopology)."""
+        topology, asked = self.topologies[kind], self.machine.options.transfer
         if topology.resident:
             return "rows"
         if asked == "pages" or not topology.readable:
@@ -273,33 +237,24 @@ class Sweep:
             self.rooms = None
 
 
-_NOTIFY = "notify"
-
-
-def _pushed(stage: StageSpec) -> str:
-    return f"{stage.name}:push"
-
-
 def _use(kind: str, stage: StageSpec | None) -> str:
     """What a stage reads of an orientation, by name; None: notifications."""
     if stage is None:
-        return _NOTIFY
-    return stage.name if stage.domain == kind else _pushed(stage)
+        return NOTIFY
+    return stage.name if stage.domain == kind else pushed_use(stage.name)
 
 
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
     """For each orientation, what passes read of it."""
     uses: dict[str, dict[str, Use]] = {}
-    ways = {stage.name: sparse_way(spec, machine.options) for spec in machine.plan.loops for stage in spec.stages}
     for stage in machine.plan.stages:
         if stage.domain is None or stage.gpu is None:
             continue
         uses.setdefault(stage.domain, {})[stage.name] = Use(stage.columns, _sharding(machine, stage))
-        way, against = ways.get(stage.name, ""), _AGAINST[stage.domain]
-        if way == "push" and against != stage.domain:
-            uses.setdefault(against, {})[_pushed(stage)] = Use(stage.columns)
-        if way == "notify-pull" and stage.notify is not None:
-            uses.setdefault(stage.notify, {})[_NOTIFY] = Use()
+    for loop in machine.plan.loops:
+        for way in candidates(machine.ways, loop, machine.graph, machine.options):
+            for kind, name, use in way.uses(loop):
+                uses.setdefault(kind, {})[name] = use
     return uses
 
 

@@ -1,0 +1,44 @@
+"""The ways in which a GPU can run a loop of supersteps: the first that is not refused runs it.
+
+All end in the same state (docs/language.md, section 10), so the order is a matter of time only. Running a loop, the
+memory set aside for it, the kernels compiled before the run and `vlang explain` read this list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from vlang.runtime.engine.machine import Options
+from vlang.runtime.gpu.ways.gpu_components import ComponentsWay
+from vlang.runtime.gpu.ways.gpu_superstep import FullWay, NotifyWay
+from vlang.runtime.gpu.ways.pushing import PushWay
+from vlang.runtime.gpu.ways.way import Way
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import LoopSpec
+
+__all__ = ["WAYS", "attempts", "candidates"]
+
+WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), NotifyWay(), FullWay())
+
+
+def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:
+    """The ways, in order, in which a loop may run: up to the first that is sure to."""
+    for way in ways:
+        if not way.refused(loop, graph, options):
+            yield way
+            if way.sure:
+                return
+
+
+def attempts(loops: Sequence[LoopSpec], graph: Graph, options: Options) -> Iterator[Sequence[Way]]:
+    """The ways to open a run with, one list after another where memory is short: all, then ever fewer.
+
+    A way that the caller asked for by its mode is not given up.
+    """
+    left = WAYS
+    yield left
+    for level in sorted({way.given_up for way in WAYS} - {0}) if options.mode == "auto" else ():
+        gone = {way for loop in loops for way in candidates(left, loop, graph, options) if way.given_up == level}
+        if gone:
+            left = tuple(way for way in left if way.given_up != level)
+            yield left
