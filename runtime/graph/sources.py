@@ -43,7 +43,7 @@ def read(
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(graph_type, Path(text)):
+    elif _is_archive(Path(text)):
         _no_cells(text, missing)
         graph = _archive(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
