@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
 from vlang.syntax.parser import terminal_text
@@ -51,7 +52,7 @@ class _Case:
                 write: tuple[str, ...] = ()) -> Problem:
         span = self.found.source.span(start, end)
         whole = self.found.source.span(self.line.start, self.line.end)
-        return Problem("V001", "error", title, span, label, help=help, write=write, replaces=whole if write else None)
+        return Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole if write else None)
 
     def word(self, title: str, word: Word, label: str = "", *, help: tuple[str, ...] = (),
              write: tuple[str, ...] = ()) -> Problem:
@@ -84,6 +85,9 @@ def _habit(case: _Case) -> Problem | None:
         write = (f"where {rest}:",) if line.opens and rest else ()
         return case.word("there is no `if` statement", first, help=("`where` runs a block where a condition holds:",),
                          write=write)
+    if first.text in ("param", "parameter", "input", "const"):
+        return case.word(f"no statement begins with `{first.text}`", first,
+                         help=("parameters stand in the header: `program p(W: float)`",))
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
@@ -192,6 +196,17 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
+def _membership(case: _Case) -> Problem | None:
+    here, before, words = case.here, case.before, case.words
+    if here is None or before is None or here.text != "in" or case.at + 1 >= len(words):
+        return None
+    group = words[case.at + 1]
+    if group.kind != "name" or group.text == "vertices" or not (before.kind == "name" or before.text == "self"):
+        return None
+    return case.word("`in` does not test membership", here, help=("`position` is -1 for what is absent:",),
+                     write=case.edited(before.start, group.end, f"position({before.text}, {group.text}) >= 0"))
+
+
 def _chain(case: _Case) -> Problem | None:
     here = case.here
     if here is None or here.text not in _COMPARE:
@@ -271,5 +286,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
-    _word_as_name, _statement,
+    _membership, _word_as_name, _statement,
 )
