@@ -17,6 +17,7 @@ MISTAKES = ROOT / "tests" / "mistakes"
 _HEAD = re.compile(r"\A# .*\n")
 _EXAMPLE = re.compile(r"<!-- from tests/mistakes -->\n.*?<!-- end -->\n", re.DOTALL)
 _TABLE = re.compile(r"<!-- from the registry -->\n.*?<!-- end -->\n", re.DOTALL)
+_MESSAGES = re.compile(r"<!-- messages: ([V0-9 ]+) -->\n.*?<!-- end -->\n", re.DOTALL)
 _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
@@ -58,11 +59,18 @@ def index() -> str:
 
 
 def language() -> str:
-    """The definition of the language with the table of codes as it is now."""
+    """The definition of the language with the table of codes, and the messages, as they are now."""
     rows = [f"| [{code}](diagnostics/{code}.md) | {heading(code)} | {code.description} |" for code in Code]
     table = "\n".join(["| code | means | |", "| --- | --- | --- |", *rows])
-    return _TABLE.sub(lambda _: f"<!-- from the registry -->\n{table}\n<!-- end -->\n",
-                      LANGUAGE.read_text(encoding="utf-8"))
+    text = LANGUAGE.read_text(encoding="utf-8")
+    text = _TABLE.sub(lambda _: f"<!-- from the registry -->\n{table}\n<!-- end -->\n", text)
+    return _MESSAGES.sub(_messages, text)
+
+
+def _messages(place: re.Match[str]) -> str:
+    """The messages of the pages of some codes."""
+    texts = [(MISTAKES / code / "page.txt").read_text(encoding="utf-8") for code in place[1].split()]
+    return f"<!-- messages: {place[1]} -->\n```\n" + "\n".join(texts) + "```\n<!-- end -->\n"
 
 
 def written() -> dict[Path, str]:
