@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from lark.exceptions import LarkError
 
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
-from vlang.syntax.parser import terminal_text
+from vlang.syntax.parser import raw_tree, terminal_text
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
@@ -16,6 +18,7 @@ __all__ = ["explain"]
 
 _COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
+_JOINING = frozenset({"min", "max", "and", "or"})
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 
@@ -66,8 +69,20 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
     for rule in _RULES:
         problem = rule(case)
         if problem is not None:
-            return problem
+            return problem if _parses(problem.write) else replace(problem, write=(), replaces=None)
     return _general(case)
+
+
+def _parses(lines: tuple[str, ...]) -> bool:
+    """Whether a proposed line is right: the line that it replaces may have a second mistake."""
+    if not lines or lines[0].startswith("program"):
+        return True
+    block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
+    try:
+        raw_tree("program _\n" + "\n".join(lines) + block + "\n")
+    except (LarkError, AssertionError):  # the indenter asserts that brackets match
+        return False
+    return True
 
 
 # --------------------------------------------------------- habits of other languages
@@ -131,7 +146,7 @@ def _gather_update(case: _Case) -> Problem | None:
 
 def _apply_function(case: _Case) -> Problem | None:
     words = case.words
-    if len(words) < 5 or words[0].text != "apply" or words[2].kind != "name" or words[3].text != "=":
+    if len(words) < 5 or words[0].text != "apply" or words[2].text not in _JOINING or words[3].text != "=":
         return None
     name, function = words[1].text, words[2].text
     value = case.text(words[3].end, case.line.end).strip()
