@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import signal
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -16,3 +17,7 @@ settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True
                           suppress_health_check=[HealthCheck.too_slow])  # fmt: skip
 settings.register_profile("dev", deadline=None, print_blob=True)
 settings.load_profile("dev")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--bless", action="store_true", help="write the messages of tests/mistakes as they are now")

@@ -1,18 +1,30 @@
-"""Every diagnostic: wrong programs and the whole of what is said about them (tests/mistakes/*.vp and *.txt)."""
+"""Every diagnostic: wrong programs and the whole of what is said about them (tests/mistakes/CODE/*.vp and *.txt).
+
+`pytest tests/check/test_mistakes.py --bless` writes what is said now into the .txt files.
+"""
 
 from __future__ import annotations
 
-import re
+import ast
+from collections import Counter
 from pathlib import Path
 
 import pytest
 
 from vlang.check import check, parse
+from vlang.editor.service import fix
 from vlang.errors import ProgramError, ProgramTypeError
+from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem, report
 
-MISTAKES = sorted((Path(__file__).parents[1] / "mistakes").glob("*.vp"))
-CODES = {"V001", *(f"V{n}" for n in range(101, 124)), "V201", "V202", "V203", "V204", "V205", "V301"}
+ROOT = Path(__file__).parents[2]
+MISTAKES = sorted((ROOT / "tests" / "mistakes").glob("*/*.vp"))
+MADE_LATER = {Code.NOT_YET_RUN}  # no program of the language has it on every device
+
+
+def name(path: Path) -> str:
+    """The id of a case."""
+    return f"{path.parent.name}-{path.stem}"
 
 
 def problems_of(text: str) -> tuple[Problem, ...]:
@@ -26,49 +38,70 @@ def problems_of(text: str) -> tuple[Problem, ...]:
     return problems
 
 
-def put(text: str, problem: Problem) -> str:
-    """The text with what the message proposes in place of what it reports."""
-    span = problem.replaces or problem.span
-    begin = text.rfind("\n", 0, span.start) + 1
-    indent = re.match(r"[ \t]*", text[begin:])
-    assert indent is not None
-    lines = ("\n" + indent.group()).join(problem.write)
-    if problem.replaces is not None and span.start == span.end:
-        end = text.find("\n", span.start)
-        end = len(text) if end < 0 else end
-        return f"{text[:end]}\n{indent.group()}{lines}{text[end:]}"
-    if problem.code == "V001" and problem.replaces is None:  # the line
-        end = text.find("\n", span.start)
-        return text[:begin] + indent.group() + lines + text[len(text) if end < 0 else end :]
-    return text[: span.start] + lines + text[span.end :]
-
-
-@pytest.mark.parametrize("path", MISTAKES, ids=lambda p: p.stem)
-def test_message(path: Path) -> None:
+@pytest.mark.parametrize("path", MISTAKES, ids=name)
+def test_message(path: Path, pytestconfig: pytest.Config) -> None:
     text = path.read_bytes().decode("utf-8")
     found = problems_of(text)
-    assert report(found, text, "demo.vp") + "\n" == path.with_suffix(".txt").read_text(encoding="utf-8")
-    assert path.stem.split("_")[0] in {p.code for p in found}
+    said, file = report(found, text, "demo.vp") + "\n", path.with_suffix(".txt")
+    if pytestconfig.getoption("--bless"):
+        file.write_text(said, encoding="utf-8")
+    assert said == file.read_text(encoding="utf-8")
+    assert path.parent.name in {p.code for p in found}
 
 
-@pytest.mark.parametrize("path", MISTAKES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MISTAKES, ids=name)
 def test_what_is_proposed_is_accepted(path: Path) -> None:
+    """The text that a message proposes removes the problem and adds none."""
     text = path.read_bytes().decode("utf-8")
-    for problem in problems_of(text):
-        if not problem.write or any("..." in line for line in problem.write) or "header" in problem.title:
+    before = problems_of(text)
+    for problem in before:
+        edit = fix(text, problem)
+        if edit is None:
             continue
-        changed = put(text, problem)
+        changed = text[: edit.start] + edit.text + text[edit.end :]
         left = problems_of(changed)
-        before, after = (sum((p.code, p.title) == (problem.code, problem.title) for p in found)
-                         for found in (problems_of(text), left))
-        assert after < before, changed + "\n" + report(left, changed, "demo.vp")
-        if len(problems_of(text)) == 1:
-            errors = [p for p in left if p.severity == "error"]
-            assert not errors, changed + "\n" + report(errors, changed, "demo.vp")
+        said = changed + "\n" + report(left, changed, "demo.vp")
+        was, now = (Counter((p.code, p.title) for p in found) for found in (before, left))
+        assert now[problem.code, problem.title] < was[problem.code, problem.title], said
+        assert not any(code.severity == "error" for code, _ in now - was), said
 
 
 def test_every_code_has_a_mistake() -> None:
-    assert {path.stem.split("_")[0] for path in MISTAKES} == CODES
+    assert {path.parent.name for path in MISTAKES} == set(Code) - MADE_LATER
+    for code in set(Code) - MADE_LATER:
+        assert (ROOT / "tests" / "mistakes" / code / "page.vp").exists(), "the example that the page shows"
+
+
+@pytest.mark.parametrize("path", MISTAKES, ids=name)
+def test_what_is_proposed_is_whole(path: Path) -> None:
+    assert not [p for p in problems_of(path.read_bytes().decode("utf-8")) if any("..." in line for line in p.write)]
+
+
+def test_every_expected_text_has_a_program() -> None:
+    folder = ROOT / "tests" / "mistakes"
+    assert {p.with_suffix(".vp") for p in folder.glob("*/*.txt")} == set(MISTAKES)
+
+
+def test_every_site_uses_the_registry() -> None:
+    """No code is spelt out beside the registry, and every name of a code exists and is used."""
+    used = set()
+    for path in (ROOT / "vlang").rglob("*.py"):
+        if path.name == "codes.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                assert node.value not in set(Code), f"{path}:{node.lineno}"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "Code":
+                assert node.attr in Code.__members__, f"{path}:{node.lineno}"
+                used.add(Code[node.attr])
+    assert used == set(Code)
+
+
+@pytest.mark.parametrize("code", sorted(set(Code) - MADE_LATER))
+def test_the_example_of_a_code_is_that_of_its_page(code: Code) -> None:
+    text = (ROOT / "tests" / "mistakes" / code / "page.vp").read_text(encoding="utf-8")
+    lines = [" ".join(text.split("\n")[p.span.line - 1].split()) for p in problems_of(text) if p.code is code]
+    assert code.example in lines
 
 
 def test_only_wrong_types_are_a_type_error() -> None:

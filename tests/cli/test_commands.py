@@ -58,6 +58,15 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
     assert "error: there is no program file 'nothing.vp'" in done.err
 
 
+def test_check_explains_a_diagnostic(vlang: Call) -> None:
+    done = vlang("check", "--explain", "v106")
+    assert (done.status, done.err) == (0, "")
+    assert done.out.startswith("# V106: the wrong type\n")
+    done = vlang("check", "--explain", "V999")
+    assert done.status == 2
+    assert "there is no diagnostic `V999`; the codes are V001, V101, " in done.err
+
+
 def test_check_shows_warnings_as_diagnostics(vlang: Call, tmp_path: Path) -> None:
     path = tmp_path / "w.vp"
     path.write_text("program w\nvertex x: float = 1\nrepeat:\n    gather s = sum(u.x for u -> self)\n"

@@ -1,7 +1,6 @@
-"""The pages about diagnostics: their examples come from tests/mistakes.
+"""The pages about diagnostics: their titles come from the registry, their examples from tests/mistakes.
 
-`python -m tests.docs.diagnostics` writes the examples, and the list of pages, anew; the rest of a page is written by
-hand.
+`python -m tests.docs.diagnostics` writes both, the index, and the table of language.md; the rest is written by hand.
 """
 
 from __future__ import annotations
@@ -10,46 +9,75 @@ import re
 from pathlib import Path
 
 from tests.docs.transcripts import ROOT
+from vlang.syntax.codes import Code
 
 FOLDER = ROOT / "docs" / "diagnostics"
+LANGUAGE = ROOT / "docs" / "language.md"
 MISTAKES = ROOT / "tests" / "mistakes"
+_HEAD = re.compile(r"\A# .*\n")
 _EXAMPLE = re.compile(r"<!-- from tests/mistakes -->\n.*?<!-- end -->\n", re.DOTALL)
+_TABLE = re.compile(r"<!-- from the registry -->\n.*?<!-- end -->\n", re.DOTALL)
+_MESSAGES = re.compile(r"<!-- messages: ([V0-9 ]+) -->\n.*?<!-- end -->\n", re.DOTALL)
 _TITLE = re.compile(r"^(?:error|warning)\[(V\d+)\]: (.*)$", re.MULTILINE)
 
 
-def codes() -> list[str]:
-    """Every code that has a wrong program."""
-    return sorted({path.stem.split("_")[0] for path in MISTAKES.glob("*.vp")})
+def heading(code: Code) -> str:
+    """What kind of mistake a code is, and whether it is a warning."""
+    return code.heading + (" (a warning)" if code.severity == "warning" else "")
 
 
-def example(code: str) -> str:
+def shown(code: Code) -> str:
+    """The example of a code in a table."""
+    return f"`{code.example}`" if code.example else ""
+
+
+def example(code: Code) -> str:
     """The wrong program of a code, the message, and the other messages of the code."""
-    program = (MISTAKES / f"{code}.vp").read_text(encoding="utf-8")
-    message = (MISTAKES / f"{code}.txt").read_text(encoding="utf-8")
+    program = (MISTAKES / code / "page.vp").read_text(encoding="utf-8")
+    message = (MISTAKES / code / "page.txt").read_text(encoding="utf-8")
     shown = {title for _, title in _TITLE.findall(message)}
-    others = sorted({title for path in MISTAKES.glob(f"{code}*.txt") for found, title in
+    others = sorted({title for path in (MISTAKES / code).glob("*.txt") for found, title in
                      _TITLE.findall(path.read_text(encoding="utf-8")) if found == code} - shown)
     listed = "\nOther messages with this code:\n\n" + "".join(f"- {title}\n" for title in others) if others else ""
     return f"```text\n{program}```\n\n```text\n{message}```\n{listed}"
 
 
-def page(path: Path) -> str:
-    """A page with the examples as they are now."""
-    text = path.read_text(encoding="utf-8")
-    return _EXAMPLE.sub(lambda _: f"<!-- from tests/mistakes -->\n{example(path.stem)}<!-- end -->\n", text)
+def page(code: Code) -> str:
+    """A page with the title and the examples as they are now."""
+    text = (FOLDER / f"{code}.md").read_text(encoding="utf-8")
+    text = _HEAD.sub(f"# {code}: {heading(code)}\n", text)
+    return _EXAMPLE.sub(lambda _: f"<!-- from tests/mistakes -->\n{example(code)}<!-- end -->\n", text)
 
 
 def index() -> str:
     """The list of pages."""
-    lines = ["# Diagnostics", "", "Every message of the checker has a code, and every code a page.", "",
-             "| code | means |", "| --- | --- |"]
-    for path in sorted(FOLDER.glob("V*.md")):
-        code, _, title = path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ").partition(": ")
-        lines.append(f"| [{code}]({path.name}) | {title} |")
+    lines = ["# Diagnostics", "", "Every message of the checker has a code, and every code a page.",
+             "`vlang check --explain V106` prints the page of a code.", "",
+             "| code | means | | for example |", "| --- | --- | --- | --- |"]
+    lines += [f"| [{code}]({code}.md) | {heading(code)} | {code.description} | {shown(code)} |" for code in Code]
     return "\n".join(lines) + "\n"
 
 
+def language() -> str:
+    """The definition of the language with the table of codes, and the messages, as they are now."""
+    rows = [f"| [{code}](diagnostics/{code}.md) | {heading(code)} | {code.description} |" for code in Code]
+    table = "\n".join(["| code | means | |", "| --- | --- | --- |", *rows])
+    text = LANGUAGE.read_text(encoding="utf-8")
+    text = _TABLE.sub(lambda _: f"<!-- from the registry -->\n{table}\n<!-- end -->\n", text)
+    return _MESSAGES.sub(_messages, text)
+
+
+def _messages(place: re.Match[str]) -> str:
+    """The messages of the pages of some codes."""
+    texts = [(MISTAKES / code / "page.txt").read_text(encoding="utf-8") for code in place[1].split()]
+    return f"<!-- messages: {place[1]} -->\n```\n" + "\n".join(texts) + "```\n<!-- end -->\n"
+
+
+def written() -> dict[Path, str]:
+    """Every generated file and its text."""
+    return {FOLDER / "README.md": index(), LANGUAGE: language(), **{FOLDER / f"{code}.md": page(code) for code in Code}}
+
+
 if __name__ == "__main__":
-    for file in sorted(FOLDER.glob("V*.md")):
-        file.write_text(page(file), encoding="utf-8")
-    (FOLDER / "README.md").write_text(index(), encoding="utf-8")
+    for file, text in written().items():
+        file.write_text(text, encoding="utf-8")

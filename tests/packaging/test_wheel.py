@@ -15,13 +15,14 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = (".py", ".lark", ".vp", ".cuh")
+KINDS = (".py", ".lark", ".vp", ".cuh", ".md")
 
 
 def expected() -> set[str]:
-    """Every file of the three source folders that belongs in the wheel, by its name there."""
+    """Every file of the source folders that belongs in the wheel, by its name there."""
     files = {"vlang/py.typed"}
-    for folder, name in (("vlang", "vlang"), ("runtime", "vlang/runtime"), ("stdlib", "vlang/stdlib")):
+    for folder, name in (("vlang", "vlang"), ("runtime", "vlang/runtime"), ("stdlib", "vlang/stdlib"),
+                         ("docs/diagnostics", "vlang/diagnostics")):
         for file in (ROOT / folder).rglob("*"):
             if file.suffix in KINDS and "__pycache__" not in file.parts:
                 files.add(f"{name}/{file.relative_to(ROOT / folder).as_posix()}")
@@ -150,7 +151,7 @@ def test_python_imports_the_installed_package(bare: Path, tmp_path: Path) -> Non
 
 
 def test_the_links_are_relative_and_committed() -> None:
-    for name in ("runtime", "stdlib"):
+    for name, target in (("runtime", "runtime"), ("stdlib", "stdlib"), ("diagnostics", "docs/diagnostics")):
         link = ROOT / "vlang" / name
         assert link.is_symlink()
-        assert os.readlink(link) == f"../{name}"
+        assert os.readlink(link) == f"../{target}"

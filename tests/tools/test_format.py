@@ -23,8 +23,9 @@ from vlang.syntax.tree import dump
 __all__ = ["vlang"]
 
 TESTS = Path(__file__).resolve().parents[1]
-FOLDERS = ("reference/design", "../stdlib", "../examples", "../examples/tutorial", "mistakes")
-TEXTS = {path.stem: path.read_bytes().decode() for folder in FOLDERS for path in sorted((TESTS / folder).glob("*.vp"))}
+PLACES = ("reference/design/*.vp", "../stdlib/*.vp", "../examples/*.vp", "../examples/tutorial/*.vp", "mistakes/*/*.vp")
+TEXTS = {f"{path.parent.name}-{path.stem}": path.read_bytes().decode()
+         for place in PLACES for path in sorted(TESTS.glob(place))}
 
 
 def parses(text: str) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.check.test_mistakes import MISTAKES, put
+from tests.check.test_mistakes import MISTAKES, name
 from tests.check.test_mistakes import problems_of as checked
 from vlang.check.calls import FUNCTIONS, SPECIAL
 from vlang.editor.helps import FUNCTION_HELP, REDUCTION_HELP, WORD_HELP
@@ -147,7 +147,7 @@ def test_no_completion_of_numbers() -> None:
 # ---------------------------------------------------------------------- problems and fixes
 
 
-@pytest.mark.parametrize("path", MISTAKES, ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MISTAKES, ids=name)
 def test_problems_and_fixes_are_those_of_check(path: Path) -> None:
     text = path.read_bytes().decode("utf-8")
     found = problems_in(text)
@@ -155,14 +155,10 @@ def test_problems_and_fixes_are_those_of_check(path: Path) -> None:
     assert [p for p in found if p.severity == "error"] == [p for p in expected if p.severity == "error"]
     assert set(expected) <= set(found)
     for problem in found:
-        edit = fix(text, problem)
-        if edit is not None:
-            assert text[: edit.start] + edit.text + text[edit.end :] == put(text, problem)
-        else:
-            assert not problem.write or "..." in "".join(problem.write) or "header" in problem.title
+        assert (fix(text, problem) is None) == (not problem.write)
 
 
-@pytest.mark.parametrize("path", MISTAKES[::5], ids=lambda p: p.stem)
+@pytest.mark.parametrize("path", MISTAKES[::5], ids=name)
 def test_every_place_of_a_wrong_text_has_an_answer(path: Path) -> None:
     text = path.read_bytes().decode("utf-8")[:250]
     for offset in range(0, len(text) + 1, 7):

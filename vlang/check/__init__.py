@@ -75,6 +75,8 @@ def examine(file: t.File, precision: int = 32,
     Statements(x, declarations).items(file.items, Around(run.root))
     for item in named:
         declarations.function(item.name)
+    if not run.problems:
+        declarations.sizes.program()
     laws = {} if run.problems else _laws(run)
     if not run.problems and not broken:  # loops are judged whole
         judge_loops(run)

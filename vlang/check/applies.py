@@ -12,6 +12,7 @@ from vlang.check.tables.scope import GRAPH, Sight
 from vlang.check.tables.typing import a, as_read
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import BOOL, F32, F64, VERTEX, Tuple, Type, Vector, converts
 
 __all__ = ["apply"]
@@ -34,8 +35,8 @@ def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> No
         return
     symbols = _targets(x, item, at, sweep)
     if not item.keyword and symbols is not None:
-        x.run.error("V117", f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
-                    write=f"apply {rewrite.one_line(x.run.text(item))}")
+        x.run.report(Code.MISSING_APPLY, f"only `apply` writes `{item.target.names[0]}`", item.span, "no `apply` here",
+                     write=f"apply {rewrite.one_line(x.run.text(item))}")
     value = x.value(item.value, at)
     if symbols is None:
         return
@@ -60,10 +61,11 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
     symbol = at.scope.find(name)
     text = rewrite.one_line(x.run.text(item))
     if symbol is None and not item.target.many and item.op == "=":
-        x.run.error("V117", f"`{name}` is not declared: which kind of value is it?", item.span,
-                    "no `apply`, `gather` or `let` here",
-                    help="`apply` writes a vertex field; `let` names one value for the whole graph", write=f"let {text}"
-                    if value.type is not None and value.level == GRAPH else ())
+        x.run.report(Code.MISSING_APPLY, f"`{name}` is not declared: which kind of value is it?", item.span,
+                     "no `apply`, `gather` or `let` here",
+                     help="`apply` writes a vertex field; `let` names one value for the whole graph",
+                     write=f"let {text}"
+                     if value.type is not None and value.level == GRAPH else ())
     else:
         _targets(x, item, at, None)
 
@@ -76,21 +78,21 @@ def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) ->
         if symbol is None:
             unknown(run, t.Name(span, name), name, span, at)
         elif symbol.kind == "edge":
-            run.error("V107", f"`{name}` is an edge field: edge fields are read-only", span,
-                      notes=run.note(symbol, "declared as an edge field here"))
+            run.report(Code.EDGE_WRITE, f"`{name}` is an edge field: edge fields are read-only", span,
+                       notes=run.note(symbol, "declared as an edge field here"))
         elif symbol.kind != "field":
-            run.error("V118", f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
-                      notes=run.note(symbol, "declared here"),
-                      help=_instead(symbol))
+            run.report(Code.NOT_A_FIELD, f"`{name}` is {SPOKEN[symbol.kind]}: only vertex fields can be applied", span,
+                       notes=run.note(symbol, "declared here"),
+                       help=_instead(symbol))
         elif symbol in found:
-            run.error("V102", f"`{name}` is written twice by one `apply`", span)
+            run.report(Code.NAME_TAKEN, f"`{name}` is written twice by one `apply`", span)
         else:
             found.append(symbol)
             if sweep is not None and sweep.field == name:
-                run.error("V120", "a `sweep` must not write the field it goes through", span,
-                          f"`{name}` is being swept",
-                          notes=((t.Span(sweep.span.start, sweep.field_span.end, sweep.span.line, sweep.span.column),
-                                  "in this sweep"),))
+                run.report(Code.SWEEP_ORDER, "a `sweep` must not write the field it goes through", span,
+                           f"`{name}` is being swept",
+                           notes=((t.Span(sweep.span.start, sweep.field_span.end, sweep.span.line, sweep.span.column),
+                                   "in this sweep"),))
     return tuple(found) if len(found) == len(item.target.names) else None
 
 
@@ -113,22 +115,24 @@ def _fits(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Typ
     elif not item.target.many:
         x.fit(item.value, type_, goals[0], f"`{names[0]}`")
     elif not isinstance(type_, Tuple) or len(type_.items) != len(symbols):
-        run.error("V106", f"the target needs a tuple of {len(symbols)} values", item.value.span, f"this is {a(type_)}")
+        run.report(Code.WRONG_TYPE, f"the target needs a tuple of {len(symbols)} values", item.value.span,
+                   f"this is {a(type_)}")
     elif isinstance(item.value, t.TupleExpr):
         for part, source, goal, name in zip(item.value.items, type_.items, goals, names, strict=True):
             x.fit(part, source, goal, f"`{name}`")
     else:
         for source, goal, name in zip(type_.items, goals, names, strict=True):
             if goal is not None and not converts(source, goal):
-                run.error("V106", f"`{name}` needs {a(goal)}", item.value.span, f"its part of the tuple is {a(source)}")
+                run.report(Code.WRONG_TYPE, f"`{name}` needs {a(goal)}", item.value.span,
+                           f"its part of the tuple is {a(source)}")
 
 
 def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: Type, at: Sight) -> None:
     """`apply f op= e` means `apply f = f op (e)`."""
     name, op = item.target.names[0], item.op[:-1]
     if item.target.many:
-        x.run.error("V106", f"`{item.op}` has no meaning for a tuple", item.target.span,
-                    write="apply (a, b) = (a + ..., b + ...)")
+        x.run.report(Code.WRONG_TYPE, f"`{item.op}` has no meaning for a tuple", item.target.span,
+                     help="write it out, for example `apply (a, b) = (a + c, b + d)`")
         return
     goal = as_read(symbols[0].type)
     if goal is None:
@@ -137,8 +141,8 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
         word = {"|": "or", "&": "and"}.get(op)
         value = rewrite.one_line(x.run.text(item.value))
         write = f"apply {name} = {name} {word} {value}" if word and goal == BOOL and type_ == BOOL else ()
-        x.run.error("V106", f"`{name}` is {a(goal)}; `{item.op}` needs a number", item.target.span,
-                    f"this is {a(goal)}", write=write, replaces=item.span)
+        x.run.report(Code.WRONG_TYPE, f"`{name}` is {a(goal)}; `{item.op}` needs a number", item.target.span,
+                     f"this is {a(goal)}", write=write, replaces=item.span)
         return
     target = t.Name(item.target.span, name)
     result = x.combined(item.value, op, (target, goal), (item.value, type_), at)
@@ -187,8 +191,8 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
     many = "one value per edge" if edges else "one value per vertex"
     crowd = "many neighbours" if edges else "many vertices"
     verb = "gather" if edges else "fold"
-    run.error("V113", f"{crowd}, one `{names[0]}`: how are they combined?", item.span, many,
-              help=f"{verb} them with a reduction (min, sum, any, ...), then apply:", write=write)
+    run.report(Code.NOT_COMBINED, f"{crowd}, one `{names[0]}`: how are they combined?", item.span, many,
+               help=f"{verb} them with a reduction (min, sum, any, ...), then apply:", write=write)
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
@@ -207,8 +211,9 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
             whole = f"{reduction}({body} for {arrow}{f' if {cond}' if cond else ''})"
             write = (f"gather {word} = {whole}", _joined(name, item.op, reduction, word))
     help_ = "turn it around: say what `self` receives from its neighbours"
-    run.error("V111", "a vertex can write only its own fields", item.target.span, "this writes into another vertex",
-              help=help_ + (", for example" if write else ""), write=write, replaces=item.span)
+    run.report(Code.FOREIGN_WRITE, "a vertex can write only its own fields", item.target.span,
+               "this writes into another vertex",
+               help=help_ + (", for example" if write else ""), write=write, replaces=item.span)
 
 
 def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:

@@ -12,6 +12,7 @@ from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, as_read, comparable, item, numeric, spoken, unified, with_item
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, F16, F32, NUMBER, U8, U64, VERTEX, VERTICES, Scalar, Type, Vector, common
 
@@ -21,6 +22,14 @@ if TYPE_CHECKING:
 __all__ = ["FUNCTIONS", "SPECIAL", "call"]
 
 Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
+
+
+# Functions of other languages that the language writes otherwise.
+_HABITS = {
+    "int": "`floor(x)` gives an int", "ceil": "write `-floor(-x)`", "round": "write `floor(x + 0.5)`",
+    "float": "an integer becomes a float where one is needed; `x * 1.0` is one", "bool": "write `x != 0`",
+    "pow": "a power is written `a ** b`", "ln": "the natural logarithm is `log`",
+}
 
 
 def call(x: Expressions, node: t.Call, at: Sight) -> Value:
@@ -35,43 +44,47 @@ def call(x: Expressions, node: t.Call, at: Sight) -> Value:
         return joined(None if symbol is None else _declared(x, node, symbol, args), *args)
     rule, least, most = FUNCTIONS.get(node.name, (None, 0, 0))
     if rule is None:
-        _unknown(x, node, at)
+        _unknown(x, node, args, at)
         return joined(None, *args)
     if not _counted(x, node, least, most):
         return joined(None, *args)
     return joined(rule(x, node, args, at) if known else None, *args)
 
 
-def _unknown(x: Expressions, node: t.Call, at: Sight) -> None:
+def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None:
     name, run = node.name, x.run
     if name in run.broken:
         return
     symbol = at.scope.find(name)
     if symbol is not None:
-        run.error("V106", f"`{name}` is {names.SPOKEN[symbol.kind]}, not a function", node.name_span,
-                  help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
+        run.report(Code.WRONG_TYPE, f"`{name}` is {names.SPOKEN[symbol.kind]}, not a function", node.name_span,
+                   help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
         return
     if name in REDUCTIONS:
-        run.error("V101", f"`{name}` is a reduction: it needs to know over what", node.span, "no `for` here",
-                  help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs to know over what", node.span,
+                   "no `for` here",
+                   help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
     declared = {s.name for s in run.root.names.values() if s.kind in ("function", "reduction")}
-    close = None if name in _ELSEWHERE else nearest(name, declared | set(FUNCTIONS) | set(SPECIAL), 0.7)
-    run.error("V101", f"unknown function `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
-              help=_ELSEWHERE.get(name, ()), write=close or ())
+    close = None if name in _HABITS else nearest(name, declared | set(FUNCTIONS) | set(SPECIAL))
+    help_ = _HABITS.get(name) or "there are: " + ", ".join(sorted({*declared, *FUNCTIONS, *SPECIAL}))
+    run.report(Code.UNKNOWN_NAME, f"unknown function `{name}`", node.name_span,
+               f"did you mean `{close}`?" if close else "", help=() if close else help_,
+               write=close if close and _takes(x, close, args, node, at) else ())
 
 
-# Functions of other languages, and what there is instead.
-_WIDENED = "a number fits where a wider type is wanted: no function is needed"
-_NO_ANGLES = "of real numbers there are `sqrt`, `exp`, `log`, `log1p` and `tanh`"
-_ELSEWHERE = {
-    **dict.fromkeys(("int", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64", "round", "trunc"),
-                    "`floor(x)` gives the int of a float"),
-    **dict.fromkeys(("float", "f16", "f32", "f64", "double"), _WIDENED),
-    **dict.fromkeys(("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh"), _NO_ANGLES),
-    "ceil": "`-floor(-x)` rounds up", "pow": "`a ** b` is a power", "mod": "`a % b` is the remainder",
-    "len": "`N` is the number of vertices; `count(... for ...)` counts",
-}
+def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
+    """Whether a function takes these arguments: as many for a declared one, of their types for others."""
+    symbol = x.run.root.find(name)
+    if symbol is not None and isinstance(symbol.decl, t.Function):
+        return x.run.least_arguments(symbol) <= len(args) <= len(symbol.decl.params)
+    rule, least, most = FUNCTIONS.get(name, (None, 0, 0))
+    if rule is None or not least <= len(args) <= most or any(v.type is None for v in args):
+        return False
+    before = len(x.run.problems)
+    fits = rule(x, node, args, at) is not None
+    del x.run.problems[before:]  # what it says is about a name that the program does not have
+    return fits
 
 
 def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
@@ -79,7 +92,7 @@ def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
     if least <= count <= most:
         return True
     need = f"{least} argument{'s' if least != 1 else ''}" if least == most else f"at least {least} arguments"
-    x.run.error("V106", f"`{node.name}` takes {need}, not {count}", node.span)
+    x.run.report(Code.WRONG_TYPE, f"`{node.name}` takes {need}, not {count}", node.span)
     return False
 
 
@@ -90,8 +103,8 @@ def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -
     least = run.least_arguments(symbol)
     if not least <= len(args) <= len(goals):
         need = str(len(goals)) if least == len(goals) else f"{least} to {len(goals)}"
-        run.error("V106", f"`{node.name}` takes {need} argument{'s' if need != '1' else ''}, not {len(args)}",
-                  node.span, notes=run.note(symbol, "declared here"))
+        run.report(Code.WRONG_TYPE, f"`{node.name}` takes {need} argument{'s' if need != '1' else ''}, not {len(args)}",
+                   node.span, notes=run.note(symbol, "declared here"))
         return None
     good = True
     for arg, value, goal in zip(node.args, args, goals, strict=False):
@@ -103,7 +116,7 @@ def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -
 
 
 def _wrong(x: Expressions, node: t.Call, arg: int, need: str, type_: Type) -> None:
-    x.run.error("V106", f"`{node.name}` needs {need}", node.args[arg].span, f"this is {a(type_)}")
+    x.run.report(Code.WRONG_TYPE, f"`{node.name}` needs {need}", node.args[arg].span, f"this is {a(type_)}")
 
 
 def _types(args: list[Value]) -> list[Type]:
@@ -136,8 +149,8 @@ def _total(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type |
     type_ = _types(args)[0]
     if isinstance(type_, Vector) and numeric(type_):
         return type_.item
-    x.run.error("V106", "`sum` folds the components of a vector, or is a reduction with `for`", node.span,
-                f"this is {a(type_)}")
+    x.run.report(Code.WRONG_TYPE, "`sum` folds the components of a vector, or is a reduction with `for`", node.span,
+                 f"this is {a(type_)}")
     return None
 
 
@@ -179,8 +192,8 @@ def _dot(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | N
             return None
     both = common(types[0], types[1])
     if not isinstance(both, Vector):
-        x.run.error("V106", "`dot` needs vectors of one length", node.span,
-                    f"{spoken(types[0])} and {spoken(types[1])}")
+        x.run.report(Code.WRONG_TYPE, "`dot` needs vectors of one length", node.span,
+                     f"{spoken(types[0])} and {spoken(types[1])}")
         return None
     return both.item
 
@@ -216,7 +229,8 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
         return Value(None)
     vertex, group = x.fitting(node.args[0], at, VERTEX, "`position`"), x.value(node.args[1], at)
     if group.type is not None and group.type != VERTICES:
-        x.run.error("V106", "`position` needs a `vertices` parameter", node.args[1].span, f"this is {a(group.type)}")
+        x.run.report(Code.WRONG_TYPE, "`position` needs a `vertices` parameter", node.args[1].span,
+                     f"this is {a(group.type)}")
         return joined(None, vertex)
     known = vertex.type is not None and group.type is not None
     return joined(x.run.int if known else None, vertex)

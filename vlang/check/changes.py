@@ -10,6 +10,7 @@ from vlang.check.tables.scope import Sight, Value
 from vlang.check.tables.typing import a, as_read, numeric
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import BOOL
 
 if TYPE_CHECKING:
@@ -43,18 +44,20 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     right = judged.get(at.place, False)
     if not right:
         label = "its own change, inside a gather" if at.place == "gather" else f"inside `{at.place}`"
-        run.error("V122", "`change` can be read in a gather (of a neighbour), in `activate when`, and in `until`",
-                  node.span, label, help="the change within this superstep is `f - old(f)`")
+        run.report(Code.MISPLACED_CHANGE,
+                   "`change` can be read in a gather (of a neighbour), in `activate when`, and in `until`",
+                   node.span, label, help="the change within this superstep is `f - old(f)`")
     elif not numeric(value.type):
-        run.error("V106", f"`change` needs a number; `{symbol.name}` is {a(value.type)}", node.span,
-                  write=f"changed({run.text(arg)})")
+        run.report(Code.WRONG_TYPE, f"`change` needs a number; `{symbol.name}` is {a(value.type)}", node.span,
+                   write=f"changed({run.text(arg)})")
     elif loop is not None and symbol.name not in loop.will_apply:
-        run.error("V122", f"`{symbol.name}` is never applied in this loop: it has no change", node.span)
+        run.report(Code.MISPLACED_CHANGE, f"`{symbol.name}` is never applied in this loop: it has no change", node.span)
     elif at.place == "gather" and loop is not None and symbol in loop.applied:
         before = loop.applied[symbol]
-        run.error("V122", f"`{symbol.name}` has been applied already: its receivers would count this change twice",
-                  node.span, "gathered after the apply", notes=((before.span, "applied here"),),
-                  help="gather changes before the field is applied")
+        run.report(Code.MISPLACED_CHANGE,
+                   f"`{symbol.name}` has been applied already: its receivers would count this change twice",
+                   node.span, "gathered after the apply", notes=((before.span, "applied here"),),
+                   help="gather changes before the field is applied")
     else:
         return value
     return Value(None)
@@ -64,29 +67,31 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
     """The field that the argument names, and its value; complains if it is no field, or if time stands still."""
     run, nothing = x.run, (None, Value(None))
     if len(node.args) != 1:
-        run.error("V106", f"`{node.name}` takes 1 argument, not {len(node.args)}", node.span)
+        run.report(Code.WRONG_TYPE, f"`{node.name}` takes 1 argument, not {len(node.args)}", node.span)
         return nothing
     arg = node.args[0]
     if not isinstance(arg, (t.Name, t.Member)):
         value = x.value(arg, at)
         if value.type is not None:
-            run.error("V122", f"`{node.name}` takes the name of a field", arg.span, "an expression has no past")
+            run.report(Code.MISPLACED_CHANGE, f"`{node.name}` takes the name of a field", arg.span,
+                       "an expression has no past")
         return nothing
     symbol = at.scope.find(arg.name) if isinstance(arg, t.Name) else None
     if symbol is not None and symbol.kind == "accumulator":
         run.symbols[arg] = symbol
-        run.error("V116", f"`{arg.name}` is an accumulator: it has no past", arg.span,
-                  notes=run.note(symbol, "gathered here"))
+        run.report(Code.MISPLACED_ACCUMULATOR, f"`{arg.name}` is an accumulator: it has no past", arg.span,
+                   notes=run.note(symbol, "gathered here"))
         return nothing
     if symbol is not None and symbol.kind != "field":
-        run.error("V122", f"`{arg.name}` is {names.SPOKEN[symbol.kind]}: only vertex fields change", arg.span)
+        run.report(Code.MISPLACED_CHANGE, f"`{arg.name}` is {names.SPOKEN[symbol.kind]}: only vertex fields change",
+                   arg.span)
         return nothing
     value = x.value(arg, at)
     found = run.symbols.get(arg)
     if value.type is None or found is None:
         return nothing
     if found.kind != "field":
-        run.error("V122", f"`{rewrite.short(run.text(arg))}` never changes", arg.span)
+        run.report(Code.MISPLACED_CHANGE, f"`{rewrite.short(run.text(arg))}` never changes", arg.span)
         return nothing
     return (found, Value(as_read(found.type), value.level, value.cause)) if _moving(x, node, found, at) else nothing
 
@@ -94,12 +99,13 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
     """Whether there is a superstep in which the field has a past."""
     if at.loop is None:
-        x.run.error("V122", f"`{node.name}` speaks of a superstep, and there is no `repeat` here", node.span)
+        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` speaks of a superstep, and there is no `repeat` here",
+                     node.span)
     elif symbol in at.loop.local:
-        x.run.error("V122", f"`{symbol.name}` begins anew in every superstep", node.span, "it has no past",
-                    notes=x.run.note(symbol, "declared in the block of the loop"))
+        x.run.report(Code.MISPLACED_CHANGE, f"`{symbol.name}` begins anew in every superstep", node.span,
+                     "it has no past", notes=x.run.note(symbol, "declared in the block of the loop"))
     elif at.place in ("limit", "init", "require", "global"):
-        x.run.error("V122", f"`{node.name}` cannot be read here", node.span)
+        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` cannot be read here", node.span)
     else:
         return True
     return False

@@ -7,13 +7,15 @@ from collections.abc import Iterable
 from vlang.check.calls import FUNCTIONS
 from vlang.check.expressions import Expressions
 from vlang.check.graphlevel import graph_level
+from vlang.check.sizes import MOST_COMPONENTS, Sizes, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Loop, Scope, Sight, Value
-from vlang.check.tables.typing import a
+from vlang.check.tables.typing import a, zero
 from vlang.options import RUN_OPTIONS
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import VERTEX, VERTICES, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
 
 __all__ = ["Declarations"]
@@ -26,6 +28,7 @@ class Declarations:
         self.x = x
         self.run = x.run
         self.visible = Scope()  # what a body sees besides its arguments: parameters, and globals so far
+        self.sizes = Sizes(self.run)
         self._done: set[str] = set()
         self._busy: list[str] = []
 
@@ -43,7 +46,7 @@ class Declarations:
             if len(scalars) == len(items):
                 return Tuple(scalars)
             if None not in items:
-                self.run.error("V106", "a tuple holds scalars", expr.span)
+                self.run.report(Code.WRONG_TYPE, "a tuple holds scalars", expr.span)
             return None
         scalar = scalar_named(expr.name, self.run.precision)
         if expr.kind == "scalar":
@@ -51,7 +54,10 @@ class Declarations:
         size = expr.size.value if isinstance(expr.size, t.Literal) else None
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
             span = expr.size.span if expr.size is not None else expr.span
-            self.run.error("V106", "the length of a vector is a literal, at least 1", span)
+            self.run.report(Code.WRONG_TYPE, "the length of a vector is a literal, at least 1", span)
+            return None
+        if size > MOST_COMPONENTS:
+            too_long(self.run, expr.size.span if expr.size is not None else expr.span)
             return None
         return Vector(scalar, size)
 
@@ -62,7 +68,7 @@ class Declarations:
         help_ = "only parameters are lists of vertices" if isinstance(type_, VertexSet) else (
             "tuples exist while a program computes; keep each part in a field of its own"
             if isinstance(type_, Tuple) else "")
-        self.run.error("V106", f"{what} cannot be {a(type_)}", expr.span, help=help_ or ())
+        self.run.report(Code.WRONG_TYPE, f"{what} cannot be {a(type_)}", expr.span, help=help_ or ())
         return None
 
     # --------------------------------------------------------------- parameters
@@ -71,8 +77,9 @@ class Declarations:
         """The parameters of the program."""
         for param in params:
             if param.name in RUN_OPTIONS:
-                self.run.error("V123", f"`{param.name}` is an option of every run: no parameter can have its name",
-                               param.name_span, help="rename the parameter")
+                self.run.report(Code.OPTION_NAME,
+                                f"`{param.name}` is an option of every run: no parameter can have its name",
+                                param.name_span, help="rename the parameter")
             type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
             if param.default is not None:
                 at = Sight(scope, "param", param)
@@ -82,8 +89,8 @@ class Declarations:
                 else:
                     self.x.fit(param.default, given.type, type_, f"`{param.name}`")
             elif param.type is None:
-                self.run.error("V106", f"`{param.name}` needs a type or a default", param.span,
-                               write=(f"{param.name}: float",))
+                self.run.report(Code.WRONG_TYPE, f"`{param.name}` needs a type or a default", param.span,
+                                help=f"for example `{param.name}: float` or `{param.name} = 0.5`")
             symbol = self.run.declare(scope, param, "parameter", param.name, param.name_span, type_)
             self.visible.names.setdefault(param.name, symbol)
 
@@ -92,7 +99,7 @@ class Declarations:
         if type_ is None or isinstance(type_, Scalar):
             return type_
         if param.default is not None:
-            self.run.error("V106", f"a parameter cannot be {a(type_)}", param.default.span)
+            self.run.report(Code.WRONG_TYPE, f"a parameter cannot be {a(type_)}", param.default.span)
         return None
 
     # ------------------------------------------------------------------- fields
@@ -105,9 +112,10 @@ class Declarations:
             what = f"`{item.names[0]}`"
             self.x.fitting(item.init, at, type_, what)
         elif local:
-            self.run.error("V121", f"`{item.names[0]}` needs a start value: it is local to this block", item.span,
-                           "computed each time the block is entered",
-                           write=f"{rewrite.one_line(self.run.text(item))} = {_zero(type_)}")
+            self.run.report(Code.MISPLACED_DECLARATION,
+                            f"`{item.names[0]}` needs a start value: it is local to this block", item.span,
+                            "computed each time the block is entered",
+                            write=f"{rewrite.one_line(self.run.text(item))} = {zero(type_)}")
         for name, span in zip(item.names, item.name_spans, strict=True):
             symbol = self.run.declare(scope, item, "field", name, span, type_, local=local)
             if local and loop is not None:
@@ -117,8 +125,8 @@ class Declarations:
         """`edge f: T = e`."""
         type_ = self._allowed(item.type, "an edge field", Scalar)
         if type_ == VERTEX:
-            self.run.error("V106", "an edge field cannot be a vertex", item.type.span,
-                           help="edges carry numbers or bools")
+            self.run.report(Code.WRONG_TYPE, "an edge field cannot be a vertex", item.type.span,
+                            help="edges carry numbers or bools")
             type_ = None
         if item.init is not None:
             self.x.fitting(item.init, Sight(scope, "edge", item), type_, f"`{item.names[0]}`")
@@ -148,7 +156,8 @@ class Declarations:
         """Enter a function or reduction: its name can be used in the whole file."""
         run = self.run
         if item.name in REDUCTIONS or item.name in FUNCTIONS or item.name in ("old", "change", "changed", "position"):
-            run.error("V102", f"`{item.name}` is a function of the language", item.name_span, "choose another name")
+            run.report(Code.NAME_TAKEN, f"`{item.name}` is a function of the language", item.name_span,
+                       "choose another name")
         if isinstance(item, t.Reduction):
             type_ = self._allowed(item.type, "a reduction", Scalar, Tuple) if item.type else run.float
             run.declare(scope, item, "reduction", item.name, item.name_span, type_)
@@ -177,9 +186,9 @@ class Declarations:
 
     def _recursive(self, call: t.Call | t.Reduce, busy: list[str]) -> None:
         chain = [*busy[busy.index(call.name):], call.name]
-        self.run.error("V101", f"`{call.name}` calls itself" if len(chain) == 2 else
-                       f"`{call.name}` calls itself: " + " calls ".join(f"`{n}`" for n in chain), call.span,
-                       "functions are expressions with names, not recursive")
+        self.run.report(Code.UNKNOWN_NAME, f"`{call.name}` calls itself" if len(chain) == 2 else
+                        f"`{call.name}` calls itself: " + " calls ".join(f"`{n}`" for n in chain), call.span,
+                        "functions are expressions with names, not recursive")
 
     def _body(self, item: t.Function | t.Reduction, symbol: Symbol) -> None:
         inner = Scope(self.visible)
@@ -191,6 +200,7 @@ class Declarations:
                 self.x.fit(item.value, value.type, symbol.type, f"`{item.name}`")
             else:
                 self._give_type(item, symbol, self.x.settled(value.type))
+            self.sizes.function(item)
             return
         for name, span in ((item.left, item.left_span), (item.right, item.right_span)):
             self.run.declare(inner, item, "argument", name, span, symbol.type)
@@ -219,12 +229,5 @@ class Declarations:
             else:
                 self.x.fit(param.default, given.type, type_, f"`{param.name}`")
         return run.declare(inner, param, "argument", param.name, param.name_span, type_)
-
-
-def _zero(type_: Type | None) -> str:
-    item = type_.item if isinstance(type_, Vector) else type_
-    if item == VERTEX:
-        return "none"
-    return "false" if isinstance(item, Scalar) and item.kind == "bool" else "0"
 
 

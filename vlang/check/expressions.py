@@ -9,12 +9,15 @@ from typing import Any
 from vlang.check import names
 from vlang.check.calls import call
 from vlang.check.reduce import reduction
+from vlang.check.sizes import MOST_COMPONENTS, too_deep, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
 from vlang.check.tables.typing import a, comparable, item, misfit, numeric, settle, spoken, unified
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
+from vlang.syntax.recovery import MOST_LEVELS
 from vlang.types import BOOL, INTEGER, NUMBER, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts
 
 __all__ = ["Expressions"]
@@ -27,6 +30,7 @@ class Expressions:
 
     def __init__(self, run: Run) -> None:
         self.run = run
+        self._level = 0  # of the expression at hand, through the bodies of functions
         self.find_declared: Callable[[t.Call | t.Reduce], Symbol | None] = lambda node: None
         self._by_class: dict[type, Callable[[Any, Sight], Value]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
@@ -44,7 +48,12 @@ class Expressions:
 
     def value(self, node: t.Expr, at: Sight) -> Value:
         """Type and level of an expression; they are entered in the tables."""
+        if self._level >= MOST_LEVELS:
+            too_deep(self.run, node)
+            return Value(None)
+        self._level += 1
         value = self._by_class[type(node)](node, at)
+        self._level -= 1
         if value.type is not None:
             self.run.types[node] = value.type
             self.run.levels[node] = value.level
@@ -73,14 +82,14 @@ class Expressions:
                 help_ = "a bool is not a number: write `1 if c else 0`"
             elif source_item.numeric and target_item.numeric:
                 help_ = "only conversions that lose nothing happen by themselves"
-        self.run.error("V106", f"{what} needs {a(target)}", part.span, reason, help=help_)
+        self.run.report(Code.WRONG_TYPE, f"{what} needs {a(target)}", part.span, reason, help=help_)
         return False
 
     def condition(self, node: t.Expr, at: Sight, what: str) -> Value:
         """A value that must be a bool."""
         value = self.value(node, at)
         if value.type is not None and value.type != BOOL:
-            self.run.error("V106", f"{what} needs a condition", node.span, f"this is {a(value.type)}")
+            self.run.report(Code.WRONG_TYPE, f"{what} needs a condition", node.span, f"this is {a(value.type)}")
             return replace(value, type=None)
         return value
 
@@ -97,11 +106,11 @@ class Expressions:
             return Value(VERTEX)
         if node.text == "inf" or isinstance(node.value, int):
             if isinstance(node.value, int) and node.value > 0xFFFF_FFFF_FFFF_FFFF:
-                self.run.error("V106", "this number does not fit in 64 bits", node.span)
+                self.run.report(Code.WRONG_TYPE, "this number does not fit in 64 bits", node.span)
                 return Value(None)
             return Value(INTEGER)
         if node.value == float("inf"):
-            self.run.error("V106", "this number is too large for a float", node.span, write="inf")
+            self.run.report(Code.WRONG_TYPE, "this number is too large for a float", node.span, write="inf")
             return Value(None)
         return Value(NUMBER)
 
@@ -140,8 +149,8 @@ class Expressions:
                 write = rewrite.edited(self.run.file.text, whole.span, [(node.span, named)])
         elif type_ == BOOL:
             help_ = {"|": "for bools write `or`", "&": "for bools write `and`"}.get(op, "write `1 if c else 0`")
-        self.run.error("V106", f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
-                       help=help_ or (), write=write or (), replaces=whole.span if write else None)
+        self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs {need}", node.span, label,
+                        help=help_ or (), write=write or (), replaces=whole.span if write else None)
         return False
 
     def _numeric_field(self, at: Sight, integral: bool) -> str | None:
@@ -163,8 +172,9 @@ class Expressions:
 
     def _not_bool(self, node: t.Expr, type_: Type, op: str) -> None:
         text = rewrite.short(self.run.text(node))
-        self.run.error("V106", f"`{text}` is {a(type_)}; `{op}` needs a condition", node.span, f"this is {a(type_)}",
-                       write=f"{text} != 0" if numeric(type_) and isinstance(node, (t.Name, t.Member)) else ())
+        self.run.report(Code.WRONG_TYPE, f"`{text}` is {a(type_)}; `{op}` needs a condition", node.span,
+                        f"this is {a(type_)}",
+                        write=f"{text} != 0" if numeric(type_) and isinstance(node, (t.Name, t.Member)) else ())
 
     def _logical(self, node: t.Logical, at: Sight) -> Value:
         left, right = self.value(node.left, at), self.value(node.right, at)
@@ -220,7 +230,7 @@ class Expressions:
             title = f"`{op}` needs vectors of one length"
         else:
             title = f"`{op}` has no type for {a(left)} and {a(right)}"
-        self.run.error("V106", title, node.span, f"{spoken(left)} {op} {spoken(right)}")
+        self.run.report(Code.WRONG_TYPE, title, node.span, f"{spoken(left)} {op} {spoken(right)}")
 
     def _compare(self, node: t.Compare, at: Sight) -> Value:
         left, right = self.value(node.left, at), self.value(node.right, at)
@@ -244,8 +254,8 @@ class Expressions:
             help_ = "a vertex is a name, not a quantity"
         elif isinstance(left, Vector) or isinstance(right, Vector):
             help_ = "fold a vector first: `sum(x)`, `min(x)`, `max(x)` or one component `x[0]`"
-        self.run.error("V106", f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
-                       f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())
+        self.run.report(Code.WRONG_TYPE, f"`{node.op}` cannot compare {a(left)} with {a(right)}", node.span,
+                        f"{spoken(left)} {node.op} {spoken(right)}", help=help_ or ())
 
     def _conditional(self, node: t.Conditional, at: Sight) -> Value:
         yes, no = self.value(node.yes, at), self.value(node.no, at)
@@ -254,7 +264,8 @@ class Expressions:
             return joined(None, yes, test, no)
         result = unified(yes.type, no.type)
         if result is None or isinstance(result, VertexSet):
-            self.run.error("V106", f"this is {a(yes.type)} or {a(no.type)}", node.span, "both must have one type")
+            self.run.report(Code.WRONG_TYPE, f"this is {a(yes.type)} or {a(no.type)}", node.span,
+                            "both must have one type")
         else:
             fits = [self.fit(n, v.type, result, "this value") for n, v in ((node.yes, yes), (node.no, no))]
             result = result if all(fits) else None
@@ -269,10 +280,13 @@ class Expressions:
             if isinstance(value.type, Scalar):
                 items.append(value.type)
             elif value.type is not None:
-                self.run.error("V106", "a tuple holds scalars", part.span, f"this is {a(value.type)}")
+                self.run.report(Code.WRONG_TYPE, "a tuple holds scalars", part.span, f"this is {a(value.type)}")
         return joined(Tuple(tuple(items)) if len(items) == len(values) else None, *values)
 
     def _vector(self, node: t.VectorExpr, at: Sight) -> Value:
+        if len(node.items) > MOST_COMPONENTS:
+            too_long(self.run, node.span)
+            return Value(None)
         values = [self.value(part, at) for part in node.items]
         if any(v.type is None for v in values):
             return joined(None, *values)
@@ -281,8 +295,8 @@ class Expressions:
             both = unified(result, value.type) if result is not None and value.type is not None else None
             scalar = isinstance(value.type, Scalar) and (value.type.numeric or value.type == BOOL)
             if both is None or not scalar:
-                self.run.error("V106", "a vector holds numbers, or bools, of one type", part.span,
-                               f"this is {a(value.type)}" if value.type is not None else "")
+                self.run.report(Code.WRONG_TYPE, "a vector holds numbers, or bools, of one type", part.span,
+                                f"this is {a(value.type)}" if value.type is not None else "")
                 return joined(None, *values)
             result = both
         return joined(Vector(result, len(values)) if isinstance(result, Scalar) else None, *values)
@@ -295,19 +309,19 @@ class Expressions:
         size = len(value.type.items) if isinstance(value.type, Tuple) else size
         literal = node.index.value if isinstance(node.index, t.Literal) and index.type == INTEGER else None
         if not isinstance(value.type, (Vector, Tuple)):
-            self.run.error("V106", f"`{rewrite.short(self.run.text(node.value))}` has no components", node.span,
-                           f"this is {a(value.type)}")
+            self.run.report(Code.WRONG_TYPE, f"`{rewrite.short(self.run.text(node.value))}` has no components",
+                            node.span, f"this is {a(value.type)}")
         elif not (isinstance(index.type, Scalar) and index.type.integral):
-            self.run.error("V106", "an index is an integer", node.index.span, f"this is {a(index.type)}")
+            self.run.report(Code.WRONG_TYPE, "an index is an integer", node.index.span, f"this is {a(index.type)}")
         elif (isinstance(literal, (int, float)) and not 0 <= literal < size) or isinstance(node.index, t.Unary):
-            self.run.error("V106", f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
+            self.run.report(Code.WRONG_TYPE, f"{a(value.type)} has the components 0 to {size - 1}", node.index.span)
         elif isinstance(value.type, Vector):
             return joined(value.type.item, value, index)
         elif isinstance(literal, int):
             return joined(value.type.items[literal], value, index)
         else:
-            self.run.error("V106", "the index of a tuple is a literal", node.index.span,
-                           "components may differ in type", write="0")
+            self.run.report(Code.WRONG_TYPE, "the index of a tuple is a literal", node.index.span,
+                            "components may differ in type", write="0")
         return joined(None, value, index)
 
 

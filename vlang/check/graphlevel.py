@@ -7,6 +7,7 @@ from vlang.check.tables.scope import EDGE, GRAPH, Sight, Value
 from vlang.check.tables.typing import item, numeric
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import BOOL
 
 __all__ = ["graph_level"]
@@ -35,8 +36,8 @@ def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: st
             wide = _sum_type(x, node)
             edits += [(at.item.type.span, wide)] if wide else []
         write = rewrite.edited(run.file.text, at.item.span, edits)
-    run.error("V105", f"{title}, but this is {many}", cause.span, many, help=help_, write=write or (),
-              replaces=at.item.span if statement else node.span)
+    run.report(Code.MANY_VALUES, f"{title}, but this is {many}", cause.span, many, help=help_, write=write or (),
+               replaces=at.item.span if statement else node.span)
     return False
 
 

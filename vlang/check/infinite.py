@@ -13,6 +13,7 @@ from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import Scalar
 
 __all__ = ["judge_sums"]
@@ -175,6 +176,6 @@ def _warn(run: Run, node: t.Reduce, signs: Signs) -> None:
     sign = "inf" if "+" in signs else "-inf"
     symbol = run.symbols.get(node.body)
     notes = () if symbol is None else run.note(symbol, "declared here")
-    run.warning("V205", f"`{rewrite.short(text)}` may be `{sign}`, and then this sum is", node.span,
+    run.report(Code.INFINITE_SUM, f"`{rewrite.short(text)}` may be `{sign}`, and then this sum is", node.span,
                 f"one `{sign}` makes it `{sign}`", notes=notes, help="leave out what is infinite:",
                 write=rewrite.edited(run.file.text, node.span, [edit]), replaces=node.span)

@@ -11,6 +11,7 @@ from vlang.check.tables.typing import item
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import Vector
 
 __all__ = ["judge_gathers", "judge_loops"]
@@ -186,9 +187,9 @@ def _never_settles(loop: _Loop, write: _Write, added: t.Expr, kind: str) -> None
     elif gather is not None:
         notes = ((gather.span, "the same in every superstep"),)
     verb = "subtracts" if node.op == "-=" or (node.op == "=" and _minus(node)) else "adds"
-    run.error("V201", f"this loop never settles: every superstep {verb} the same `{what}` again", node.span,
-              f"`{sign}` repeats its contribution", notes=notes, help=help_, write=write_,
-              replaces=gather.span if gather is not None and write_ else None)
+    run.report(Code.ENDLESS_LOOP, f"this loop never settles: every superstep {verb} the same `{what}` again", node.span,
+               f"`{sign}` repeats its contribution", notes=notes, help=help_, write=write_,
+               replaces=gather.span if gather is not None and write_ else None)
 
 
 def _minus(node: t.Apply) -> bool:
@@ -216,9 +217,10 @@ def _creeps(loop: _Loop) -> None:
     write = "activate when " + " or ".join(f"{test} > 1e-6" for test in tests)
     end = loop.node.block.items[-1].span
     place = end if loop.activate is not None else t.Span(end.end, end.end, end.line, end.column)
-    run.warning("V202", f"`{first.name}` is a float that is recomputed: it may creep forever", creeping[0].node.span,
-                "compared bit by bit", notes=((loop.node.head, "`repeat` runs until nothing changes"),),
-                help="say how much change matters, as the last line of the superstep:", write=write, replaces=place)
+    run.report(Code.CREEPING_FLOAT, f"`{first.name}` is a float that is recomputed: it may creep forever",
+               creeping[0].node.span,
+               "compared bit by bit", notes=((loop.node.head, "`repeat` runs until nothing changes"),),
+               help="say how much change matters, as the last line of the superstep:", write=write, replaces=place)
 
 
 def _floating(symbol: Symbol) -> bool:
@@ -284,8 +286,8 @@ def judge_gathers(run: Run) -> None:
     used = {s for n, s in run.symbols.items() if isinstance(n, t.Name)}
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Gather) and not used & set(run.declared[node]):
-            run.warning("V203", f"`{node.name}` is never used: a pass over the edges for nothing", node.span,
-                        "gathered here", help="apply it to a field, or leave it out")
+            run.report(Code.UNUSED_GATHER, f"`{node.name}` is never used: a pass over the edges for nothing", node.span,
+                       "gathered here", help="apply it to a field, or leave it out")
         elif isinstance(node, t.Repeat):
             for part in rewrite.inside(node.block):
                 if isinstance(part, t.Apply):
@@ -310,9 +312,10 @@ def _forgets(run: Run, node: t.Apply) -> None:
     gather, rule = forgotten
     name, acc = rewrite.one_line(run.text(node.target)), gather.name
     joined = f"{rule.name}({name}, {acc})" if rule.name in ("min", "max") else f"{name} {_FORGETS[rule.name]} {acc}"
-    run.warning("V204", f"the old value of `{name}` is lost", node.span, f"only the neighbours' {rule.name} stays",
-                notes=((gather.span, "gathered from the neighbours' values"),),
-                help="join it with what was gathered:", write=f"apply {name} = {joined}")
+    run.report(Code.LOST_VALUE, f"the old value of `{name}` is lost", node.span,
+               f"only the neighbours' {rule.name} stays",
+               notes=((gather.span, "gathered from the neighbours' values"),),
+               help="join it with what was gathered:", write=f"apply {name} = {joined}")
 
 
 def _read_of_neighbour(run: Run, parts: Iterable[t.Node], fields: tuple[Symbol, ...]) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import EDGE, GRAPH, VERTEX_LEVEL, Sight, Value
 from vlang.check.tables.typing import as_read
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.syntax.keywords import VALUES, WORDS
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, VERTEX, Scalar, Type
@@ -33,8 +36,8 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
     if kind == "builtin":
         return _builtin(run, node, symbol, at)
     if at.place in ("edge", "param") and kind not in ("parameter", "argument"):
-        run.error("V105", f"`{node.name}` is not known yet when a default is needed", node.span, SPOKEN[kind],
-                  help="a default may use constants and parameters declared before it")
+        run.report(Code.MANY_VALUES, f"`{node.name}` is not known yet when a default is needed", node.span,
+                   SPOKEN[kind], help="a default may use constants and parameters declared before it")
         return Value(None)
     if kind in _GRAPH_KINDS:
         return Value(type_)
@@ -45,8 +48,9 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
     if kind == "member":
         return Value(VERTEX, VERTEX_LEVEL, node)
     if kind in ("function", "reduction"):
-        run.error("V106", f"`{node.name}` is {SPOKEN[kind]}, not a value", node.span, "call it",
-                  write=f"{node.name}(...)")
+        run.report(Code.WRONG_TYPE, f"`{node.name}` is {SPOKEN[kind]}, not a value", node.span,
+                   help=f"call it: `{node.name}(...)`" if kind == "function" else
+                   f"call it, or reduce by it: `{node.name}(... for u -> self)`")
         return Value(None)
     return _own(run, node, symbol, type_, at)
 
@@ -54,12 +58,13 @@ def read_name(run: Run, node: t.Name, at: Sight) -> Value:
 def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     name = node.name
     if at.place in ("edge", "param") and (at.place == "param" or name not in ("N", "M")):
-        run.error("V105", f"`{name}` is not known yet when a default is needed", node.span,
-                  help="a default may use constants and parameters declared before it")
+        run.report(Code.MANY_VALUES, f"`{name}` is not known yet when a default is needed", node.span,
+                   help="a default may use constants and parameters declared before it")
         return Value(None)
     if name == "iteration":
         if at.loop is None:
-            run.error("V101", "`iteration` counts the supersteps of a `repeat`, and there is none here", node.span)
+            run.report(Code.UNKNOWN_NAME, "`iteration` counts the supersteps of a `repeat`, and there is none here",
+                       node.span)
             return Value(None)
         return Value(symbol.type)
     return Value(symbol.type) if name in ("N", "M") else _own(run, node, symbol, symbol.type, at)
@@ -68,7 +73,7 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """`self` as a value."""
     if at.inside == "vertices":
-        run.error("V104", "`self` has no meaning here", node.span, _nobody(at), write=_member_name(at))
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _nobody(at), write=_member_name(at))
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -79,34 +84,39 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
     if at.inside == "vertices":
         member = _member_name(at)
         if symbol.kind == "accumulator":
-            run.error("V116", f"`{name}` is private to its vertex", node.span,
-                      _nobody(at),
-                      notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
+            run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
+                       _nobody(at),
+                       notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
-            compared = any(isinstance(n, t.Member) and n.name == name and run.text(n.value) == member
-                           and n.span.line == node.span.line for n in rewrite.inside(run.file))
-            run.error("V104", f"whose `{name}`?", node.span, _nobody(at),
-                      help=f"`{member}.{name}` is that of `{member}` itself; compare with a parameter, a `let` or the "
-                           "number of a `for`" if compared else (),
-                      write=() if compared else f"{member}.{name}")
+            groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
+            run.report(Code.NO_VERTEX, f"whose `{name}`?", node.span, _nobody(at),
+                       help="a reduction over vertices has one value for the whole graph, not one for each group"
+                       if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
     return _placed(run, node, name, type_, at, symbol)
+
+
+def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
+    """What a name is compared with: the text of the other side."""
+    for part in rewrite.inside(at.item):
+        if isinstance(part, t.Compare) and node in (part.left, part.right):
+            yield run.text(part.right if node is part.left else part.left)
 
 
 def _placed(run: Run, node: t.Expr, name: str, type_: Type | None, at: Sight, symbol: Symbol | None = None) -> Value:
     """An own value, where there is a "this vertex"; otherwise an error."""
     if at.place in ("fn", "reduction"):
-        run.error("V101", f"`{name}` cannot be seen inside `{at.place}`", node.span, "there is no \"this vertex\" here",
-                  help="pass it as an argument")
+        run.report(Code.UNKNOWN_NAME, f"`{name}` cannot be seen inside `{at.place}`", node.span,
+                   "there is no \"this vertex\" here", help="pass it as an argument")
         return Value(None)
     if at.place in ("edge", "param"):
-        run.error("V105", "a default is one value, but this is one value per vertex", node.span,
-                  "one value per vertex")
+        run.report(Code.MANY_VALUES, "a default is one value, but this is one value per vertex", node.span,
+                   "one value per vertex")
         return Value(None)
     if at.place == "require" and symbol is not None and symbol.kind == "field" and not _is_input(symbol):
-        run.error("V105", f"`require` is checked before the program runs, but `{name}` is computed by it", node.span,
-                  "not known yet", notes=run.note(symbol, "computed here"),
-                  help="a contract is about parameters, edge fields, and vertex fields without a start value")
+        run.report(Code.MANY_VALUES, f"`require` is checked before the program runs, but `{name}` is computed by it",
+                   node.span, "not known yet", notes=run.note(symbol, "computed here"),
+                   help="a contract is about parameters, edge fields, and vertex fields without a start value")
         return Value(None)
     return Value(type_, VERTEX_LEVEL, node)
 
@@ -132,9 +142,11 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
     name = run.fresh("total")
     usable = isinstance(symbol.type, Scalar) and symbol.type.numeric
     reduce = f"{'sum' if usable else 'any'}({node.name} for {run.variable(at.scope, 'u')} -> self)"
-    write = {"apply": f"gather {name} = {reduce}", "init": reduce}.get(at.place, "")
-    run.error(
-        "V103", f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",
+    write: str | tuple[str, ...] = reduce if at.place == "init" else ""
+    if at.place == "apply":
+        write = (f"gather {name} = {reduce}", rewrite.edited(run.file.text, at.item.span, [(node.span, name)]))
+    run.report(
+        Code.NO_EDGE, f"`{node.name}` belongs to edges, and no edge is in sight here", node.span, "which edge?",
         notes=run.note(symbol, "declared as an edge field here"),
         help="an edge field can be read inside a gather" + (", for example" if write else ""),
         write=write or (), replaces=at.item.span if at.place == "apply" else node.span,
@@ -148,28 +160,28 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         return Value(None)
     past = at.scope.past(name)
     if past is not None:
-        run.error("V116", f"`{name}` ends with the block of its gather", span, "no longer there",
-                  notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
+        run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` ends with the block of its gather", span, "no longer there",
+                   notes=run.note(past, "gathered here"), help="apply it to a field inside the block")
         return Value(None)
     if name in WORDS and name not in VALUES:
-        run.error("V101", f"`{name}` is a word of the language, not a value", span)
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is a word of the language, not a value", span)
         return Value(None)
     later = next((s for s in run.later if s.name == name), None)
     if later is not None and at.place in ("fn", "reduction") and not isinstance(later.decl, t.GlobalValue):
-        run.error("V101", f"`{name}` cannot be seen inside `{at.place}`", span, notes=run.note(later, "declared here"),
-                  help="pass it as an argument")
+        run.report(Code.UNKNOWN_NAME, f"`{name}` cannot be seen inside `{at.place}`", span,
+                   notes=run.note(later, "declared here"), help="pass it as an argument")
         return Value(None)
     if later is not None:
-        run.error("V101", f"`{name}` is not declared yet", span, "used before its declaration",
-                  notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", span, "used before its declaration",
+                   notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
         return Value(None)
     if name in run.neighbours:
-        run.error("V101", f"there is no `{name}` here", span, "known only inside its reduction",
-                  help=f"gather what you need of `{name}` first, then apply what was gathered")
+        run.report(Code.UNKNOWN_NAME, f"there is no `{name}` here", span, "known only inside its reduction",
+                   help=f"gather what you need of `{name}` first, then apply what was gathered")
         return Value(None)
     close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken)
-    run.error("V101", f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
-              write=close or ())
+    run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
+               write=close or ())
     return Value(None)
 
 
@@ -191,8 +203,8 @@ def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
     if owner.type is None:
         return Value(None)
     if owner.type != VERTEX:
-        run.error("V108", f"`{rewrite.short(run.text(node.value))}` is not a vertex", node.span,
-                  f"`.{node.name}` reads a field of a vertex")
+        run.report(Code.NOT_A_VERTEX, f"`{rewrite.short(run.text(node.value))}` is not a vertex", node.span,
+                   f"`.{node.name}` reads a field of a vertex")
         return Value(None)
     symbol = field_symbol(run, node, at)
     if symbol is None:
@@ -210,14 +222,16 @@ def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sig
     """A field of a vertex that need not be a neighbour."""
     text = rewrite.short(run.text(node.value))
     if at.inside is not None:
-        run.error("V108", f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,
-                  help=f"read `{text}.{node.name}` with `apply` into a field first, and reduce that field")
+        run.report(Code.NOT_A_VERTEX,
+                   f"`{text}` need not be a neighbour: its fields cannot be read inside a reduction", node.span,
+                   help=f"read `{text}.{node.name}` with `apply` into a field first, and reduce that field")
     elif at.place in ("let", "global", "until", "limit"):
         fold = "any" if type_ == BOOL else "max"
-        run.error("V108", f"`{text}` is one of many vertices: fold over the vertices to read its `{node.name}`",
-                  node.span, write=f"{fold}(v.{node.name} for v in vertices if v == {text})")
+        run.report(Code.NOT_A_VERTEX,
+                   f"`{text}` is one of many vertices: fold over the vertices to read its `{node.name}`",
+                   node.span, write=f"{fold}(v.{node.name} for v in vertices if v == {text})")
     elif at.place in ("require", "fn", "reduction", "edge", "param"):
-        run.error("V108", f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
+        run.report(Code.NOT_A_VERTEX, f"`{text}.{node.name}` cannot be read here", node.span, "a field of a vertex")
     else:
         return Value(type_, max(VERTEX_LEVEL if owner.level else GRAPH, owner.level), owner.cause or node)
     return Value(None)
@@ -238,33 +252,34 @@ def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
         return None
     past = at.scope.past(name)
     if past is not None:
-        run.error("V116", f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
-                  notes=run.note(past, "gathered here"))
+        run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
+                   notes=run.note(past, "gathered here"))
         return None
     later = next((s for s in run.later if s.name == name), None)
     if later is not None:
-        run.error("V101", f"`{name}` is not declared yet", node.name_span, "used before its declaration",
-                  notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is not declared yet", node.name_span, "used before its declaration",
+                   notes=run.note(later, "declared here"), help="a file is executed from top to bottom")
         return None
     fields = {s.name for s in at.scope.visible() if s.kind == "field"}
     close = nearest(name, fields | {"degree", "indegree", "outdegree"})
-    run.error("V101", f"no vertex has a field `{name}`", node.name_span, f"did you mean `{close}`?" if close else "",
-              write=f"{owner}.{close}" if close else (), replaces=node.span)
+    run.report(Code.UNKNOWN_NAME, f"no vertex has a field `{name}`", node.name_span,
+               f"did you mean `{close}`?" if close else "",
+               write=f"{owner}.{close}" if close else (), replaces=node.span)
     return None
 
 
 def _no_field(run: Run, node: t.Member, symbol: Symbol, owner: str) -> None:
     name = node.name
     if symbol.kind == "accumulator":
-        run.error("V116", f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
-                  notes=run.note(symbol, "gathered here"),
-                  help="apply it to a field: a later gather can read that field of its neighbours")
+        run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex: `{owner}` has none", node.name_span,
+                   notes=run.note(symbol, "gathered here"),
+                   help="apply it to a field: a later gather can read that field of its neighbours")
     elif symbol.kind == "edge":
-        run.error("V103", f"`{name}` belongs to the edge, not to `{owner}`", node.span,
-                  notes=run.note(symbol, "declared as an edge field here"), write=name)
+        run.report(Code.NO_EDGE, f"`{name}` belongs to the edge, not to `{owner}`", node.span,
+                   notes=run.note(symbol, "declared as an edge field here"), write=name)
     else:
-        run.error("V101", f"no vertex has a field `{name}`", node.name_span,
-                  f"`{name}` is {SPOKEN[symbol.kind]}", write=name if symbol.kind in _GRAPH_KINDS else (),
-                  replaces=node.span)
+        run.report(Code.UNKNOWN_NAME, f"no vertex has a field `{name}`", node.name_span,
+                   f"`{name}` is {SPOKEN[symbol.kind]}", write=name if symbol.kind in _GRAPH_KINDS else (),
+                   replaces=node.span)
 
 

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from vlang.check.names import SPOKEN, applied_symbol
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import VERTEX_LEVEL, Level, Scope, Sight, Value, joined
-from vlang.check.tables.typing import a, item, kind_of, kinds_spoken, spoken, with_item
+from vlang.check.tables.typing import a, item, kind_of, kinds_spoken, spoken, with_item, zero
 from vlang.reductions import REDUCTIONS, ReductionRule
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, F64, I64, U64, VERTEX, VERTICES, Type, Vector
 
@@ -38,27 +39,12 @@ def word_for(reduction_name: str) -> str:
     return _WORDS.get(reduction_name, "found")
 
 
-def _same_everywhere(node: t.Reduce, at: Sight) -> bool:
-    """Whether a reduction over vertices reads nothing of a vertex or edge but through its own variable."""
-    for part in rewrite.inside(node):
-        if isinstance(part, t.Self):
-            return False
-        if isinstance(part, t.Name) and part.name != node.domain.name:
-            symbol = at.scope.find(part.name)
-            if part.name.endswith("degree") or (symbol is not None and symbol.kind in _OF_ONE):
-                return False
-    return True
-
-
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     """The value of a reduction, after judging whether there may be one here."""
     run = x.run
     if at.inside is not None:
-        way = "apply the inner one to a field first" if over_edges(node.domain) else \
-            "name the inner one with `let` first" if _same_everywhere(node, at) else \
-            "it differs from one vertex or edge of the outer one to the next: add up over edges with `gather`, or a " \
-            "group at a time with a `let` in a `for`"
-        run.error("V109", "a reduction inside a reduction", node.span, "the inner one", help=way)
+        run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
+                   help=_outside(x, node, at))
         return Value(None)
     edges = over_edges(node.domain)
     if at.place in _VERTEX_PLACES:
@@ -66,7 +52,7 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
         return Value(None)
     if at.place in ("require", "fn", "reduction", "edge", "param"):
         place = {"edge": "a default", "param": "a default"}.get(at.place, f"`{at.place}`")
-        run.error("V114", f"a reduction inside {place}", node.span, "not possible here")
+        run.report(Code.MISPLACED_REDUCTION, f"a reduction inside {place}", node.span, "not possible here")
         return Value(None)
     value = reduced(x, node, at)
     if edges and at.place == "init":
@@ -76,18 +62,34 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     return value
 
 
+def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
+    """What to do with a reduction that stands inside another."""
+    if over_edges(node.domain):
+        return "apply the inner one to a field first"
+    bound = {s.name for s in at.scope.visible() if s.kind in ("neighbour", "member")}
+    read = {part.name for part in rewrite.inside(node) if isinstance(part, t.Name)} & bound
+    if not read:
+        return "name the inner one with `let` first"
+    name = min(read)
+    return f"it depends on `{name}`: collect it with `gather` from neighbours, apply it to a field, and read that field"
+
+
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
-    """A reduction where only named values may stand."""
-    run, word = x.run, x.run.fresh(word_for(node.name))
+    """A reduction where only named values may stand. A text is proposed if what it reduces is right."""
+    run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
+    reduced(x, node, replace(at, place="gather" if edges else "let"))
+    right = len(run.problems) == before
     place, text = _VERTEX_PLACES[at.place], rewrite.one_line(x.run.text(node))
     head = _head(run.file.text, at.item)
     edited = rewrite.edited(run.file.text, head, [(node.span, word)])
     first = f"gather {word} = {text}" if edges else f"let {word} = {text}"
     write = (first, edited)
     where = "collected from the neighbours" if edges else "one value for the whole graph"
-    run.error("V114", f"a reduction over {'edges' if edges else 'vertices'} inside {place} needs a name", node.span,
-              where, help=f"collect first, then {'apply what was collected' if at.place == 'apply' else 'use it'}:",
-              write=write, replaces=head)
+    run.report(Code.MISPLACED_REDUCTION,
+               f"a reduction over {'edges' if edges else 'vertices'} inside {place} needs a name", node.span,
+               where, write=write if right else (), replaces=head,
+               help=f"collect first, then {'apply what was collected' if at.place == 'apply' else 'use it'}:" if right
+               else "`gather` collects from neighbours; `let` names one value for the whole graph")
 
 
 def _head(text: str, item_: t.Node) -> t.Span:
@@ -105,9 +107,10 @@ def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight, type_: T
     if type_ is not None:
         rest = rewrite.edited(run.file.text, at.item.span, [(node.span, word)])
         write = (f"vertex {word}: {spoken(type_)} = {text}", rest)
-    run.error("V114", "a second reduction over edges in one start value needs a name", node.span, "the second one",
-              notes=((first.span, "the first one"),), help="keep it in a field of its own:", write=write,
-              replaces=at.item.span)
+    run.report(Code.MISPLACED_REDUCTION, "a second reduction over edges in one start value needs a name", node.span,
+               "the second one",
+               notes=((first.span, "the first one"),), help="keep it in a field of its own:", write=write,
+               replaces=at.item.span)
 
 
 # ------------------------------------------------------------------ its value
@@ -121,8 +124,8 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     if domain.set_name is not None:
         group = applied_symbol(run, domain.set_name, domain.set_span or domain.span, domain, at)
         if group is not None and group.type is not None and group.type != VERTICES:
-            run.error("V106", f"`{domain.set_name}` is no list of vertices", domain.span,
-                      f"this is {SPOKEN[group.kind]}", write=f"{domain.name} in vertices")
+            run.report(Code.WRONG_TYPE, f"`{domain.set_name}` is no list of vertices", domain.span,
+                       f"this is {SPOKEN[group.kind]}", write=f"{domain.name} in vertices")
     inner = Scope(at.scope)
     kind = "neighbour" if edges else "member"
     inner.names[domain.name] = run.declare(inner, domain, kind, domain.name, domain.name_span, VERTEX)
@@ -152,11 +155,11 @@ def _result(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> T
         _unknown(x, node, symbol)
         return None
     if not edges and not rule.over_vertices:
-        run.error("V112", f"`{node.name}` works on the neighbours of a vertex, not over vertices", node.name_span,
-                  "needs edges")
+        run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` works on the neighbours of a vertex, not over vertices",
+                   node.name_span, "needs edges")
         return None
     if node.default is None and not rule.has_identity:
-        _valueless(x, node, edges)
+        _valueless(x, node, body, edges)
     return None if body is None else _typed(x, node, rule, body, edges)
 
 
@@ -165,21 +168,23 @@ def _unknown(x: Expressions, node: t.Reduce, symbol: Symbol | None) -> None:
     if node.name in run.broken:
         return
     if symbol is not None:
-        run.error("V112", f"`{node.name}` is {SPOKEN[symbol.kind]}, not a reduction", node.name_span,
-                  notes=run.note(symbol, "declared here"))
+        run.report(Code.UNKNOWN_REDUCTION, f"`{node.name}` is {SPOKEN[symbol.kind]}, not a reduction", node.name_span,
+                   notes=run.note(symbol, "declared here"))
         return
     declared = {s.name for s in run.root.names.values() if s.kind == "reduction"}
     close = nearest(node.name, declared | set(REDUCTIONS))
-    run.error("V112", f"unknown reduction `{node.name}`", node.name_span, f"did you mean `{close}`?" if close else "",
-              help=() if close else "there are: " + ", ".join(REDUCTIONS), write=close or ())
+    run.report(Code.UNKNOWN_REDUCTION, f"unknown reduction `{node.name}`", node.name_span,
+               f"did you mean `{close}`?" if close else "",
+               help=() if close else "there are: " + ", ".join(REDUCTIONS), write=close or ())
 
 
-def _valueless(x: Expressions, node: t.Reduce, edges: bool) -> None:
+def _valueless(x: Expressions, node: t.Reduce, body: Type | None, edges: bool) -> None:
     text = rewrite.one_line(x.run.text(node))
     label = "a vertex may have no edges here" if edges else "there may be no such vertex"
-    x.run.error("V110", f"`{node.name}` of no {'neighbours' if edges else 'vertices'} has no value", node.span, label,
-                help="say what an isolated vertex gets:" if edges else "say what it is then:",
-                write=f"{text.rstrip()[:-1]}, default = ...)")
+    gets = "what an isolated vertex gets" if edges else "what it is then"
+    x.run.report(Code.EMPTY_REDUCTION, f"`{node.name}` of no {'neighbours' if edges else 'vertices'} has no value",
+                 node.span, label, help=f"say {gets}, for example:",
+                 write=f"{text.rstrip()[:-1]}, default = {zero(body)})" if body is not None else ())
 
 
 def _typed(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type, edges: bool) -> Type | None:
@@ -208,8 +213,8 @@ def _refused(x: Expressions, node: t.Reduce, rule: ReductionRule, body: Type) ->
             help_, write = f"for bools there is `{other}`:", other + text[len(node.name):]
     elif rule.name in ("any", "all", "count") and item(body) is not None:
         help_ = "compare it with something"
-    x.run.error("V106", f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span, f"this is {a(body)}",
-                help=help_ or (), write=write or (), replaces=node.span if write else None)
+    x.run.report(Code.WRONG_TYPE, f"`{rule.name}` takes {kinds_spoken(rule.accepts)}", node.body.span,
+                 f"this is {a(body)}", help=help_ or (), write=write or (), replaces=node.span if write else None)
 
 
 def _default(x: Expressions, node: t.Reduce, at: Sight, result: Type | None) -> Value | None:

@@ -16,6 +16,7 @@ from vlang.check.tables.scope import Loop, Scope, Sight
 from vlang.check.tables.typing import a
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import INTEGER, VERTEX, VERTICES, Scalar
 
 __all__ = ["Around", "Statements"]
@@ -72,14 +73,15 @@ class Statements:
     def _top_only(self, item: t.Statement, around: Around, word: str) -> bool:
         if around.block is None:
             return True
-        self.run.error("V121", f"`{word}` belongs at the top level of the program", item.span, "inside a block")
+        self.run.report(Code.MISPLACED_DECLARATION, f"`{word}` belongs at the top level of the program", item.span,
+                        "inside a block")
         return False
 
     def _vertex_field(self, item: t.VertexField, around: Around) -> None:
         if isinstance(around.block, (t.Where, t.Sweep)):
             word = "where" if isinstance(around.block, t.Where) else "sweep"
-            self.run.error("V121", f"a field cannot be declared in `{word}`", item.span,
-                           "its block runs for some vertices only", help="declare it before, for all vertices")
+            self.run.report(Code.MISPLACED_DECLARATION, f"a field cannot be declared in `{word}`", item.span,
+                            "its block runs for some vertices only", help="declare it before, for all vertices")
         self.declarations.vertex_field(item, around.scope, around.loop, around.block is not None)
 
     def _edge_field(self, item: t.EdgeField, around: Around) -> None:
@@ -118,18 +120,18 @@ class Statements:
         edges = [n for n in inner if over_edges(n.domain)]
         if isinstance(item.value, t.Reduce):
             write = rewrite.edited(text, item.span, [(_word(item.span, "gather"), "let")])
-            run.error("V115", "`gather` reduces over edges, and there are none here", item.value.domain.span,
-                      "all vertices", help="one value for the whole graph is named with `let`:", write=write,
-                      replaces=item.span)
+            run.report(Code.BAD_GATHER, "`gather` reduces over edges, and there are none here", item.value.domain.span,
+                       "all vertices", help="one value for the whole graph is named with `let`:", write=write,
+                       replaces=item.span)
         elif edges:
             write = rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
-            run.error("V115", "nothing may stand around the reduction of a `gather`", item.value.span,
-                      f"more than `{edges[0].name}(...)`",
-                      help="gather the reduction alone, and compute with it where it is applied:", write=write,
-                      replaces=item.span)
+            run.report(Code.BAD_GATHER, "nothing may stand around the reduction of a `gather`", item.value.span,
+                       f"more than `{edges[0].name}(...)`",
+                       help="gather the reduction alone, and compute with it where it is applied:", write=write,
+                       replaces=item.span)
         else:
-            run.error("V115", "`gather` needs a reduction over edges", item.value.span, "no edges here",
-                      help=f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather")
+            run.report(Code.BAD_GATHER, "`gather` needs a reduction over edges", item.value.span, "no edges here",
+                       help=f"for example `gather {item.name} = sum(u.x for u -> self)`; own values need no gather")
 
     def _apply(self, item: t.Apply, around: Around) -> None:
         apply(self.x, item, around.sight("apply", item), around.sweep)
@@ -140,7 +142,8 @@ class Statements:
         good = graph_level(self.x, item.value, value, at, "`let` names one value for the whole graph")
         type_ = self.x.settled(value.type) if good else None
         if type_ is not None and not isinstance(type_, Scalar):
-            self.run.error("V106", f"`{item.name}` cannot be {a(type_)}", item.value.span, "a `let` is one scalar")
+            self.run.report(Code.WRONG_TYPE, f"`{item.name}` cannot be {a(type_)}", item.value.span,
+                            "a `let` is one scalar")
             type_ = None
         self.run.declare(around.scope, item, "let", item.name, item.name_span, type_)
 
@@ -153,11 +156,12 @@ class Statements:
             others = [i for i in block.block.items if isinstance(i, t.Activate)]
             title = "`activate when` may stand once in a loop" if len(others) > 1 else \
                 "`activate when` is the last statement of its loop"
-            self.run.error("V119", title, item.span, help="join the conditions with `or`" if len(others) > 1 else
-                           "move it to the end of the block")
+            self.run.report(Code.MISPLACED_ACTIVATE, title, item.span,
+                            help="join the conditions with `or`" if len(others) > 1 else
+                            "move it to the end of the block")
         else:
-            self.run.error("V119", "`activate when` belongs directly to the block of a `repeat`", item.span,
-                           "no `repeat` owns this block")
+            self.run.report(Code.MISPLACED_ACTIVATE, "`activate when` belongs directly to the block of a `repeat`",
+                            item.span, "no `repeat` owns this block")
 
     # ---------------------------------------------------------------- compound
 
@@ -185,38 +189,38 @@ class Statements:
         value = self.x.value(node, at)
         good = graph_level(self.x, node, value, at, f"{what} is one number for the whole graph")
         if good and value.type is not None and not (isinstance(value.type, Scalar) and value.type.integral):
-            self.run.error("V106", f"{what} is an integer", node.span, f"this is {a(value.type)}")
+            self.run.report(Code.WRONG_TYPE, f"{what} is an integer", node.span, f"this is {a(value.type)}")
 
     def _sweep(self, item: t.Sweep, around: Around) -> None:
         self._in_sweep(item, around)
         symbol = applied_symbol(self.run, item.field, item.field_span, item, around.sight("where", item))
         if symbol is not None and symbol.kind != "field":
-            self.run.error("V106", f"`sweep` needs a vertex field; `{item.field}` is {SPOKEN[symbol.kind]}",
-                           item.field_span)
+            self.run.report(Code.WRONG_TYPE, f"`sweep` needs a vertex field; `{item.field}` is {SPOKEN[symbol.kind]}",
+                            item.field_span)
         elif symbol is not None and symbol.type is not None and not (
                 isinstance(symbol.type, Scalar) and symbol.type.integral):
-            self.run.error("V106", "`sweep` goes through the values of an integer field", item.field_span,
-                           f"this is {a(symbol.type)}", notes=self.run.note(symbol, "declared here"))
+            self.run.report(Code.WRONG_TYPE, "`sweep` goes through the values of an integer field", item.field_span,
+                            f"this is {a(symbol.type)}", notes=self.run.note(symbol, "declared here"))
         self._block(item.block, item, around, sweep=item)
 
     def _in_sweep(self, item: t.Statement, around: Around) -> None:
         if around.sweep is not None:
             word = {t.Repeat: "repeat", t.Sweep: "sweep"}.get(type(item), "for")
             head = t.Span(item.span.start, item.span.start + len(word), item.span.line, item.span.column)
-            self.run.error("V120", "a `sweep` holds no loops", head, "a loop",
-                           notes=((_word(around.sweep.span, "sweep"), "in this sweep"),))
+            self.run.report(Code.SWEEP_ORDER, "a `sweep` holds no loops", head, "a loop",
+                            notes=((_word(around.sweep.span, "sweep"), "in this sweep"),))
 
     def _for_vertices(self, item: t.ForVertices, around: Around) -> None:
         self._in_sweep(item, around)
         at = around.sight("let", item)
         if item.set_name == "vertices":
-            self.run.error("V106", "`for` visits the vertices of a parameter, one after the other", item.set_span,
-                           "all vertices", help="every statement already runs for all vertices")
+            self.run.report(Code.WRONG_TYPE, "`for` visits the vertices of a parameter, one after the other",
+                            item.set_span, "all vertices", help="every statement already runs for all vertices")
         else:
             symbol = applied_symbol(self.run, item.set_name, item.set_span, item, at)
             if symbol is not None and symbol.type is not None and symbol.type != VERTICES:
-                self.run.error("V106", f"`{item.set_name}` is no list of vertices", item.set_span,
-                               f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"))
+                self.run.report(Code.WRONG_TYPE, f"`{item.set_name}` is no list of vertices", item.set_span,
+                                f"this is {SPOKEN[symbol.kind]}", notes=self.run.note(symbol, "declared here"))
         inner = Scope(around.scope)
         self.run.declare(inner, item, "loop", item.name, item.name_span, VERTEX)
         self._block(item.block, item, around, scope=inner)

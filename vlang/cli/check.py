@@ -11,8 +11,23 @@ from vlang.errors import VlangError
 __all__ = ["command"]
 
 
+def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> None:
+    """Print the page of a code."""
+    if code is None or ctx.resilient_parsing:
+        return
+    from vlang.syntax.codes import Code  # start-up
+
+    row = next((row for row in Code if row == code.upper()), None)
+    if row is None:
+        raise click.BadParameter(f"there is no diagnostic `{code}`; the codes are {', '.join(Code)}", ctx, option)
+    click.echo(row.page.read_text(encoding="utf-8").rstrip("\n"))
+    ctx.exit()
+
+
 @click.command()
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
+@click.option("--explain", metavar="CODE", is_eager=True, expose_value=False, callback=_explain,
+              help="Print the page of a diagnostic, such as V106, and exit.")
 @click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
               help="Bits of `int` and `float`.")
 def command(programs: tuple[str, ...], precision: str) -> int:

@@ -222,8 +222,8 @@ def _words(names: Iterable[str]) -> Iterator[Completion]:
 
 
 def fix(text: str, problem: Problem) -> Edit | None:
-    """What the `write:` of a diagnostic does to the text; None if it has none, or leaves a part to the reader."""
-    if not problem.write or any("..." in line for line in problem.write) or "header" in problem.title:
+    """What the `write:` of a diagnostic does to the text; None if it has none."""
+    if not problem.write:
         return None
     span = problem.replaces or problem.span
     begin = text.rfind("\n", 0, span.start) + 1
@@ -233,6 +233,4 @@ def fix(text: str, problem: Problem) -> Edit | None:
     stop = len(text) if stop < 0 else stop
     if problem.replaces is not None and span.start == span.end:  # below the line
         return Edit(stop, stop, f"\n{indent}{lines}")
-    if problem.code == "V001" and problem.replaces is None:  # the line
-        return Edit(begin + len(indent), stop, lines)
     return Edit(span.start, span.end, lines)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from vlang.ir.forms import forms as f
+from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem, failure
 from vlang.syntax.tree import Span
 
@@ -14,7 +15,7 @@ __all__ = ["refuse"]
 def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
     """Raise ProgramError: `what` is correct vlang that cannot be run yet; shown with its line."""
     problem = Problem(
-        "V401", "error", f"{what} cannot be run yet", span, "correct, but not yet run",
+        Code.NOT_YET_RUN, f"{what} cannot be run yet", span, "correct, but not yet run",
         help=("this version checks and explains it; `vlang list` shows programs that run",),
     )
     raise failure((problem,), program.source, program.filename)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from lark.exceptions import LarkError
+
+from vlang.syntax.codes import Code
 from vlang.syntax.keywords import TYPE_NAMES
 from vlang.syntax.lines import BLOCK_WORDS, STATEMENT_WORDS, Line, Scan, Word
-from vlang.syntax.parser import terminal_text
+from vlang.syntax.parser import raw_tree, terminal_text
 from vlang.syntax.problems import Problem, nearest
 from vlang.syntax.rewrite import one_line
 
@@ -15,6 +18,7 @@ __all__ = ["explain"]
 
 _COMPARE = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _UPDATES = frozenset({"+=", "-=", "*=", "|=", "&=", "^="})
+_JOINING = frozenset({"min", "max", "and", "or"})
 _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 
@@ -51,7 +55,7 @@ class _Case:
                 write: tuple[str, ...] = ()) -> Problem:
         span = self.found.source.span(start, end)
         whole = self.found.source.span(self.line.start, self.line.end)
-        return Problem("V001", "error", title, span, label, help=help, write=write, replaces=whole if write else None)
+        return Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole if write else None)
 
     def word(self, title: str, word: Word, label: str = "", *, help: tuple[str, ...] = (),
              write: tuple[str, ...] = ()) -> Problem:
@@ -65,8 +69,20 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
     for rule in _RULES:
         problem = rule(case)
         if problem is not None:
-            return problem
+            return problem if _parses(problem.write) else replace(problem, write=(), replaces=None)
     return _general(case)
+
+
+def _parses(lines: tuple[str, ...]) -> bool:
+    """Whether a proposed line is right: the line that it replaces may have a second mistake."""
+    if not lines or lines[0].startswith("program"):
+        return True
+    block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
+    try:
+        raw_tree("program _\n" + "\n".join(lines) + block + "\n")
+    except (LarkError, AssertionError):  # the indenter asserts that brackets match
+        return False
+    return True
 
 
 # --------------------------------------------------------- habits of other languages
@@ -84,6 +100,9 @@ def _habit(case: _Case) -> Problem | None:
         write = (f"where {rest}:",) if line.opens and rest else ()
         return case.word("there is no `if` statement", first, help=("`where` runs a block where a condition holds:",),
                          write=write)
+    if first.text in ("param", "parameter", "input", "const"):
+        return case.word(f"no statement begins with `{first.text}`", first,
+                         help=("parameters stand in the header: `program p(W: float)`",))
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
@@ -130,7 +149,7 @@ def _gather_update(case: _Case) -> Problem | None:
 
 def _apply_function(case: _Case) -> Problem | None:
     words = case.words
-    if len(words) < 5 or words[0].text != "apply" or words[2].kind != "name" or words[3].text != "=":
+    if len(words) < 5 or words[0].text != "apply" or words[2].text not in _JOINING or words[3].text != "=":
         return None
     name, function = words[1].text, words[2].text
     value = case.text(words[3].end, case.line.end).strip()
@@ -195,6 +214,17 @@ def _guess(words: list[Word]) -> str:
     return "int" if len(words) == 1 and words[0].text.isdigit() else "float"
 
 
+def _membership(case: _Case) -> Problem | None:
+    here, before, words = case.here, case.before, case.words
+    if here is None or before is None or here.text != "in" or case.at + 1 >= len(words):
+        return None
+    group = words[case.at + 1]
+    if group.kind != "name" or group.text == "vertices" or not (before.kind == "name" or before.text == "self"):
+        return None
+    return case.word("`in` does not test membership", here, help=("`position` is -1 for what is absent:",),
+                     write=case.edited(before.start, group.end, f"position({before.text}, {group.text}) >= 0"))
+
+
 def _chain(case: _Case) -> Problem | None:
     here = case.here
     if here is None or here.text not in _COMPARE:
@@ -210,19 +240,6 @@ def _chain(case: _Case) -> Problem | None:
             return case.word("comparisons do not chain", here, "a second comparison",
                              write=case.edited(here.start, here.start, f"and {middle} "))
     return None
-
-
-def _in_set(case: _Case) -> Problem | None:
-    """`v in S` as a condition."""
-    here, before = case.here, case.before
-    after = case.words[case.at + 1] if case.at + 1 < len(case.words) else None
-    if here is None or here.text != "in" or before is None or after is None or after.kind != "name":
-        return None
-    if before.kind != "name" and before.text != "self":
-        return None
-    start = before.start
-    write = case.edited(start, after.end, f"position({before.text}, {after.text}) >= 0")
-    return case.word("`in` does not ask whether a vertex is in a set", here, write=write)
 
 
 def _word_as_name(case: _Case) -> Problem | None:
@@ -288,5 +305,5 @@ def _general(case: _Case) -> Problem:
 
 _RULES: tuple[Callable[[_Case], Problem | None], ...] = (
     _header_twice, _habit, _doubled, _activate, _gather_update, _apply_function, _arrow, _equals, _colon, _chain,
-    _in_set, _word_as_name, _statement,
+    _membership, _word_as_name, _statement,
 )

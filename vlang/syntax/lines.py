@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from vlang.syntax.codes import Code
 from vlang.syntax.problems import Problem
+from vlang.syntax.rewrite import one_line
 from vlang.syntax.tree import Span
 
 __all__ = ["BLOCK_WORDS", "STATEMENT_WORDS", "Line", "Scan", "Source", "Word", "scan"]
@@ -103,10 +105,15 @@ class Scan:
     problems: list[Problem] = field(default_factory=list)
 
     def problem(self, title: str, start: int, end: int, label: str = "", *, help: tuple[str, ...] = (),
-                write: tuple[str, ...] = ()) -> None:
-        """Record a syntax error."""
+                line: Line | None = None, write: tuple[str, ...] = ()) -> None:
+        """Record a syntax error; `write` replaces `line`."""
         span = self.source.span(start, end)
-        self.problems.append(Problem("V001", "error", title, span, label, help=help, write=write))
+        whole = self.source.span(line.start, line.end) if line is not None else None
+        self.problems.append(Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole))
+
+    def text(self, line: Line) -> str:
+        """A logical line, on one line."""
+        return one_line(self.source.text[line.start : line.end])
 
 
 def scan(text: str) -> Scan:
@@ -236,9 +243,8 @@ def _may_open(header: Line, result: Scan, line: Line) -> bool:
     if header.opens or header.bad:
         return True
     if header.first in BLOCK_WORDS:
-        text = result.source.text[header.start : header.end]
-        write = (text + ":",) if "\n" not in text else ()
-        result.problem("`:` is missing", header.end, header.end, "a block follows", write=write)
+        result.problem("`:` is missing", header.end, header.end, "a block follows", line=header,
+                       write=(result.text(header) + ":",))
         header.bad = True
         return True
     result.problem("this line is indented deeper, but no block begins here", line.start, line.end,

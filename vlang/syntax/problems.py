@@ -7,11 +7,14 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 
 from vlang.errors import ProgramError, ProgramTypeError
+from vlang.syntax.codes import Code
 from vlang.syntax.tree import Span
 
 __all__ = ["Problem", "failure", "in_order", "nearest", "render", "report"]
 
 
+_MOST = 20  # diagnostics that are shown
+_SHORT = 3  # letters of a name whose first one must be right
 _WIDEST = 160  # characters of a source line that are shown
 
 
@@ -19,14 +22,13 @@ _WIDEST = 160  # characters of a source line that are shown
 class Problem:
     """One diagnostic.
 
-    severity: "error" or "warning". title: what is wrong, in the words of the program. span and label: where, and
-    what is there. notes: further places with their labels. help: what to do. write: lines of text that compile in
-    place of `replaces` (of the primary span where that is None), or an expression for it; an empty `replaces`
-    means that they are put below the line where it is.
+    title: what is wrong, in the words of the program. span and label: where, and what is there. notes: further places
+    with their labels. help: what to do. write: lines of text that compile in place of `replaces` (of the primary span
+    where that is None); an empty `replaces` means that they are put below the line where it is. What leaves a part to
+    the reader belongs to `help`.
     """
 
-    code: str
-    severity: str
+    code: Code
     title: str
     span: Span
     label: str = ""
@@ -35,17 +37,24 @@ class Problem:
     write: tuple[str, ...] = ()
     replaces: Span | None = None
 
+    @property
+    def severity(self) -> str:
+        """The severity of its code: "error" or "warning"."""
+        return self.code.severity
+
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
     """The problems by place, without repetitions."""
     return tuple(dict.fromkeys(sorted(problems, key=lambda p: (p.span.start, p.span.end, p.code))))
 
 
-def nearest(name: str, known: Iterable[str], likeness: float = 0.6) -> str | None:
-    """The known name that is most like `name`, if one is like it: by `likeness`, of 1, or more."""
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name that is most like `name`, if one is like it."""
     known = sorted(set(known))
     same = [k for k in known if k.lower() == name.lower()]
-    close = same or get_close_matches(name, known, n=1, cutoff=likeness)
+    if len(name) <= _SHORT:  # in `sin` and `min` one letter differs, too
+        known = [k for k in known if k[0].lower() == name[0].lower()]
+    close = same or get_close_matches(name, known, n=1, cutoff=0.6)
     return close[0] if close else None
 
 
@@ -65,14 +74,16 @@ def render(problem: Problem, text: str, filename: str) -> str:
 
 
 def report(problems: Sequence[Problem], text: str, filename: str) -> str:
-    """All diagnostics as text, with empty lines between."""
-    return "\n\n".join(render(p, text, filename) for p in problems)
+    """The first diagnostics as text, with empty lines between, and how many there are more."""
+    shown = [render(p, text, filename) for p in problems[:_MOST]]
+    more = len(problems) - len(shown)
+    return "\n\n".join([*shown, *([f"and {more:,} more"] if more else [])])
 
 
 def failure(problems: Iterable[Problem], text: str, filename: str) -> ProgramError:
     """The error that carries these problems; a ProgramTypeError if each of them is a wrong type."""
     found = in_order(problems)
-    kind = ProgramTypeError if all(p.code == "V106" for p in found) else ProgramError
+    kind = ProgramTypeError if all(p.code is Code.WRONG_TYPE for p in found) else ProgramError
     return kind(report(found, text, filename), found)
 
 

@@ -12,17 +12,19 @@ from dataclasses import dataclass
 from lark.exceptions import LarkError, UnexpectedEOF, UnexpectedInput
 
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.syntax.hints import explain
 from vlang.syntax.keywords import WORDS
 from vlang.syntax.lines import Line, Scan, Source, scan
 from vlang.syntax.parser import build, raw_tree
 from vlang.syntax.problems import Problem, in_order
 
-__all__ = ["Reading", "read"]
+__all__ = ["MOST_CHARACTERS", "MOST_LEVELS", "MOST_STATEMENTS", "Reading", "read"]
 
 _MOST_ERRORS = 20
-_LONGEST = 1_000_000  # characters
-_DEEPEST = 100  # levels of nesting: expressions are walked by recursive functions, here and in later stages
+MOST_CHARACTERS = 200_000  # characters
+MOST_STATEMENTS = 1000  # each is compiled: at this number that takes half a minute and 1 GiB
+MOST_LEVELS = 100  # levels of nesting: expressions are walked by recursive functions, here and in later stages
 
 
 @dataclass(frozen=True)
@@ -49,29 +51,34 @@ def read(text: str, filename: str) -> Reading:
             pass
         else:
             deep = _too_deep(raw, Source(text))
-            return Reading(None, (deep,)) if deep else Reading(build(raw, text, filename))
+            if deep is not None:
+                return Reading(None, (deep,))
+            file = build(raw, text, filename)
+            many = _too_many(file)
+            return Reading(None, (many,)) if many else Reading(file)
     return _recovered(text, filename)
 
 
 def _whole(text: str) -> Problem | None:
     """A problem of the text as a whole."""
     start = t.Span(0, 0, 1, 1)
-    if len(text) > _LONGEST:
-        return Problem("V001", "error", f"the text is longer than {_LONGEST:,} characters", start)
+    if len(text) > MOST_CHARACTERS:
+        return Problem(Code.TOO_LARGE, f"the text is longer than {MOST_CHARACTERS:,} characters", start)
     nul = text.find("\0")
     if nul >= 0:
-        return Problem("V001", "error", "a NUL byte: this is no program text", Source(text).span(nul, nul + 1))
+        return Problem(Code.SYNTAX, "a NUL byte: this is no program text", Source(text).span(nul, nul + 1))
     wrong = next((i for i, c in enumerate(text) if "\ud800" <= c <= "\udfff"), None) if not text.isascii() else None
     if wrong is not None:
-        return Problem("V001", "error", "this is not UTF-8 text", Source(text).span(wrong, wrong + 1))
+        return Problem(Code.SYNTAX, "this is not UTF-8 text", Source(text).span(wrong, wrong + 1))
     return None
 
 
 def _recovered(text: str, filename: str) -> Reading:
     found = scan(text)
     if not found.lines:
-        empty = Problem("V001", "error", "the file is empty", t.Span(0, 0, 1, 1),
-                        help=("a program begins with its header:",), write=("program name",))
+        empty = Problem(Code.SYNTAX, "the file is empty", t.Span(0, 0, 1, 1),
+                        help=("a program begins with its header:",), write=("program name",),
+                        replaces=t.Span(0, 0, 1, 1))
         return Reading(None, (empty,))
     headed = _header(found)
     file = None
@@ -88,6 +95,10 @@ def _recovered(text: str, filename: str) -> Reading:
             found.problems.append(deep)
         else:
             file = build(raw, text, filename, layout.span)
+            many = _too_many(file)
+            if many is not None:
+                found.problems.append(many)
+                file = None
         break
     names = {w.text for line in found.lines if line.bad for w in line.words if w.kind == "name"} - WORDS
     return Reading(file, in_order(found.problems), frozenset(names | {"_"}))
@@ -99,9 +110,13 @@ def _header(found: Scan) -> bool:
     if first.first == "program":
         return True
     later = [line for line in found.lines if line.first == "program"]
-    title = "the header stands above everything else" if later else "the header is missing"
-    found.problem(title, first.start, first.words[0].end, help=("a program begins with its header:",),
-                  write=("program name",))
+    start, end = first.start, first.words[0].end
+    if later:
+        found.problem("the header stands above everything else", start, end,
+                      help=(f"move line {found.source.span(later[0].start, later[0].end).line} to the top",))
+    else:
+        found.problem("the header is missing", start, end, help=("a program begins with its header:",),
+                      line=first, write=("program name", found.text(first)))
     for line in later:
         line.bad = True
     return False
@@ -168,11 +183,27 @@ def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Pro
         kids = getattr(node, "children", None)
         if kids is None:
             continue
-        if depth > _DEEPEST:
+        if depth > MOST_LEVELS:
             meta = getattr(node, "meta", None)
             start, end = getattr(meta, "start_pos", 0), getattr(meta, "end_pos", 0)
             span = layout.span(start, end) if layout is not None else source.span(start, end)
-            return Problem("V001", "error", f"this is nested more than {_DEEPEST} levels deep", span,
+            return Problem(Code.TOO_LARGE, f"this is nested more than {MOST_LEVELS} levels deep", span,
                            help=("name parts of it with `let`, `gather` or fields",))
         todo.extend((kid, depth + 1) for kid in kids)
+    return None
+
+
+def _too_many(file: t.File) -> Problem | None:
+    """A problem if the program has too many statements."""
+    todo: list[t.Node] = [*reversed(file.items)]
+    count = 0
+    while todo:
+        node = todo.pop()
+        count += 1
+        if count > MOST_STATEMENTS:
+            return Problem(Code.TOO_LARGE, f"a program has at most {MOST_STATEMENTS:,} statements", node.span,
+                           "one more than that")
+        block = getattr(node, "block", None)
+        if isinstance(block, t.Block):
+            todo += reversed(block.items)
     return None

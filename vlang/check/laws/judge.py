@@ -22,6 +22,7 @@ from vlang.check.laws.symbolic import installed
 from vlang.check.tables.checked import Laws, Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.types import BOOL, Scalar, Tuple
 
 __all__ = ["judge_reduction"]
@@ -352,9 +353,9 @@ def _report(run: Run, node: t.Reduction, broken: _Broken) -> None:
     given = ", ".join(f"{param} = {_text(value)}" for param, value in broken.given.items())
     lines = (f"counterexample{f' for {given}' if given else ''}:", *broken.lines)
     if broken.law == "identity":
-        run.error("V301", f"`{run.text(node.identity)}` is not the identity of `{name}`", node.identity.span,
-                  "joining it must change nothing", help=lines)
+        run.report(Code.NOT_A_REDUCTION, f"`{run.text(node.identity)}` is not the identity of `{name}`",
+                   node.identity.span, "joining it must change nothing", help=lines)
     else:
-        run.error("V301", f"`{name}` is not {broken.law}", node.value.span,
-                  "the neighbours of a vertex arrive in no particular order", help=lines)
+        run.report(Code.NOT_A_REDUCTION, f"`{name}` is not {broken.law}", node.value.span,
+                   "the neighbours of a vertex arrive in no particular order", help=lines)
 

@@ -9,6 +9,7 @@ from itertools import chain, count
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Level, Scope
 from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
 from vlang.syntax.keywords import PREDEFINED, WORDS
 from vlang.syntax.problems import Problem
 from vlang.syntax.rewrite import inside
@@ -55,23 +56,13 @@ class Run:
             type_ = self.int if name.endswith("degree") else INTEGER
             self.builtins[name] = Symbol("builtin", name, type_, None)
 
-    def error(self, code: str, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
-              help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
-              replaces: t.Span | None = None) -> None:
-        """Record an error."""
-        self._add("error", code, title, span, label, notes, help, write, replaces)
-
-    def warning(self, code: str, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
-                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
-                replaces: t.Span | None = None) -> None:
-        """Record a warning."""
-        self._add("warning", code, title, span, label, notes, help, write, replaces)
-
-    def _add(self, severity: str, code: str, title: str, span: t.Span, label: str, notes: Notes,
-             help: str | tuple[str, ...], write: str | tuple[str, ...], replaces: t.Span | None) -> None:
+    def report(self, code: Code, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
+               help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
+               replaces: t.Span | None = None) -> None:
+        """Record a problem; the fields are those of Problem."""
         helps = (help,) if isinstance(help, str) else help
         writes = (write,) if isinstance(write, str) else write
-        self.problems.append(Problem(code, severity, title, span, label, notes, helps, writes, replaces))
+        self.problems.append(Problem(code, title, span, label, notes, helps, writes, replaces))
 
     def text(self, node: t.Node) -> str:
         """The source of a node."""
@@ -95,18 +86,18 @@ class Run:
     def free(self, scope: Scope, name: str, span: t.Span) -> bool:
         """Whether `name` may be declared here; V102 if not."""
         if name in WORDS:
-            self.error("V102", f"`{name}` is a word of the language", span, "choose another name")
+            self.report(Code.NAME_TAKEN, f"`{name}` is a word of the language", span, "choose another name")
             return False
         if name in PREDEFINED:
-            self.error("V102", f"`{name}` is predefined", span, "choose another name")
+            self.report(Code.NAME_TAKEN, f"`{name}` is predefined", span, "choose another name")
             return False
         other = scope.find(name)
         if other is None or name in self.broken:
             return True
         here, there = sorted((span, self.places[other]), key=lambda s: s.start)
-        self.error("V102", f"`{name}` is declared twice", there, "declared again here",
-                   notes=((here, "declared here first"),),
-                   help="fields, parameters, edge fields, `let`s and accumulators share one namespace")
+        self.report(Code.NAME_TAKEN, f"`{name}` is declared twice", there, "declared again here",
+                    notes=((here, "declared here first"),),
+                    help="fields, parameters, edge fields, `let`s and accumulators share one namespace")
         return False
 
     def argument_types(self, symbol: Symbol) -> list[Type | None]:

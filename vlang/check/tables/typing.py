@@ -157,3 +157,11 @@ def comparable(left: Type, right: Type, ordering: bool) -> bool:
     if left == right == BOOL:
         return not ordering
     return common(left, right) is not None
+
+
+def zero(type_: Type | None) -> str:
+    """A start value of a type, as text: what a message proposes."""
+    scalar = type_.item if isinstance(type_, Vector) else type_
+    if scalar == VERTEX:
+        return "none"
+    return "false" if isinstance(scalar, Scalar) and scalar.kind == "bool" else "0"

@@ -1,0 +1,135 @@
+"""How large expressions become when the functions that they call are written out, and the limits (V402).
+
+The IR holds no calls of a `fn`: each is replaced by its body. Ten functions of the form `f(f(x))` are 1,024 calls, so
+sizes are computed from those of the callees, without writing anything out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+
+from vlang.check.tables.checking import Run
+from vlang.syntax import tree as t
+from vlang.syntax.codes import Code
+from vlang.syntax.recovery import MOST_LEVELS
+
+__all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
+
+MOST_OPERATIONS = 20_000
+MOST_COMPONENTS = 1024  # of a vector: its operations are written out for a CPU, and take LLVM a minute at this length
+
+
+@dataclass(frozen=True)
+class _Size:
+    """Operations and levels of an expression, without those of arguments.
+
+    uses: how often, and how deep, each argument of the function stands in it.
+    """
+
+    operations: int = 0
+    levels: int = 0
+    uses: dict[str, tuple[int, int]] = field(default_factory=dict)
+
+    def within(self) -> _Size:
+        """One level deeper, as an operand of one more operation."""
+        uses = {name: (count, levels + 1) for name, (count, levels) in self.uses.items()}
+        return _Size(self.operations + 1, self.levels + 1, uses)
+
+    def beside(self, other: _Size, times: int = 1, below: int = 0) -> _Size:
+        """With another expression in it, `times` times and `below` levels down."""
+        uses = dict(self.uses)
+        for name, (count, levels) in other.uses.items():
+            old_count, old_levels = uses.get(name, (0, 0))
+            uses[name] = _cut(old_count + times * count), max(old_levels, below + levels)
+        return _Size(_cut(self.operations + times * other.operations), max(self.levels, below + other.levels), uses)
+
+
+def _cut(count: int) -> int:
+    return min(count, MOST_OPERATIONS + 1)
+
+
+class Sizes:
+    """The sizes of the functions so far, and of the program."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+        self._functions: dict[t.Function, _Size] = {}
+        self._total = 0
+
+    def function(self, node: t.Function) -> None:
+        """Measure a function whose callees are measured."""
+        size = self._functions[node] = self._of(node.value)
+        self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
+
+    def program(self) -> None:
+        """Measure every expression outside of functions."""
+        for root in _roots(self._run.file):
+            size = self._of(root)
+            self._total = _cut(self._total + size.operations)
+            self._judge(root, self._total, size.levels, "the program becomes")
+
+    def _judge(self, node: t.Expr, operations: int, levels: int, what: str) -> None:
+        if operations > MOST_OPERATIONS and not _said(self._run):
+            self._run.report(Code.TOO_LARGE, f"{what} more than {MOST_OPERATIONS:,} operations", node.span,
+                             "every call of a `fn` is replaced by its body",
+                             help="name what is used more than once with `let`, or keep it in a field")
+        elif levels > MOST_LEVELS:
+            too_deep(self._run, node)
+
+    def _of(self, node: t.Expr) -> _Size:
+        symbol = self._run.symbols.get(node)
+        if isinstance(node, t.Name) and symbol is not None and symbol.kind == "argument":
+            return _Size(uses={node.name: (1, 0)})
+        if isinstance(node, t.Call) and symbol is not None and isinstance(symbol.decl, t.Function):
+            return self._called(node, symbol.decl)
+        size = _Size()
+        for part in _parts(node):
+            size = size.beside(self._of(part))
+        return size.within()
+
+    def _called(self, node: t.Call, function: t.Function) -> _Size:
+        body = self._functions.get(function, _Size())
+        size = _Size(body.operations, body.levels)
+        for param, arg in zip(function.params, node.args, strict=False):
+            times, below = body.uses.get(param.name, (0, 0))
+            size = size.beside(self._of(arg), times, below)
+        return size.within()
+
+
+def too_deep(run: Run, node: t.Expr) -> None:
+    """Report an expression that is nested too deep when calls are replaced by the bodies of their functions."""
+    if _said(run):
+        return
+    run.report(Code.TOO_LARGE, f"the calls in this are nested more than {MOST_LEVELS} levels deep", node.span,
+               "every call of a `fn` is replaced by its body", help="keep a part of it in a field")
+
+
+def _said(run: Run) -> bool:
+    """Whether a limit is reported: what exceeds one often exceeds it in many places."""
+    return any(p.code is Code.TOO_LARGE for p in run.problems)
+
+
+def too_long(run: Run, span: t.Span) -> None:
+    """Report a vector of too many components."""
+    run.report(Code.TOO_LARGE, f"a vector has at most {MOST_COMPONENTS:,} components", span)
+
+
+def _parts(node: t.Node) -> Iterator[t.Expr]:
+    """The expressions directly in a node."""
+    for spec in fields(node):
+        value = getattr(node, spec.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, t.Expr):
+                yield part
+
+
+def _roots(node: t.Node) -> Iterator[t.Expr]:
+    """The outermost expressions in a node, without those in functions."""
+    for spec in fields(node):
+        value = getattr(node, spec.name)
+        for part in value if isinstance(value, tuple) else (value,):
+            if isinstance(part, t.Expr):
+                yield part
+            elif isinstance(part, t.Node) and not isinstance(part, t.Function):
+                yield from _roots(part)
