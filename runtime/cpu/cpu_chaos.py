@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import Kernel
 from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.cpu.passes.passes import Lists, Passes
-from vlang.runtime.cpu.ways.components import connect_loop
+from vlang.runtime.cpu.ways.components import Components
 from vlang.runtime.cpu.ways.priority import PriorityLoop
 from vlang.runtime.cpu.ways.push import PushLoop, push_stage
 from vlang.runtime.cpu.ways.reach import ReachLoop
-from vlang.runtime.cpu.ways.sums import SumPushes
-from vlang.runtime.cpu.ways.superstep import Superstep
+from vlang.runtime.cpu.ways.sums import SumPushes, sum_stage
+from vlang.runtime.cpu.ways.superstep import Pushes, Superstep
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
 from vlang.runtime.graph.graph import Graph
@@ -122,10 +122,12 @@ class ChaosMachine(CpuMachine):
         """Begin a loop, in one of the ways that its facts allow. Order is free only where nobody counts supersteps.
         Whole programs are run here, so that no loop goes on from another run."""
         draws, free = self._draws, bound is None
-        connected = connect_loop(spec, self._graph, self.state, self._cpu, self._options, bound)
-        if connected is not None and draws.coin(0.3):
-            draws.use(spec.line, "K")
-            return connected
+        components = Components()
+        if not components.refused(spec, self._graph, self.options):
+            connected = components.begin(spec, self, bound, None)
+            if connected is not None and draws.coin(0.3):
+                draws.use(spec.line, "K")
+                return connected
         stage = push_stage(spec)
         if free and stage is not None and stage.priority is not None and draws.coin(0.3):
             draws.use(spec.line, "O")
@@ -144,7 +146,8 @@ class _ChaosSupersteps(Superstep):
     def __init__(
         self, spec: LoopSpec, passes: _ShuffledPasses, machine: ChaosMachine, draws: Draws, free: bool
     ) -> None:
-        super().__init__(spec, passes, machine.evaluate, "auto", "auto", None, False)
+        super().__init__(spec, passes, machine.evaluate, "auto", "auto", None, False,
+                         None if (stage := sum_stage(spec)) is None else SumPushes(spec, stage, passes, False))
         self._all, self._draws, self._line = passes, draws, spec.line
         self._order = spec.order if free else ""
         self._partial: NDArray[Any] | None = None  # the vertices that the superstep runs over, None for all
@@ -170,10 +173,10 @@ class _ChaosSupersteps(Superstep):
         self._last = Done(self.stats.active, rows[0].mode, rows[0].edges)
         return (self._last,)
 
-    def _push_next(self, sums: SumPushes) -> bool:
+    def _push_next(self, sums: Pushes) -> bool:
         return self._partial is None and self._heard and sums.legal and self._draws.coin()
 
-    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+    def _push(self, sums: Pushes, room: int | None) -> Sequence[Done]:
         """One superstep, or many in one call."""
         self._draws.use(self._line, "P")
         return super()._push(sums, 1 if self._draws.coin() else room)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from typing import Never, Protocol, TypeVar
 
 from vlang.errors import InternalError
 from vlang.runtime.engine.machine import Loop, Options, Start
@@ -46,7 +46,10 @@ class Way(Protocol[M]):
         """Lines about the loop for `vlang explain`; none where there is nothing to say."""
 
 
-def way_of(ways: Iterable[Way[M]], loop: LoopSpec, graph: Graph, options: Options) -> Way[M]:
+W = TypeVar("W", bound=Way[Never])
+
+
+def way_of(ways: Iterable[W], loop: LoopSpec, graph: Graph, options: Options) -> W:
     """The first way that does not refuse a loop: the one it runs if its values allow it."""
     return next(way for way in ways if not way.refused(loop, graph, options))
 

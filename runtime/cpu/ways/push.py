@@ -18,9 +18,11 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.kernels import queue_kernels
 from vlang.runtime.plan.layouts.pass_words import (
@@ -34,10 +36,10 @@ from vlang.runtime.plan.layouts.pass_words import (
     WALK_RESERVED,
     WALK_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, PushSpec, StageSpec
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PushSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["PushLoop", "close_words", "open_words", "push_stage"]
+__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_stage", "pushes_refused"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _FROM_START = 0
@@ -69,6 +71,53 @@ def close_words(state: State, spec: PushSpec) -> None:
     for part in spec.parts:
         now = state.arrays[f"field:{part.field}"]
         np.copyto(now, state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride])
+
+
+def pushes_refused(loop: LoopSpec, options: Options) -> str:
+    """Why the active vertices of a loop do not push; "" if they may."""
+    if options.asynchronous and loop.asynchronous:
+        return "updates in place were asked for"
+    return asked_otherwise(options) or ("" if push_stage(loop) else "its only step is no pass that pushes")
+
+
+class Push(CpuWay):
+    """Loops whose only pass joins what active vertices send (rule P)."""
+
+    name = "push"
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop does not push; "" if it may."""
+        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].kernels else "its frontier is uniform")
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Full passes are launched where that is cheaper, if at all."""
+        return frozenset({"push", "begin", "few"})
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PushLoop | None:
+        """The loop; None where vertices must run that were sent nothing."""
+        if not only_new(start):
+            return None
+        options, heard = machine.options, None if start is None else start.heard
+        return PushLoop(loop, machine.passes, options.blocking, bound, options.mode == "auto", heard)
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """Where what is sent is joined, or why nothing is pushed; nothing of loops whose passes could not."""
+        stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
+        if any("early" in stage.kernels or stage.sums is not None for stage in stages):
+            return []
+        spec = stages[0].push if len(stages) == 1 else None
+        if spec is None:
+            reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
+            return [f"pushes: no ({'; '.join(reasons)})"] if reasons else []
+        fields = " and ".join(part.field for part in spec.parts)
+        where = f"the second buffer of {fields}" if spec.slot.startswith("next:") else \
+            f"words beside the fields, which hold {fields}"
+        return [f"pushes: into {where}"]
+
+    def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
+        """What brings fields up to date after a wide frontier, loaded when there is one."""
+        stage = push_stage(loop)
+        return () if stage is None or "push" not in stage.kernels else [Beside(queue_kernels(), ())]
 
 
 @dataclass

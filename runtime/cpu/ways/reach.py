@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.push import pushes_refused
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
@@ -53,15 +56,41 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_VERTICES,
     REACH_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["ReachLoop"]
+__all__ = ["Reach", "ReachLoop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
 _RUN = 32  # words of a bitmap in a task
 _NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
+
+
+class Reach(CpuWay):
+    """Loops in which the first active neighbour decides (rule X2)."""
+
+    name = "reach"
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop has no uniform frontier; "" if it has."""
+        return pushes_refused(loop, options) or (
+            "" if "early" in loop.stages[0].kernels else "its frontier is not uniform")
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Which others are launched depends on the width of the frontier."""
+        return frozenset({"start", "narrow"})
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
+        """The loop; None where vertices must run that were sent nothing. No field of it is given, so it begins here."""
+        return ReachLoop(loop.stages[0], machine.passes, machine.options.mode == "auto") if only_new(start) else None
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """How others are reached."""
+        if loop.nested or not any("early" in stage.kernels for stage in loop.stages):
+            return []
+        return ["pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever reads "
+                "less (rule X2)"]
 
 
 class ReachLoop:

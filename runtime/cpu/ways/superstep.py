@@ -3,33 +3,107 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cpu.passes.mode import should_notify
 from vlang.runtime.cpu.passes.passes import Lists, Passes
-from vlang.runtime.cpu.ways.sums import SumPushes, sum_stage
+from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
-from vlang.runtime.engine.machine import Done, Start, Stats
+from vlang.runtime.engine.machine import Done, Options, Start, Stats
 from vlang.runtime.engine.state import flags
-from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
+from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["Superstep"]
+__all__ = ["Pushes", "Superstep", "Supersteps"]
+
+
+class Supersteps(CpuWay):
+    """Full passes, and those over the vertices that must run again (rule N): every loop may run so."""
+
+    name = "supersteps"
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Nothing stands against it."""
+        return ""
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Those of full passes."""
+        return FULL
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
+        """The loop."""
+        return self.supersteps(loop, machine, bound, start, None)
+
+    def supersteps(
+        self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
+    ) -> Superstep:
+        """The loop; pushes: how some of its supersteps may run, None for none."""
+        options = machine.options
+        in_place = options.asynchronous and loop.asynchronous
+        begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
+                          pushes)
+        if start is not None:
+            begun.go_on(start)
+        return begun
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """The modes of supersteps, and whether they may run in place."""
+        narrow = "notify-pull where at most half of the edges leave changed vertices"
+        if any(stage.sums is not None for stage in loop.stages):
+            narrow = ("push where few vertices have changes to tell; notify-pull on request, or by the published "
+                      "rules")
+        modes = f"modes: pull; {narrow}" if loop.skip else "mode: pull"
+        in_place = "yes" if loop.asynchronous else "no"
+        return [f"{modes} ({loop.skip_reason})", f"in place on request: {in_place} ({loop.asynchronous_reason})"]
+
+    def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
+        """What follows full passes stands for kernels of its own, where every pass is full and not in place."""
+        if options.asynchronous or (loop.skip and options.mode != "pull"):
+            return frozenset()
+        return frozenset(kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels)
+
+    def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
+        """What loops launch that notify."""
+        return [Beside(frontier_kernels(), FIRST_NEEDED)] if loop.skip and options.mode != "pull" else []
+
+
+class Pushes(Protocol):
+    """How some supersteps of a loop may push. legal: whether they may. instead: no superstep need notify then."""
+
+    legal: bool
+    instead: bool
+
+    def pays(self, active: int) -> bool:
+        """Whether the next superstep had better push. active: vertices that are."""
+
+    def forget(self) -> None:
+        """A superstep ran in another way."""
+
+    def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
+        """Run at least one superstep, and no more than `in_row`; what the last one counted."""
 
 
 class Superstep:
     """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums. stats: what the last
     one counted.
 
-    evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
-    where they read.
+    Args:
+        spec: the loop.
+        passes: launches its passes.
+        evaluate: computes a scalar.
+        mode, blocking: as in Options.
+        expected: supersteps in all, as far as program and caller say.
+        in_place: passes write where they read.
+        pushes: how supersteps push; None if they do not.
     """
 
     def __init__(
         self, spec: LoopSpec, passes: Passes, evaluate: Callable[[ScalarSpec], Any], mode: str, blocking: str,
-        expected: int | None, in_place: bool,
+        expected: int | None, in_place: bool, pushes: Pushes | None = None,
     ) -> None:
         self.stats = Stats()
         self._spec, self._passes, self._state = spec, passes, passes.state
@@ -40,7 +114,7 @@ class Superstep:
         self._again = False  # whether some vertices run in the first superstep, whatever they are told
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
-        self._sums = self._pushes()
+        self._pushes = pushes
         active = spec.slot("work", "active")
         self._skipping = {
             stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
@@ -70,10 +144,10 @@ class Superstep:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists."""
-        if self._sums is not None:
-            if (self._done or (self._listed and not self._again)) and self._push_next(self._sums):
-                return self._push(self._sums, room)
-            self._sums.forget()
+        if self._pushes is not None:
+            if (self._done or (self._listed and not self._again)) and self._push_next(self._pushes):
+                return self._push(self._pushes, room)
+            self._pushes.forget()
         for name in self._spec.starts:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
         if not (self._done or self._listed or self._in_place):
@@ -103,24 +177,19 @@ class Superstep:
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
 
-    def _pushes(self) -> SumPushes | None:
-        """How the loop pushes sums; None if it does not, or nobody wants it to."""
-        stage = sum_stage(self._spec, self._mode, self._blocking)
-        return None if stage is None else SumPushes(self._spec, stage, self._passes, self._mode == "push")
-
     def _may_notify(self) -> bool:
         """Whether passes may run over lists: not the first, unless it is known who is active, and not what would have
         been pushed if that did not lead along too many edges to pay."""
-        return (self._sums is None or not self._sums.instead) if self._done else self._listed
+        return (self._pushes is None or not self._pushes.instead) if self._done else self._listed
 
-    def _push_next(self, sums: SumPushes) -> bool:
+    def _push_next(self, pushes: Pushes) -> bool:
         """Whether the next superstep, which need not be full, pushes."""
-        return sums.legal and (self._mode == "push" or sums.pays(self.stats.active))
+        return pushes.legal and (self._mode == "push" or pushes.pays(self.stats.active))
 
-    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+    def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
         """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
         in_row = max(1, WATCHED_FROM - self._done)
-        rows, self.stats = sums.advance(in_row if room is None else min(in_row, room))
+        rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
         for skipping in self._skipping.values():
             skipping.last = None
         self._done += len(rows)
