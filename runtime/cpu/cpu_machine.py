@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import BindError
 from vlang.runtime.compile.objects import load_kernels
+from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes, pages_of
 from vlang.runtime.cpu.ways.cpu_way import FULL
@@ -20,7 +21,6 @@ from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
-from vlang.runtime.threads.launch import Cpu
 
 __all__ = ["CpuMachine", "prepare_all"]
 
@@ -41,9 +41,9 @@ def prepare_all(plan: Plan) -> None:
 
 class CpuMachine:
     """A machine (see vlang.runtime.engine.machine) of threads. Compiles, or loads from disk, what a run is sure to
-    need; other kernels when they are first launched."""
+    need; other kernels when they are first launched. freedoms: what the run may choose."""
 
-    def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
+    def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN) -> None:
         self._plan, self._graph, self.options = plan, graph, options
         for way in WAYS:
             problem = way.problem(plan, graph, options)
@@ -68,11 +68,12 @@ class CpuMachine:
                 self.state.put("ids:list", listed)
                 self.state.frame[plan.slots["ids:listed"]] = 1
         self._prepare({kind for kind, p in pages.items() if len(p.longs)})
-        self._cpu = Cpu(options.threads)
+        self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()
         self._levels: dict[str, LastLevels] = {}
-        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching)
+        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching,
+                             freedoms=freedoms)
 
     def _prepare(self, segmented: set[str]) -> None:
         """Load kernels before the clock of the run starts. segmented: orientations in which vertices are cut."""
@@ -142,7 +143,8 @@ class CpuMachine:
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
         """Begin a loop, by the first way that may run it."""
-        return begin_loop(WAYS, self, spec, self._graph, self.options, bound, start)
+        free = self.passes.freedoms
+        return begin_loop(free.ways(WAYS), self, spec, self._graph, free.options(self.options), bound, start)
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
         """Begin a sweep."""

@@ -45,7 +45,6 @@ class Components(CpuWay):
     """Loops that copy values over a symmetric relation (rule K), unless a mode is asked for."""
 
     name = "connect"
-    rule = "K"
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop does not run by components; "" if it may."""
@@ -67,6 +66,7 @@ class Components(CpuWay):
         values = passes.state.arrays[f"field:{copied.field}"]
         if bound is not None or (start is not None and start.heard is not None) or not _ordered(values):
             return None
+        passes.freedoms.of(loop, bound).took("K")
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def said(self, loop: LoopSpec) -> list[str]:

@@ -41,12 +41,10 @@ class CpuWay(ABC):
     """A way of the CPU (a `vlang.runtime.engine.way.Way`). A way that stands in the list is run, prepared, explained
     and drawn by chaos; nothing else names it.
 
-    name: what `vlang explain` calls it. rule: the rule of the language whose freedom a loop takes by running this way;
-    "" where its supersteps take rules one by one.
+    name: what `vlang explain` calls it.
     """
 
     name: str
-    rule: str = ""
 
     @abstractmethod
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:

@@ -63,7 +63,6 @@ class Priority(CpuWay):
     """Loops whose best values go first (rule O)."""
 
     name = "priority"
-    rule = "O"
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop runs in rounds; "" if it runs in order of priority. Under "auto" it does where the weights of
@@ -91,6 +90,7 @@ class Priority(CpuWay):
         """The loop; None if a number of supersteps is asked for, or if vertices must run that were sent nothing."""
         if bound is not None or not only_new(start):
             return None
+        machine.passes.freedoms.of(loop, bound).took("O")
         heard = None if start is None else start.heard
         return PriorityLoop(loop.stages[0], machine.passes, heard, machine.options.target)
 

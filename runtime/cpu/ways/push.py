@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import Kernel, address_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
@@ -30,6 +31,7 @@ from vlang.runtime.plan.layouts.pass_words import (
     WALK_COUNTS,
     WALK_EDGES,
     WALK_FOUND,
+    WALK_NOBODY,
     WALK_ORIGIN,
     WALK_QUEUE,
     WALK_RECORDS,
@@ -97,8 +99,10 @@ class Push(CpuWay):
         """The loop; None where vertices must run that were sent nothing."""
         if not only_new(start):
             return None
-        options, heard = machine.options, None if start is None else start.heard
-        return PushLoop(loop, machine.passes, options.blocking, bound, options.mode == "auto", heard)
+        passes, options = machine.passes, machine.options
+        heard = None if start is None else start.heard
+        return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", heard,
+                        passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Where what is sent is joined, or why nothing is pushed; nothing of loops whose passes could not."""
@@ -132,21 +136,28 @@ class _Frontier:
 class PushLoop:
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    other: supersteps may be full passes, where that is cheaper; blocking: as in Options. heard: bytes of vertices whose
-    bit 0 says that they are active at the start; None: all are.
     Memory: 8 bytes a vertex for each of two queues.
+
+    Args:
+        spec: the loop.
+        passes: launches its pass.
+        blocking: as in Options.
+        expected: supersteps in all, as far as program and caller say.
+        other: supersteps may be full passes, where that is cheaper.
+        heard: bytes of vertices whose bit 0 says that they are active at the start; None: all are.
+        free: what the loop may choose.
     """
 
     def __init__(
         self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool,
-        heard: NDArray[np.uint8] | None = None,
+        heard: NDArray[np.uint8] | None, free: Freedoms,
     ) -> None:
         stage = spec.steps[0]
         assert isinstance(stage, StageSpec)
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._blocking, self._expected, self._other = blocking, expected, other
-        self._heard = heard
+        self._heard, self._free = heard, free
         assert stage.push is not None
         self._push_spec = stage.push
         n = passes.graph.n
@@ -189,10 +200,10 @@ class PushLoop:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
         if self._rounds == 0:
-            self._begin(_FROM_START if self._heard is None else address_of(self._heard))
+            self._start()
         if self._other and self._should_pull():
             self._last = self._full()
-        elif self._frontier.edges + self._frontier.active < self._few:
+        elif self._frontier.edges + self._frontier.active < self._few and self._free.many():
             return self._many(room)
         else:
             self._last = self._push()
@@ -201,16 +212,60 @@ class PushLoop:
 
     # ------------------------------------------------------------------------------------------------ which way
     def _should_pull(self) -> bool:
-        now = self._frontier
-        return self._stage.notify is not None and should_pull(self._passes.costs, now.active, now.edges, len(self._out))
+        now, edges = self._frontier, len(self._out)
+        return self._stage.notify is not None and \
+            self._free.choose("", lambda: should_pull(self._passes.costs, now.active, now.edges, edges))
+
+    # ------------------------------------------------------------------------------------------- the frontier
+    @property
+    def rounds(self) -> int:
+        """Supersteps so far."""
+        return self._rounds
+
+    @property
+    def vertices(self) -> int:
+        """Vertices of the graph."""
+        return self._passes.graph.n
+
+    def entries(self) -> NDArray[np.uint64]:
+        """The entries of the queue, each once, in increasing order."""
+        entries = self._queues[0][: self._frontier.entries]
+        return np.unique(entries[entries != np.uint64(WALK_NOBODY)])
+
+    def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Entries for those of the vertices that have few enough edges for one."""
+        return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
+
+    def put(self, entries: NDArray[np.uint64]) -> None:
+        """Let the frontier be these entries, as many of them as the queue holds."""
+        entries = entries[: len(self._queues[0])]
+        self._queues[0][: len(entries)] = entries
+        vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        self._frontier = _Frontier(len(entries), len(vertices), int(self._degrees(vertices).sum()))
+
+    def _degrees(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        offsets = self._out.offsets.view(np.int64)
+        return offsets[vertices + 1] - offsets[vertices]
 
     # ------------------------------------------------------------------------------------------------ supersteps
+    def _start(self) -> None:
+        """The vertices that may have something to send (rule Z), or all."""
+        if self._heard is not None:
+            self._begin(address_of(self._heard))
+        elif self._free.choose("Z", lambda: True):
+            self._begin(_FROM_START)
+        else:
+            every = np.ones(self._passes.graph.n, np.uint8)
+            self._begin(address_of(every))
+
     def _push(self) -> Done:
         """The vertices of the queue push; those that this changes are the next frontier."""
+        self._free.before_push(self)
         now = self._frontier
         self._sparse("push", now.entries, self._run(now.entries), now.edges + now.active)
         edges = now.edges
         self._found()
+        self._free.after_push(self)
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:

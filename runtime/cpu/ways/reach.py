@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
@@ -83,7 +84,9 @@ class Reach(CpuWay):
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
         """The loop; None where vertices must run that were sent nothing. No field of it is given, so it begins here."""
-        return ReachLoop(loop.stages[0], machine.passes, machine.options.mode == "auto") if only_new(start) else None
+        passes, looks = machine.passes, machine.options.mode == "auto"
+        free = passes.freedoms.of(loop, bound)
+        return ReachLoop(loop.stages[0], passes, looks, free) if only_new(start) else None
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How others are reached."""
@@ -96,13 +99,14 @@ class Reach(CpuWay):
 class ReachLoop:
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    looks: vertices not reached may look for the frontier. Memory: a few bits a vertex, and one more for each thread.
+    looks: vertices not reached may look for the frontier. free: what the loop may choose. Memory: a few bits a vertex,
+    and one more for each thread.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, looks: bool) -> None:
+    def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
-        self._looks = looks
+        self._looks, self._free = looks, free
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(_AGAINST[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
@@ -152,22 +156,25 @@ class ReachLoop:
             self._start()
         if self._looks and self._left == 0:
             self._active, rows = 0, [Done(0, "early-exit pull", 0)]
-        elif self._active + self._edges < self._narrow:
+        elif self._active + self._edges < self._narrow and self._free.many():
             rows = self._few(room)
         else:
             rows = [self._look() if self._looks and self._should_look() else self._push()]
         self._rounds += len(rows)
         self._last = rows[-1]
+        self._free.took("P" if self._last.mode == "push" else "X2")
         return rows
 
     def _should_look(self) -> bool:
         """Whether vertices not reached look for the frontier."""
         looked = self._last.mode == "early-exit pull"
-        return should_look(self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active,
-                           self._edges, self._left, self._left_edges)
+        return self._free.choose("", lambda: should_look(
+            self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active, self._edges, self._left,
+            self._left_edges))
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
+        self._free.took("Z")
         self._launch("start", self._words, self._words, 0)
         self._found()
 
