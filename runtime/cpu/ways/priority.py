@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
-from vlang.runtime.cpu.ways.push import close_words, open_words, push_stage
+from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage
 from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
@@ -135,15 +135,21 @@ class Priority(CpuWay):
 def _spec(loop: LoopSpec) -> PrioritySpec | None:
     """How the only pass of a loop orders vertices; None where it does not."""
     stage = push_stage(loop)
-    return None if stage is None else stage.priority
+    return None if stage is None else stage.way("priority", PrioritySpec)
+
+
+def _spec_of(stage: StageSpec) -> PrioritySpec:
+    spec = stage.way("priority", PrioritySpec)
+    assert spec is not None
+    return spec
 
 
 def _never(loop: LoopSpec) -> str:
     """Why a loop cannot run in order of priority, whatever the options and the graph."""
     if loop.nested:
         return "it holds other blocks"
-    refused = [stage.priority_reason for stage in loop.stages if stage.priority_reason]
-    return refused[0] if refused else "a superstep is more than one pass that pushes"
+    refused = (stage.refused["priority"] for stage in loop.stages if "priority" in stage.refused)
+    return next(refused, "a superstep is more than one pass that pushes")
 
 
 def _vary(graph: Graph, name: str) -> bool:
@@ -164,10 +170,9 @@ class PriorityLoop:
         self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None, target: int | None = None,
     ) -> None:
         assert stage.domain is not None
-        assert stage.priority is not None
+        spec = _spec_of(stage)
         self._stage, self._passes, self._state = stage, passes, passes.state
-        assert stage.push is not None
-        self._words = stage.push
+        self._words = push_spec(stage)
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
         self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
@@ -183,7 +188,7 @@ class PriorityLoop:
         self._control = np.zeros(ORDER_CONTROL, np.int64)
         self._control[ORDER_VERTICES] = n
         self._control[ORDER_TARGET] = -1 if target is None else target
-        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not stage.priority.refined
+        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not spec.refined
         self._control[ORDER_TAKEN] = 1  # run 0 is no run
         self._fill(_FILL_START)
         if heard is not None:
@@ -196,7 +201,7 @@ class PriorityLoop:
         if self._apart:
             open_words(self._state, self._words)
         else:  # values are joined into the field itself
-            self._state.put(self._words.slot, self._state.arrays[f"field:{stage.priority.field}"])
+            self._state.put(self._words.slot, self._state.arrays[f"field:{spec.field}"])
         self._last = Done(0, "priority", 0)
 
     def _aim(self, out: Adjacency) -> None:
@@ -265,10 +270,10 @@ class PriorityLoop:
 
 def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
     """The edges as words, if the program reads one column of them and its values are small enough."""
-    assert stage.priority is not None
-    if not stage.priority.packed:
+    spec = _spec_of(stage)
+    if not spec.packed:
         return None
-    (name,) = stage.priority.columns
+    (name,) = spec.columns
     return packed_edges(out, name, *graph.column_range(name))
 
 
@@ -281,9 +286,9 @@ def choose_delta(stage: StageSpec, out: Adjacency) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree: wide where few edges lead on, as
     every bucket costs a meeting of the workers; narrow where many do, so that few of them lead back into the bucket
     (measured, docs/internals/performance.md)."""
-    assert stage.priority is not None
-    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in stage.priority.columns]
-    step = _mean(steps[0], stage.priority.log) if steps else 1.0
+    spec = _spec_of(stage)
+    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
+    step = _mean(steps[0], spec.log) if steps else 1.0
     degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
     return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 

@@ -41,7 +41,7 @@ from vlang.runtime.plan.layouts.pass_words import (
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PushSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_stage", "pushes_refused"]
+__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushes_refused"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _FROM_START = 0
@@ -57,8 +57,15 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
         return None
     stage = spec.steps[0]
-    pushes = "push" in stage.kernels or "early" in stage.kernels
+    pushes = "push" in stage.ways or "reach" in stage.ways
     return stage if pushes and stage.loop_end and spec.until is None else None
+
+
+def push_spec(stage: StageSpec) -> PushSpec:
+    """Where a pass that pushes joins contributions."""
+    spec = stage.way("push", PushSpec)
+    assert spec is not None
+    return spec
 
 
 def open_words(state: State, spec: PushSpec) -> None:
@@ -89,7 +96,7 @@ class Push(CpuWay):
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop does not push; "" if it may."""
-        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].kernels else "its frontier is uniform")
+        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """Full passes are launched where that is cheaper, if at all."""
@@ -107,11 +114,12 @@ class Push(CpuWay):
     def said(self, loop: LoopSpec) -> list[str]:
         """Where what is sent is joined, or why nothing is pushed; nothing of loops whose passes could not."""
         stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
-        if any("early" in stage.kernels or stage.sums is not None for stage in stages):
+        if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
             return []
-        spec = stages[0].push if len(stages) == 1 else None
+        spec = stages[0].way("push", PushSpec) if len(stages) == 1 else None
         if spec is None:
-            reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
+            said = [stage.refused.get("sums") or stage.refused.get("push") for stage in stages]
+            reasons = dict.fromkeys(reason for reason in said if reason)
             return [f"pushes: no ({'; '.join(reasons)})"] if reasons else []
         fields = " and ".join(part.field for part in spec.parts)
         where = f"the second buffer of {fields}" if spec.slot.startswith("next:") else \
@@ -121,7 +129,7 @@ class Push(CpuWay):
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
         """What brings fields up to date after a wide frontier, loaded when there is one."""
         stage = push_stage(loop)
-        return () if stage is None or "push" not in stage.kernels else [Beside(queue_kernels(), ())]
+        return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 
 
 @dataclass
@@ -158,8 +166,7 @@ class PushLoop:
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._blocking, self._expected, self._other = blocking, expected, other
         self._heard, self._free = heard, free
-        assert stage.push is not None
-        self._push_spec = stage.push
+        self._push_spec = push_spec(stage)
         n = passes.graph.n
         names = tuple(name for name, _ in stage.columns)
         self._out = passes.graph.adjacency(_AGAINST[stage.domain], names)
@@ -170,7 +177,7 @@ class PushLoop:
         self._table = np.zeros(WALK_WORDS, np.uint64)
         self._row(self._out)
         self._table[WALK_COUNTS] = address_of(self._counts)
-        open_words(self._state, stage.push)
+        open_words(self._state, self._push_spec)
         self._records = np.zeros((_ROWS, 2), np.int64)
         self._table[WALK_RECORDS] = address_of(self._records)
         self._few = min(_SMALL, len(self._out) // 2) if other else _SMALL

@@ -76,7 +76,7 @@ class Reach(CpuWay):
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""
         return pushes_refused(loop, options) or (
-            "" if "early" in loop.stages[0].kernels else "its frontier is not uniform")
+            "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """Which others are launched depends on the width of the frontier."""
@@ -90,7 +90,7 @@ class Reach(CpuWay):
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How others are reached."""
-        if loop.nested or not any("early" in stage.kernels for stage in loop.stages):
+        if loop.nested or not any("reach" in stage.ways for stage in loop.stages):
             return []
         return ["pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever reads "
                 "less (rule X2)"]

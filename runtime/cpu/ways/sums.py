@@ -39,7 +39,7 @@ from vlang.runtime.plan.layouts.sum_words import (
     SUM_TOPS,
     SUM_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec, SumSpec
 from vlang.runtime.storage.memory import empty, zeros
 
 __all__ = ["SumPushes", "Sums", "sum_stage"]
@@ -71,16 +71,22 @@ class Sums(Supersteps):
     def said(self, loop: LoopSpec) -> list[str]:
         """How sums are pushed."""
         stage = sum_stage(loop)
-        if stage is None or stage.sums is None:
+        if stage is None:
             return []
-        how = "" if stage.sums.exact else ", in the order in which the receiver would gather them"
+        how = "" if _spec(stage).exact else ", in the order in which the receiver would gather them"
         return [f"pushes: sums, added up beside the receivers{how}"]
 
 
 def sum_stage(loop: LoopSpec) -> StageSpec | None:
     """The pass of a loop that may push sums, its only step."""
     stage = loop.steps[0] if len(loop.steps) == 1 else None
-    return stage if isinstance(stage, StageSpec) and stage.sums is not None else None
+    return stage if isinstance(stage, StageSpec) and "sums" in stage.ways else None
+
+
+def _spec(stage: StageSpec) -> SumSpec:
+    spec = stage.way("sums", SumSpec)
+    assert spec is not None
+    return spec
 
 
 def _long_edges(pages: Pages) -> int:
@@ -115,10 +121,9 @@ class SumPushes:
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
         self._alone = np.zeros(1, np.int64)
-        assert stage.sums is not None
         assert stage.notify is not None
         assert stage.domain is not None
-        self._stage, self._passes, self._sums = stage, passes, stage.sums
+        self._stage, self._passes, self._sums = stage, passes, _spec(stage)
         self._against, self._domain = stage.notify, stage.domain
         self._active = spec.slot("work", "active")
         self._queue = _Queue()

@@ -54,7 +54,7 @@ class Supersteps(CpuWay):
     def said(self, loop: LoopSpec) -> list[str]:
         """The modes of supersteps, and whether they may run in place."""
         narrow = "notify-pull where at most half of the edges leave changed vertices"
-        if any(stage.sums is not None for stage in loop.stages):
+        if any("sums" in stage.ways for stage in loop.stages):
             narrow = ("push where few vertices have changes to tell; notify-pull on request, or by the published "
                       "rules")
         modes = f"modes: pull; {narrow}" if loop.skip else "mode: pull"
