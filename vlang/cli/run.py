@@ -10,7 +10,7 @@ import click
 
 from vlang.cli.graphs import graph_options, read_graph
 from vlang.cli.show import Progress, note, table
-from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
+from vlang.cli.values import ModeName, bindings, field_values, parameter_values, run_option, size, vertex_of
 from vlang.errors import BindError
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ class _Run(click.Command):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
-@click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull", "push"]), default="auto", show_default=True,
+@click.option("--mode", type=ModeName(), default="auto", show_default=True,
               help="How supersteps find their work; never changes a result.")
 @click.option("--switching", type=click.Choice(["measured", "published"]), default="measured", show_default=True,
               help="How `--mode auto` chooses: by costs measured on this machine, or by the published rules.")

@@ -41,10 +41,12 @@ class CpuWay(ABC):
     """A way of the CPU (a `vlang.runtime.engine.way.Way`). A way that stands in the list is run, prepared, explained
     and drawn by chaos; nothing else names it.
 
-    name: what `vlang explain` calls it.
+    name: that of its emit half, by which passes carry what it must know (`StageSpec.ways`). modes: the values of the
+    option `mode` that ask for it, beside "auto".
     """
 
     name: str
+    modes: tuple[str, ...] = ()
 
     @abstractmethod
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:

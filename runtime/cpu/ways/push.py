@@ -93,6 +93,7 @@ class Push(CpuWay):
     """Loops whose only pass joins what active vertices send (rule P)."""
 
     name = "push"
+    modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop does not push; "" if it may."""

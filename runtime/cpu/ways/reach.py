@@ -72,6 +72,7 @@ class Reach(CpuWay):
     """Loops in which the first active neighbour decides (rule X2)."""
 
     name = "reach"
+    modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""

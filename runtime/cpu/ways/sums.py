@@ -52,6 +52,7 @@ class Sums(Supersteps):
     """Loops that add up changes: supersteps that push sums where few vertices have changes, else as in others."""
 
     name = "sums"
+    modes = ("push",)
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop does not push sums; "" if it may."""

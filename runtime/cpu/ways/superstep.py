@@ -26,6 +26,7 @@ class Supersteps(CpuWay):
     """Full passes, and those over the vertices that must run again (rule N): every loop may run so."""
 
     name = "supersteps"
+    modes: tuple[str, ...] = ("pull", "notify-pull")
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Nothing stands against it."""

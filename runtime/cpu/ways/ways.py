@@ -13,6 +13,11 @@ from vlang.runtime.cpu.ways.reach import Reach
 from vlang.runtime.cpu.ways.sums import Sums
 from vlang.runtime.cpu.ways.superstep import Supersteps
 
-__all__ = ["WAYS"]
+__all__ = ["WAYS", "modes"]
 
 WAYS: list[CpuWay] = [Components(), Priority(), Reach(), Push(), Sums(), Supersteps()]
+
+
+def modes() -> tuple[str, ...]:
+    """The values of the option `mode`."""
+    return ("auto", *dict.fromkeys(mode for way in reversed(WAYS) for mode in way.modes))
