@@ -9,7 +9,6 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import click
-from click.shell_completion import CompletionItem
 
 from vlang.errors import BindError, DiskError, GraphError
 from vlang.options import parse_size
@@ -18,32 +17,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["ModeName", "bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
-
-
-class ModeName(click.Choice[str]):
-    """A mode of supersteps; which there are beside "auto" is looked up when one is given, or help is asked for."""
-
-    def __init__(self) -> None:
-        super().__init__(("auto",))
-
-    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """All of them."""
-        return self._choice().get_metavar(param, ctx)
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """The mode; click.BadParameter for another word."""
-        return "auto" if value == "auto" else self._choice().convert(value, param, ctx)
-
-    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Those that begin so."""
-        return self._choice().shell_complete(ctx, param, incomplete)
-
-    @staticmethod
-    def _choice() -> click.Choice[str]:
-        from vlang.runtime.cpu.ways.ways import modes  # start-up
-
-        return click.Choice(modes())
+__all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
 
 
 def size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
