@@ -1,9 +1,9 @@
 """Passes that push on a CPU: contributions are joined into the words of the receiver by compare-and-swap.
 
 The functions here are called by the skeletons `push` and `few`. What a superstep pushes is joined into words
-beside what it reads (`numba_words`), which take it over at its end, so that a superstep is what it is when everybody
+beside what it reads (`packed_words`), which take it over at its end, so that a superstep is what it is when everybody
 pulls: the same values and the same vertices active after each, whatever the threads. What a sender alone knows,
-messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `numba_reach`.
+messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `reach_text`.
 """
 
 from __future__ import annotations
