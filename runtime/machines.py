@@ -68,9 +68,9 @@ def _on_cpu(
     if draws is None:
         machine = CpuMachine(plan, graph, options)
     else:
-        from vlang.runtime.cpu.cpu_chaos import ChaosMachine  # start-up
+        from vlang.runtime.cpu.cpu_chaos import Chaos  # start-up
 
-        machine = ChaosMachine(plan, graph, options, draws)
+        machine = CpuMachine(plan, graph, options, Chaos(draws))
     try:
         yield Opened(machine, plan, "cpu", reason)
     finally:

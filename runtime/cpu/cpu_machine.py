@@ -8,21 +8,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import BindError
 from vlang.runtime.compile.objects import load_kernels
-from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes, pages_of
-from vlang.runtime.cpu.ways.choose_order import check_order, check_target, choose_order
-from vlang.runtime.cpu.ways.components import connect_loop, prepare_connect
-from vlang.runtime.cpu.ways.priority import PriorityLoop
-from vlang.runtime.cpu.ways.push import PushLoop, push_stage
-from vlang.runtime.cpu.ways.reach import ReachLoop
-from vlang.runtime.cpu.ways.sums import sum_stage
-from vlang.runtime.cpu.ways.superstep import Superstep
+from vlang.runtime.cpu.ways.cpu_way import FULL
+from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Options, Start, Stats, Values
 from vlang.runtime.engine.state import State
+from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, queue_kernels
+from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 
 __all__ = ["CpuMachine", "prepare_all"]
@@ -34,22 +31,24 @@ def prepare_all(plan: Plan) -> None:
     """Compile, or load from disk, all that runs on a CPU may need of a plan, whatever their graphs and options."""
     kernels = load_kernels(plan.text, plan.exports)
     kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
-    if any(isinstance(step, SweepSpec) or (isinstance(step, LoopSpec) and step.skip)
-           for step in every_step(plan.steps)):
+    if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
         frontier_kernels().prepare(frontier_kernels())
-    if any("push" in stage.kernels for loop in plan.loops if (stage := push_stage(loop)) is not None):
-        queue_kernels().prepare(queue_kernels())
-    prepare_connect(plan, None, Options())
+    for loop in plan.loops:
+        for way in WAYS:
+            for beside in way.beside(loop, plan, Options()):
+                beside.kernels.prepare(beside.kernels)
 
 
 class CpuMachine:
     """A machine (see vlang.runtime.engine.machine) of threads. Compiles, or loads from disk, what a run is sure to
-    need; other kernels when they are first launched."""
+    need; other kernels when they are first launched. freedoms: what the run may choose."""
 
-    def __init__(self, plan: Plan, graph: Graph, options: Options) -> None:
-        self._plan, self._graph, self._options = plan, graph, options
-        check_order(plan, graph, options)
-        check_target(plan, graph, options)
+    def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN) -> None:
+        self._plan, self._graph, self.options = plan, graph, options
+        for way in WAYS:
+            problem = way.problem(plan, graph, options)
+            if problem:
+                raise BindError(problem)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
         size = options.host_page_size
@@ -69,43 +68,31 @@ class CpuMachine:
                 self.state.put("ids:list", listed)
                 self.state.frame[plan.slots["ids:listed"]] = 1
         self._prepare({kind for kind, p in pages.items() if len(p.longs)})
-        self._cpu = Cpu(options.threads)
+        self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()
         self._levels: dict[str, LastLevels] = {}
-        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching)
+        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching,
+                             freedoms=freedoms)
 
     def _prepare(self, segmented: set[str]) -> None:
         """Load kernels before the clock of the run starts. segmented: orientations in which vertices are cut."""
-        plan, mode = self._plan, self._options.mode
-        connected = prepare_connect(plan, self._graph, self._options)
-        roles = {stage.name: {"messages", "compute", "pull", "followed"} for stage in plan.stages}
-        for stage in plan.stages:
-            if stage.domain in segmented:
-                roles[stage.name] |= {"segments", "finish"}
-        instead: set[str] = set()  # what follows passes stands for these
+        plan, options = self._plan, self.options
+        roles = dict.fromkeys((stage.name for stage in plan.stages), FULL)
+        spared: set[str] = set()
         for loop in plan.loops:
-            if choose_order(loop, self._graph, self._options).stage is not None:
-                roles[loop.stages[0].name] = {"priority"}
-            elif self._may_push(loop):
-                roles[loop.stages[0].name] = {"push", "begin", "few", "start", "narrow"}
-            elif loop.skip and mode != "pull":
-                frontier_kernels().prepare(FIRST_NEEDED)
-                if sum_stage(loop, mode, self._options.blocking) is not None:
-                    roles[loop.stages[0].name] |= {"sums"}
-            elif not self._options.asynchronous:
-                instead |= {kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels}
-        names = [kernel for stage in plan.stages if stage.name not in connected
-                 for role, kernel in stage.kernels.items() if role in roles[stage.name]]
+            way = way_of(WAYS, loop, self._graph, options)
+            roles |= {stage.name: way.roles(loop, stage, options) for stage in loop.stages}
+            spared |= way.spared(loop, options)
+            for beside in way.beside(loop, plan, options):
+                beside.kernels.prepare(beside.sure)
+        for stage in plan.stages:
+            if stage.domain in segmented and "pull" in roles[stage.name]:
+                roles[stage.name] |= {"segments", "finish"}
+        names = [kernel for stage in plan.stages for role, kernel in stage.kernels.items() if role in roles[stage.name]]
         names += [spec.fold.kernel for spec in plan.values if spec.fold is not None]
-        needed = [name for name in names if name not in instead]
+        needed = [name for name in names if name not in spared]
         self._kernels.prepare([*needed, "scalars"] if plan.values else needed)
-
-    def _may_push(self, spec: LoopSpec) -> bool:
-        """Whether a loop, unless it runs in place or by components, goes along the edges of active vertices only."""
-        options = self._options
-        pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
-        return pushed and not (options.asynchronous and spec.asynchronous) and push_stage(spec) is not None
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value."""
@@ -155,26 +142,9 @@ class CpuMachine:
         self.state.arrays[slot].view(np.uint8)[:] = byte
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop."""
-        options = self._options
-        heard = None if start is None else start.heard
-        connected = None if heard is not None else \
-            connect_loop(spec, self._graph, self.state, self._cpu, options, bound)
-        if connected is not None:
-            return connected
-        sent = heard is None or not (heard & 2).any()  # what active vertices send is all that is new
-        ordered = choose_order(spec, self._graph, options).stage
-        if ordered is not None and sent and bound is None:
-            return PriorityLoop(ordered, self.passes, heard, options.target)
-        if self._may_push(spec) and sent:
-            if "early" in spec.stages[0].kernels:  # not where fields are given, so this loop begins here
-                return ReachLoop(spec.stages[0], self.passes, options.mode == "auto")
-            return PushLoop(spec, self.passes, options.blocking, bound, options.mode == "auto", heard)
-        in_place = options.asynchronous and spec.asynchronous
-        loop = Superstep(spec, self.passes, self.evaluate, options.mode, options.blocking, bound, in_place)
-        if start is not None:
-            loop.go_on(start)
-        return loop
+        """Begin a loop, by the first way that may run it."""
+        free = self.passes.freedoms
+        return begin_loop(free.ways(WAYS), self, spec, self._graph, free.options(self.options), bound, start)
 
     def begin_sweep(self, spec: SweepSpec) -> ListedSweep:
         """Begin a sweep."""

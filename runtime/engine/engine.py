@@ -29,6 +29,7 @@ from vlang.runtime.plan.plan import (
     ForVerticesSpec,
     LoopSpec,
     Plan,
+    PrioritySpec,
     ScalarSpec,
     StageSpec,
     Step,
@@ -316,7 +317,9 @@ def _settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], targ
     spec: a loop that ran in order of priority. array: the vertex array in a slot; that of the field whose order decides
     is no f16: arithmetic widens those, so no gather is joined with one.
     """
-    priority = next(stage.priority for stage in spec.stages if stage.priority is not None)
+    (stage,) = spec.stages
+    priority = stage.way("priority", PrioritySpec)
+    assert priority is not None
     values = array(f"field:{priority.field}")
     bound = values[target]
     worse: NDArray[np.bool_] = values > bound if priority.low else values < bound

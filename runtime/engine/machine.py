@@ -23,7 +23,7 @@ class Options:
     mode: "auto", "pull", "notify-pull" or "push". switching: "measured" or "published", the rules by which "auto" goes
     from one to another (vlang.runtime.cpu.passes.mode). threads: None for all processors. page_size: bytes of
     neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
-    cache blocks. order: "auto", "rounds" or "priority" (vlang.runtime.cpu.ways.choose_order). max_rounds: rounds at
+    cache blocks. order: "auto", "rounds" or "priority" (vlang.runtime.cpu.ways.priority). max_rounds: rounds at
     most in each loop. target: the dense number of the vertex at whose final value the only loop stops. asynchronous:
     loops proved independent of order update in place. progress: called after every round.
     without: optimisations that are left out, to measure them.

@@ -35,10 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from vlang.runtime.plan.gpu_stage import GpuStage
+
+T = TypeVar("T")
 
 __all__ = [
     "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
@@ -153,9 +155,8 @@ class StageSpec:
     """One pass.
 
     domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU "push", "begin", "few" and
-    "priority" of passes that may push, "start", "mark", "unite", "early" and "follow" of those with a uniform frontier,
-    "sums" of those that push sums) -> name in the code.
+    "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU also those of each way) -> name in
+    the code.
     columns: edge columns (name, dtype) in the order of the page row.
     swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
     orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
@@ -164,10 +165,9 @@ class StageSpec:
     one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
     of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
     differs from the level of the moment; None for passes whose messages all vertices send. notes: the
-    optimisations that the pass was written with, for people to read. push: how it may push on a CPU, and priority: how
-    its loop may run in order of priority there; None where it may not, and push_reason and priority_reason say why.
-    sums: how it pushes sums of changes on a CPU, None where it does not.
-    follow: what follows a full pass block by block on a CPU.
+    optimisations that the pass was written with, for people to read. ways: what each way of running its loop on a CPU
+    must know of the pass (PushSpec, PrioritySpec, SumSpec, ...), by the name of the way; refused: why the pass cannot
+    run so, by the name of the way. follow: what follows a full pass block by block on a CPU.
     """
 
     name: str
@@ -183,12 +183,15 @@ class StageSpec:
     structures: tuple[str, ...] = ()
     senders: int | None = None
     notes: tuple[str, ...] = ()
-    push: PushSpec | None = None
-    push_reason: str = ""
-    priority: PrioritySpec | None = None
-    priority_reason: str = ""
-    sums: SumSpec | None = None
+    ways: Mapping[str, object] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
     follow: Follow | None = None
+
+    def way(self, name: str, kind: type[T]) -> T | None:
+        """What a way must know of the pass, which is of a certain type; None where the pass cannot run so."""
+        spec = self.ways.get(name)
+        assert spec is None or isinstance(spec, kind), (name, spec)
+        return spec
 
 
 @dataclass(frozen=True)

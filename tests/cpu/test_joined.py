@@ -84,10 +84,11 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     made, fields = program(number)
     (loop,) = made.plan(frozenset({"weight"}), frozenset(fields)).loops
     (stage,) = loop.stages
-    assert stage.push is not None or "more than 16 bytes" in stage.push_reason, (made.source, stage.push_reason)
+    pushes = "push" in stage.ways or "reach" in stage.ways
+    assert pushes or "more than 16 bytes" in stage.refused["push"], (made.source, stage.refused)
     monkeypatch.setattr(cpu, "_SMALL", 0)  # as many threads as asked for, however little there is to do
     ways = [{"mode": "pull"}, {"mode": "notify-pull"}, *({"mode": mode} for mode in ("push", "auto"))]
-    ways += [{"order": "priority"}] if stage.priority is not None else []
+    ways += [{"order": "priority"}] if "priority" in stage.ways else []
     for seed in range(GRAPHS):
         print(f"seed [{SEED}, {number}, {seed}]\n{made.source}")
         rng = np.random.default_rng([SEED, number, seed])

@@ -112,6 +112,14 @@ def _one_of(*choices: Any) -> Callable[[str, Any], Any]:
     return read
 
 
+def _mode(name: str, value: Any) -> str:
+    if value == "auto":
+        return "auto"
+    from vlang.runtime.cpu.ways.ways import modes  # start-up
+
+    return str(_one_of(*modes())(name, value))
+
+
 def _meant(value: Any, choices: tuple[Any, ...]) -> str:
     near = difflib.get_close_matches(value, [c for c in choices if isinstance(c, str)], 1) \
         if isinstance(value, str) else []
@@ -214,7 +222,7 @@ def _without(name: str, value: Any) -> frozenset[str]:
 
 _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
-    "mode": _one_of("auto", "pull", "notify-pull", "push"), "blocking": _one_of("auto", "always", "never"),
+    "mode": _mode, "blocking": _one_of("auto", "always", "never"),
     "switching": _one_of("measured", "published"),
     "order": _one_of("auto", "rounds", "priority"), "target": _from(0),
     "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,

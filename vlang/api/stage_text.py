@@ -136,74 +136,14 @@ def _step(step: StageSpec | ScalarSpec) -> str:
 
 
 def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
+    from vlang.runtime.cpu.ways.ways import WAYS  # start-up
+
     head = f"loop in line {loop.line}"
     if loop.limit is not None:
         head += ", counted" if loop.exact else ", at most as the program says"
     if loop.until is not None:
         head += ", until its condition holds"
-    lines = [head, *inside]
-    if loop.skip:
-        lines.append(f"    modes: pull; {_narrow(loop)} ({loop.skip_reason})")
-    else:
-        lines.append(f"    mode: pull ({loop.skip_reason})")
-    if loop.copied is not None:
-        lines.append(f"    connected components, where nothing else is asked for: {loop.copied.field} is copied and "
-                     f"joined by {loop.copied.join} (rule K)")
-    lines += _pushes(loop)
-    lines.append(f"    order: {_order(loop)}")
-    lines += _buckets(loop)
-    lines.append(f"    in place on request: {'yes' if loop.asynchronous else 'no'} ({loop.asynchronous_reason})")
-    return lines
-
-
-def _narrow(loop: LoopSpec) -> str:
-    """What a loop does, other than pull, where few vertices changed."""
-    if any(stage.sums is not None for stage in loop.stages):
-        return "push where few vertices have changes to tell; notify-pull on request, or by the published rules"
-    return "notify-pull where at most half of the edges leave changed vertices"
-
-
-def _pushes(loop: LoopSpec) -> list[str]:
-    """Whether active vertices push on the CPU; nothing of loops none of whose passes could."""
-    if loop.nested:
-        return []
-    stages = [stage for stage in loop.stages if stage.domain is not None]
-    spec = stages[0].push if len(stages) == 1 else None
-    if len(stages) == 1 and stages[0].sums is not None:
-        how = "" if stages[0].sums.exact else ", in the order in which the receiver would gather them"
-        return [f"    pushes: sums, added up beside the receivers{how}"]
-    if spec is None:
-        reasons = dict.fromkeys(stage.push_reason for stage in stages if stage.push_reason)
-        return [f"    pushes: no ({'; '.join(reasons)})"] if reasons else []
-    if "early" in stages[0].kernels:
-        return ["    pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever "
-                "reads less (rule X2)"]
-    fields = " and ".join(part.field for part in spec.parts)
-    where = f"the second buffer of {fields}" if spec.slot.startswith("next:") else \
-        f"words beside the fields, which hold {fields}"
-    return [f"    pushes: into {where}"]
-
-
-def _order(loop: LoopSpec) -> str:
-    """Whether the best values may go first on the CPU."""
-    from vlang.runtime.cpu.ways.choose_order import order_reason  # start-up
-    from vlang.runtime.cpu.ways.push import push_stage  # start-up
-
-    stage = push_stage(loop)
-    if stage is None or stage.priority is None:
-        return f"rounds ({order_reason(loop)})"
-    columns = stage.priority.columns
-    if not columns:
-        return "rounds, or by priority on request (all edges weigh the same)"
-    return f"by priority where {' or '.join(columns)} differs from edge to edge, else rounds (rule O)"
-
-
-def _buckets(loop: LoopSpec) -> list[str]:
-    """What helps a loop whose best values go first."""
-    specs = [stage.priority for stage in loop.stages if stage.priority is not None]
-    lines = [f"    packed: an edge and its {spec.columns[0]} are one, where they fit into 32 bits"
-             for spec in specs if spec.packed]
-    return lines + ["    buckets: narrower or wider as the loop runs" for spec in specs if spec.refined]
+    return [head, *inside, *(f"    {line}" for way in WAYS for line in way.said(loop))]
 
 
 def _need(plan: Plan, graph: Graph) -> list[str]:

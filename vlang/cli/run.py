@@ -43,8 +43,8 @@ class _Run(click.Command):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
-@click.option("--mode", type=click.Choice(["auto", "pull", "notify-pull", "push"]), default="auto", show_default=True,
-              help="How supersteps find their work; never changes a result.")
+@click.option("--mode", callback=run_option, metavar="MODE", show_default="auto",
+              help="How supersteps find their work: auto, pull, notify-pull or push. Never changes a result.")
 @click.option("--switching", type=click.Choice(["measured", "published"]), default="measured", show_default=True,
               help="How `--mode auto` chooses: by costs measured on this machine, or by the published rules.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
@@ -87,7 +87,7 @@ class _Run(click.Command):
 @click.pass_context
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
-    top: int, mode: str, switching: str, threads: int | None, page_size: int | None, max_rounds: int | None,
+    top: int, mode: str | None, switching: str, threads: int | None, page_size: int | None, max_rounds: int | None,
     precision: str, asynchronous: bool, blocking: str, order: str, target: str | None, device: str | None,
     gpu_memory: int | None, streams: int | None, kernel: str | None, replication: str | int | None,
     without: frozenset[str] | None, derive: str | None, deterministic: bool, fields: tuple[str, ...], as_json: bool,
@@ -113,7 +113,7 @@ def command(
 
     if output not in (None, "-"):
         check_writable(str(output))
-    options = {"mode": mode, "switching": switching, "threads": threads, "page_size": page_size,
+    options = {"mode": mode or "auto", "switching": switching, "threads": threads, "page_size": page_size,
                "max_rounds": max_rounds, "asynchronous": asynchronous, "blocking": blocking, "order": order,
                "deterministic": deterministic, "chaos": chaos, "without": without or frozenset()}  # fmt: skip
     on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,

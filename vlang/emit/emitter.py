@@ -184,8 +184,7 @@ class _Emitter:
             sole=plan is None or plan.sole(stage), gpu=text.gpu, structures=writer.structures,
             senders=None if by_level is None else by_level.distance,
             notes=stage_notes(writer, by_level),
-            push=text.push, push_reason=text.push_reason,
-            priority=text.priority, priority_reason=text.priority_reason, sums=text.sums,
+            ways=text.ways, refused=text.refused,
             follow=None if follows is None else Follow(
                 text.kernels["followed"], (), not writer.structures,
                 writer.messages_to_come() if follows.sender == stage.name else ()),

@@ -14,6 +14,7 @@ from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.follow import Ahead
+from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
@@ -80,7 +81,7 @@ class _Blocked:
 class Passes:
     """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
 
-    switching: as in Options.
+    switching: as in Options. freedoms: what the run may choose.
     """
 
     graph: Graph
@@ -93,6 +94,7 @@ class Passes:
     blocks: dict[str, _Blocked] = field(default_factory=dict)
     scratch: dict[str, Scratch] = field(default_factory=dict)
     switching: str = "measured"
+    freedoms: Freedoms = PLAIN
 
     def __post_init__(self) -> None:
         self._stats = np.zeros(3, dtype=np.int64)
@@ -115,6 +117,9 @@ class Passes:
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
         """Let the full passes of a stage run by cache blocks from now on, if it can and that pays."""
+        asked = self.freedoms.blocking(asked)
+        if asked == "never":
+            self.by_rows(stage)
         if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
             return
         pages = self.pages_of(stage.domain)
@@ -130,6 +135,10 @@ class Passes:
             self.state.allocate("blocked", f"kept:{stage.name}.", BLOCK_MOST * self.cpu.threads)
         swept[0] += 1
 
+    def by_rows(self, stage: StageSpec) -> None:
+        """Let the full passes of a stage run by rows from now on."""
+        self.blocks.pop(stage.name, None)
+
     def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
         """The page table with the columns of a stage."""
         known = self.tables.get(stage.name)
@@ -144,6 +153,8 @@ class Passes:
     def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
         """The stage over all vertices, and what follows it, if that is asked for; what it counted and the edges it
         traversed."""
+        if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
+            return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
@@ -215,7 +226,8 @@ class Passes:
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
-        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,), tasks, count, cost)
+        self.cpu.launch(self.kernels[kernel], (self.state.frame if frame is None else frame,),
+                        self.freedoms.tasks(tasks, count), count, cost)
 
     def _counted(self, edges: int) -> tuple[Stats, int]:
         return Stats(*self._stats[:2].tolist()), edges
@@ -226,6 +238,16 @@ class Passes:
             self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
 
     # --------------------------------------------------------------- listed passes
+    def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
+        """The stage over some vertices, with new messages of others; what it counted and the edges it traversed."""
+        if "messages" in stage.kernels:
+            self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
+        table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
+        far = np.isin(vertices, table)
+        short, long = vertices[~far].astype(np.uint32), vertices[far]
+        return self.listed(stage, Lists(short, np.searchsorted(table, long).astype(np.uint32), long.astype(np.uint32),
+                                        len(short), len(long)))
+
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """The stage over listed vertices only; messages are up to date already."""
         self.ahead.clear()
@@ -266,6 +288,8 @@ class Passes:
 
     def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
         """Tasks over listed short vertices: how many of the rows are tasks, and the edges of the vertices."""
+        if self.freedoms.reordered(lists.short[: lists.shorts]):
+            return _one_each(pages, lists.short[: lists.shorts])
         tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
         made = frontier_kernels()["list_tasks"](
             lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count, pages.cost, tasks,
@@ -323,6 +347,7 @@ class Passes:
             tasks, made, more = self._long_tasks(pages, lists)
             self.cpu.launch(kernels["notify_segments"], (table, pages.segments), tasks, made, more, (marks,))
             edges += more
+        self.freedoms.notify(marks[: self.graph.n])
         return edges
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
@@ -334,6 +359,14 @@ class Passes:
         kernel = frontier_kernels()[f"{action}_{word}"]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(b, a, vertices, count, 8 * size // word)
+
+
+def _one_each(pages: Pages, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.int64], int, int]:
+    """A task for each of some short vertices: as `Passes._short_tasks` returns."""
+    page = np.searchsorted(pages.firsts, vertices, side="right") - 1
+    at = np.arange(len(vertices), dtype=np.int64)
+    tasks = np.ascontiguousarray(np.stack([page, at, at + 1], axis=1))
+    return tasks, len(vertices), int(_degrees_of(pages, vertices.astype(np.int64)).sum())
 
 
 def _degrees_of(pages: Pages, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:

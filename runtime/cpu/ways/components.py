@@ -17,14 +17,14 @@ from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.engine.machine import Done, Options, Stats
-from vlang.runtime.engine.state import State
+from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
+from vlang.runtime.engine.machine import Done, Options, Start, Stats
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
-from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan
+from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["ConnectLoop", "connect_loop", "prepare_connect"]
+__all__ = ["Components", "ConnectLoop"]
 
 _TASK = "i64*, i64, i64*"
 _FOREST = {
@@ -41,37 +41,47 @@ _TASKS = 256  # pieces that the edges and vertices are cut into, about
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
 
 
-def prepare_connect(plan: Plan, graph: Graph | None, options: Options) -> set[str]:
-    """Compile, or load from disk, what loops need that will run by components; the names of their stages.
+class Components(CpuWay):
+    """Loops that copy values over a symmetric relation (rule K), unless a mode is asked for."""
 
-    graph: None stands for every graph. Such a loop runs in supersteps all the same if a number of them is asked for, or
-    for values that have no order.
-    """
-    dtypes = {field.name: field.dtype for field in plan.fields}
-    stages: set[str] = set()
-    for loop in plan.loops:
-        if loop.copied is not None and options.mode == "auto" and (graph is None or _fits(loop.copied, graph)):
-            for kernels in (_forest_kernels(), _join_kernels(loop.copied.join, dtypes[loop.copied.field])):
-                kernels.prepare(kernels)
-            stages |= {stage.name for stage in loop.stages}
-    return stages
+    name = "connect"
 
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop does not run by components; "" if it may."""
+        if loop.copied is None:
+            return "it does more than copy values"
+        if options.mode != "auto":
+            return "how supersteps run was asked for"
+        return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
-def connect_loop(
-    spec: LoopSpec, graph: Graph, state: State, cpu: Cpu, options: Options, bound: int | None
-) -> ConnectLoop | None:
-    """The loop, to be run by components; None if it must run in supersteps.
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """None of the plan's kernels."""
+        return frozenset()
 
-    That is so if another mode or a number of supersteps is asked for, if the rule needs an undirected graph, or if a
-    float is a NaN or a negative zero, of which min and max keep the one that comes first.
-    """
-    copied = spec.copied
-    if copied is None or options.mode != "auto" or bound is not None:
-        return None
-    values = state.arrays[f"field:{copied.field}"]
-    if not _fits(copied, graph) or not _ordered(values):
-        return None
-    return ConnectLoop(copied, graph.adjacency(copied.domain), values, cpu)
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ConnectLoop | None:
+        """The loop; None if a number of supersteps is asked for, if the loop goes on from another run, or if a float is
+        a NaN or a negative zero, of which min and max keep the one that comes first."""
+        passes, copied = machine.passes, loop.copied
+        assert copied is not None
+        values = passes.state.arrays[f"field:{copied.field}"]
+        if bound is not None or (start is not None and start.heard is not None) or not _ordered(values):
+            return None
+        passes.freedoms.of(loop, bound).took("K")
+        return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """What is copied, and how it is joined."""
+        copied = loop.copied
+        return [] if copied is None else [
+            f"connected components, where nothing else is asked for: {copied.field} is copied and joined by "
+            f"{copied.join} (rule K)"]
+
+    def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
+        """What builds a forest, and what joins values over its trees."""
+        if loop.copied is None:
+            return ()
+        dtype = next(field.dtype for field in plan.fields if field.name == loop.copied.field)
+        return [Beside(kernels, kernels) for kernels in (_forest_kernels(), _join_kernels(loop.copied.join, dtype))]
 
 
 class ConnectLoop:

@@ -1,5 +1,5 @@
-"""Loops in order of priority on the CPU (rule O): many buckets in one call, in place, with the state of the supersteps
-at the end. What workers share stands with vlang.runtime.plan.layouts.order_words.
+"""Loops in order of priority on the CPU (rule O): which loops run so, and why. Many buckets are emptied in one call, in
+place, with the state of the supersteps at the end. What workers share: vlang.runtime.plan.layouts.order_words.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.push import close_words, open_words
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph
@@ -47,15 +48,113 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_WAITERS,
     ORDER_WORKERS,
 )
-from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PrioritySpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["PriorityLoop"]
+__all__ = ["Priority", "PriorityLoop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
 _WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
+
+
+class Priority(CpuWay):
+    """Loops whose best values go first (rule O)."""
+
+    name = "priority"
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop runs in rounds; "" if it runs in order of priority. Under "auto" it does where the weights of
+        the edges differ and no other option says how supersteps run."""
+        if options.order == "rounds":
+            return "rounds, as asked"
+        spec = _spec(loop)
+        if spec is None:
+            return _never(loop)
+        if options.order == "priority" or options.target is not None:
+            return ""
+        if options.max_rounds is not None:
+            return "max_rounds counts supersteps"
+        if options.mode != "auto" or options.asynchronous or options.blocking == "always":
+            return "how supersteps run was asked for"
+        if not any(_vary(graph, name) for name in spec.columns):
+            return "all edges weigh the same, so rounds are about in order of priority already"
+        return ""
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """One kernel runs the whole loop."""
+        return frozenset({"priority"})
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
+        """The loop; None if a number of supersteps is asked for, or if vertices must run that were sent nothing."""
+        if bound is not None or not only_new(start):
+            return None
+        machine.passes.freedoms.of(loop, bound).took("O")
+        heard = None if start is None else start.heard
+        return PriorityLoop(loop.stages[0], machine.passes, heard, machine.options.target)
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """Whether the best values may go first, and what helps then."""
+        spec = _spec(loop)
+        if spec is None:
+            return [f"order: rounds ({_never(loop)})"]
+        lines = [f"order: by priority where {' or '.join(spec.columns)} differs from edge to edge, else rounds (rule O)"
+                 if spec.columns else "order: rounds, or by priority on request (all edges weigh the same)"]
+        if spec.packed:
+            lines.append(f"packed: an edge and its {spec.columns[0]} are one, where they fit into 32 bits")
+        if spec.refined:
+            lines.append("buckets: narrower or wider as the loop runs")
+        return lines
+
+    def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
+        """Order of priority is asked for and no loop may run so; or a target, where the program cannot stop."""
+        if options.order == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
+            why = f": {_never(plan.loops[0])}" if plan.loops else ", as it has no loop"
+            return f"{plan.name} cannot run in order of priority{why}"
+        why = "" if options.target is None else self._no_target(plan, graph, options)
+        return f"{plan.name} cannot stop at a target: {why}; leave out the target" if why else ""
+
+    def _no_target(self, plan: Plan, graph: Graph, options: Options) -> str:
+        if len(plan.loops) != 1:
+            return f"that is for programs with one loop, and it has {len(plan.loops) or 'none'}"
+        (loop,) = plan.loops
+        if all(step is not loop for step in plan.steps):
+            return f"line {loop.line}: the loop stands in another block"
+        if loop is not plan.steps[-1]:
+            return f"line {loop.line}: what is computed after the loop needs the final values of all vertices"
+        if loop.limit is not None:
+            return f"line {loop.line}: the loop counts supersteps, and an order of priority has none"
+        if loop.until is not None:
+            return f"line {loop.line}: `until` decides when the loop ends"
+        if self.refused(loop, graph, options):
+            return f"line {loop.line}: the loop cannot run in order of priority (rule O): {_never(loop)}"
+        return ""
+
+
+def _spec(loop: LoopSpec) -> PrioritySpec | None:
+    """How the only pass of a loop orders vertices; None where it does not."""
+    stage = push_stage(loop)
+    return None if stage is None else stage.way("priority", PrioritySpec)
+
+
+def _spec_of(stage: StageSpec) -> PrioritySpec:
+    spec = stage.way("priority", PrioritySpec)
+    assert spec is not None
+    return spec
+
+
+def _never(loop: LoopSpec) -> str:
+    """Why a loop cannot run in order of priority, whatever the options and the graph."""
+    if loop.nested:
+        return "it holds other blocks"
+    refused = (stage.refused["priority"] for stage in loop.stages if "priority" in stage.refused)
+    return next(refused, "a superstep is more than one pass that pushes")
+
+
+def _vary(graph: Graph, name: str) -> bool:
+    low, high = graph.column_range(name)
+    return low != high
 
 
 class PriorityLoop:
@@ -71,10 +170,9 @@ class PriorityLoop:
         self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None, target: int | None = None,
     ) -> None:
         assert stage.domain is not None
-        assert stage.priority is not None
+        spec = _spec_of(stage)
         self._stage, self._passes, self._state = stage, passes, passes.state
-        assert stage.push is not None
-        self._words = stage.push
+        self._words = push_spec(stage)
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
         self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
@@ -90,7 +188,7 @@ class PriorityLoop:
         self._control = np.zeros(ORDER_CONTROL, np.int64)
         self._control[ORDER_VERTICES] = n
         self._control[ORDER_TARGET] = -1 if target is None else target
-        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not stage.priority.refined
+        self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not spec.refined
         self._control[ORDER_TAKEN] = 1  # run 0 is no run
         self._fill(_FILL_START)
         if heard is not None:
@@ -103,7 +201,7 @@ class PriorityLoop:
         if self._apart:
             open_words(self._state, self._words)
         else:  # values are joined into the field itself
-            self._state.put(self._words.slot, self._state.arrays[f"field:{stage.priority.field}"])
+            self._state.put(self._words.slot, self._state.arrays[f"field:{spec.field}"])
         self._last = Done(0, "priority", 0)
 
     def _aim(self, out: Adjacency) -> None:
@@ -172,10 +270,10 @@ class PriorityLoop:
 
 def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
     """The edges as words, if the program reads one column of them and its values are small enough."""
-    assert stage.priority is not None
-    if not stage.priority.packed:
+    spec = _spec_of(stage)
+    if not spec.packed:
         return None
-    (name,) = stage.priority.columns
+    (name,) = spec.columns
     return packed_edges(out, name, *graph.column_range(name))
 
 
@@ -188,9 +286,9 @@ def choose_delta(stage: StageSpec, out: Adjacency) -> float:
     """The width of a bucket, a power of two, from the mean weight and the mean degree: wide where few edges lead on, as
     every bucket costs a meeting of the workers; narrow where many do, so that few of them lead back into the bucket
     (measured, docs/internals/performance.md)."""
-    assert stage.priority is not None
-    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in stage.priority.columns]
-    step = _mean(steps[0], stage.priority.log) if steps else 1.0
+    spec = _spec_of(stage)
+    steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
+    step = _mean(steps[0], spec.log) if steps else 1.0
     degree = max(1.0, len(out) / max(1, len(out.offsets) - 1))
     return 2.0 ** round(math.log2(_WIDTH * step / degree**1.5)) if steps else 1.0
 

@@ -16,11 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import Kernel, address_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.kernels import queue_kernels
 from vlang.runtime.plan.layouts.pass_words import (
@@ -28,16 +31,17 @@ from vlang.runtime.plan.layouts.pass_words import (
     WALK_COUNTS,
     WALK_EDGES,
     WALK_FOUND,
+    WALK_NOBODY,
     WALK_ORIGIN,
     WALK_QUEUE,
     WALK_RECORDS,
     WALK_RESERVED,
     WALK_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, PushSpec, StageSpec
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PushSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["PushLoop", "close_words", "open_words", "push_stage"]
+__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushes_refused"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _FROM_START = 0
@@ -53,8 +57,15 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
         return None
     stage = spec.steps[0]
-    pushes = "push" in stage.kernels or "early" in stage.kernels
+    pushes = "push" in stage.ways or "reach" in stage.ways
     return stage if pushes and stage.loop_end and spec.until is None else None
+
+
+def push_spec(stage: StageSpec) -> PushSpec:
+    """Where a pass that pushes joins contributions."""
+    spec = stage.way("push", PushSpec)
+    assert spec is not None
+    return spec
 
 
 def open_words(state: State, spec: PushSpec) -> None:
@@ -71,6 +82,57 @@ def close_words(state: State, spec: PushSpec) -> None:
         np.copyto(now, state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride])
 
 
+def pushes_refused(loop: LoopSpec, options: Options) -> str:
+    """Why the active vertices of a loop do not push; "" if they may."""
+    if options.asynchronous and loop.asynchronous:
+        return "updates in place were asked for"
+    return asked_otherwise(options) or ("" if push_stage(loop) else "its only step is no pass that pushes")
+
+
+class Push(CpuWay):
+    """Loops whose only pass joins what active vertices send (rule P)."""
+
+    name = "push"
+    modes = ("push",)
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop does not push; "" if it may."""
+        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Full passes are launched where that is cheaper, if at all."""
+        return frozenset({"push", "begin", "few"})
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PushLoop | None:
+        """The loop; None where vertices must run that were sent nothing."""
+        if not only_new(start):
+            return None
+        passes, options = machine.passes, machine.options
+        heard = None if start is None else start.heard
+        return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", heard,
+                        passes.freedoms.of(loop, bound))
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """Where what is sent is joined, or why nothing is pushed; nothing of loops whose passes could not."""
+        stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
+        if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
+            return []
+        spec = stages[0].way("push", PushSpec) if len(stages) == 1 else None
+        if spec is None:
+            said = [stage.refused.get("sums") or stage.refused.get("push") for stage in stages]
+            reasons = dict.fromkeys(reason for reason in said if reason)
+            return [f"pushes: no ({'; '.join(reasons)})"] if reasons else []
+        fields = " and ".join(part.field for part in spec.parts)
+        where = f"the second buffer of {fields}" if spec.slot.startswith("next:") else \
+            f"words beside the fields, which hold {fields}"
+        return [f"pushes: into {where}"]
+
+    def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
+        """What brings fields up to date after a wide frontier, loaded when there is one."""
+        stage = push_stage(loop)
+        return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
+
+
 @dataclass
 class _Frontier:
     """Who is active. entries: of the queue; active: vertices; edges: along which they push."""
@@ -83,23 +145,29 @@ class _Frontier:
 class PushLoop:
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
-    other: supersteps may be full passes, where that is cheaper; blocking: as in Options. heard: bytes of vertices whose
-    bit 0 says that they are active at the start; None: all are.
     Memory: 8 bytes a vertex for each of two queues.
+
+    Args:
+        spec: the loop.
+        passes: launches its pass.
+        blocking: as in Options.
+        expected: supersteps in all, as far as program and caller say.
+        other: supersteps may be full passes, where that is cheaper.
+        heard: bytes of vertices whose bit 0 says that they are active at the start; None: all are.
+        free: what the loop may choose.
     """
 
     def __init__(
         self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool,
-        heard: NDArray[np.uint8] | None = None,
+        heard: NDArray[np.uint8] | None, free: Freedoms,
     ) -> None:
         stage = spec.steps[0]
         assert isinstance(stage, StageSpec)
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._blocking, self._expected, self._other = blocking, expected, other
-        self._heard = heard
-        assert stage.push is not None
-        self._push_spec = stage.push
+        self._heard, self._free = heard, free
+        self._push_spec = push_spec(stage)
         n = passes.graph.n
         names = tuple(name for name, _ in stage.columns)
         self._out = passes.graph.adjacency(_AGAINST[stage.domain], names)
@@ -110,7 +178,7 @@ class PushLoop:
         self._table = np.zeros(WALK_WORDS, np.uint64)
         self._row(self._out)
         self._table[WALK_COUNTS] = address_of(self._counts)
-        open_words(self._state, stage.push)
+        open_words(self._state, self._push_spec)
         self._records = np.zeros((_ROWS, 2), np.int64)
         self._table[WALK_RECORDS] = address_of(self._records)
         self._few = min(_SMALL, len(self._out) // 2) if other else _SMALL
@@ -140,10 +208,10 @@ class PushLoop:
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
         if self._rounds == 0:
-            self._begin(_FROM_START if self._heard is None else address_of(self._heard))
+            self._start()
         if self._other and self._should_pull():
             self._last = self._full()
-        elif self._frontier.edges + self._frontier.active < self._few:
+        elif self._frontier.edges + self._frontier.active < self._few and self._free.many():
             return self._many(room)
         else:
             self._last = self._push()
@@ -152,16 +220,60 @@ class PushLoop:
 
     # ------------------------------------------------------------------------------------------------ which way
     def _should_pull(self) -> bool:
-        now = self._frontier
-        return self._stage.notify is not None and should_pull(self._passes.costs, now.active, now.edges, len(self._out))
+        now, edges = self._frontier, len(self._out)
+        return self._stage.notify is not None and \
+            self._free.choose("", lambda: should_pull(self._passes.costs, now.active, now.edges, edges))
+
+    # ------------------------------------------------------------------------------------------- the frontier
+    @property
+    def rounds(self) -> int:
+        """Supersteps so far."""
+        return self._rounds
+
+    @property
+    def vertices(self) -> int:
+        """Vertices of the graph."""
+        return self._passes.graph.n
+
+    def entries(self) -> NDArray[np.uint64]:
+        """The entries of the queue, each once, in increasing order."""
+        entries = self._queues[0][: self._frontier.entries]
+        return np.unique(entries[entries != np.uint64(WALK_NOBODY)])
+
+    def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Entries for those of the vertices that have few enough edges for one."""
+        return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
+
+    def put(self, entries: NDArray[np.uint64]) -> None:
+        """Let the frontier be these entries, as many of them as the queue holds."""
+        entries = entries[: len(self._queues[0])]
+        self._queues[0][: len(entries)] = entries
+        vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        self._frontier = _Frontier(len(entries), len(vertices), int(self._degrees(vertices).sum()))
+
+    def _degrees(self, vertices: NDArray[np.int64]) -> NDArray[np.int64]:
+        offsets = self._out.offsets.view(np.int64)
+        return offsets[vertices + 1] - offsets[vertices]
 
     # ------------------------------------------------------------------------------------------------ supersteps
+    def _start(self) -> None:
+        """The vertices that may have something to send (rule Z), or all."""
+        if self._heard is not None:
+            self._begin(address_of(self._heard))
+        elif self._free.choose("Z", lambda: True):
+            self._begin(_FROM_START)
+        else:
+            every = np.ones(self._passes.graph.n, np.uint8)
+            self._begin(address_of(every))
+
     def _push(self) -> Done:
         """The vertices of the queue push; those that this changes are the next frontier."""
+        self._free.before_push(self)
         now = self._frontier
         self._sparse("push", now.entries, self._run(now.entries), now.edges + now.active)
         edges = now.edges
         self._found()
+        self._free.after_push(self)
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:

@@ -14,10 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.push import pushes_refused
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
@@ -53,10 +57,10 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_VERTICES,
     REACH_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, StageSpec
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["ReachLoop"]
+__all__ = ["Reach", "ReachLoop"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
@@ -64,16 +68,46 @@ _RUN = 32  # words of a bitmap in a task
 _NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
 
 
+class Reach(CpuWay):
+    """Loops in which the first active neighbour decides (rule X2)."""
+
+    name = "reach"
+    modes = ("push",)
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop has no uniform frontier; "" if it has."""
+        return pushes_refused(loop, options) or (
+            "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Which others are launched depends on the width of the frontier."""
+        return frozenset({"start", "narrow"})
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
+        """The loop; None where vertices must run that were sent nothing. No field of it is given, so it begins here."""
+        passes, looks = machine.passes, machine.options.mode == "auto"
+        free = passes.freedoms.of(loop, bound)
+        return ReachLoop(loop.stages[0], passes, looks, free) if only_new(start) else None
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """How others are reached."""
+        if loop.nested or not any("reach" in stage.ways for stage in loop.stages):
+            return []
+        return ["pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever reads "
+                "less (rule X2)"]
+
+
 class ReachLoop:
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    looks: vertices not reached may look for the frontier. Memory: a few bits a vertex, and one more for each thread.
+    looks: vertices not reached may look for the frontier. free: what the loop may choose. Memory: a few bits a vertex,
+    and one more for each thread.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, looks: bool) -> None:
+    def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
-        self._looks = looks
+        self._looks, self._free = looks, free
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(_AGAINST[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
@@ -123,22 +157,25 @@ class ReachLoop:
             self._start()
         if self._looks and self._left == 0:
             self._active, rows = 0, [Done(0, "early-exit pull", 0)]
-        elif self._active + self._edges < self._narrow:
+        elif self._active + self._edges < self._narrow and self._free.many():
             rows = self._few(room)
         else:
             rows = [self._look() if self._looks and self._should_look() else self._push()]
         self._rounds += len(rows)
         self._last = rows[-1]
+        self._free.took("P" if self._last.mode == "push" else "X2")
         return rows
 
     def _should_look(self) -> bool:
         """Whether vertices not reached look for the frontier."""
         looked = self._last.mode == "early-exit pull"
-        return should_look(self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active,
-                           self._edges, self._left, self._left_edges)
+        return self._free.choose("", lambda: should_look(
+            self._passes.costs, looked, self._passes.graph.n, len(self._out), self._active, self._edges, self._left,
+            self._left_edges))
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
+        self._free.took("Z")
         self._launch("start", self._words, self._words, 0)
         self._found()
 

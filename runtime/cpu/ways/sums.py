@@ -18,9 +18,12 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import most_summed
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Stats
+from vlang.runtime.cpu.ways.cpu_way import Running, asked_otherwise
+from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
+from vlang.runtime.engine.machine import Options, Start, Stats
 from vlang.runtime.engine.state import DTYPES, whole_words
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.sum_words import (
@@ -36,21 +39,55 @@ from vlang.runtime.plan.layouts.sum_words import (
     SUM_TOPS,
     SUM_WORDS,
 )
-from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec, SumSpec
 from vlang.runtime.storage.memory import empty, zeros
 
-__all__ = ["SumPushes", "sum_stage"]
+__all__ = ["SumPushes", "Sums", "sum_stage"]
 
 _ALL = 1 << 62  # edges of a frontier: any
 _CHUNK = 1 << 20  # edges pushed along in a call, about: a run can be interrupted between two
 
 
-def sum_stage(spec: LoopSpec, mode: str, blocking: str) -> StageSpec | None:
-    """The pass of a loop that may push sums, its only step, unless it is to run in another way. mode, blocking: as in
-    Options."""
-    asked = mode == "push" or (mode == "auto" and blocking != "always")
-    stage = spec.steps[0] if asked and len(spec.steps) == 1 else None
-    return stage if isinstance(stage, StageSpec) and stage.sums is not None else None
+class Sums(Supersteps):
+    """Loops that add up changes: supersteps that push sums where few vertices have changes, else as in others."""
+
+    name = "sums"
+    modes = ("push",)
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop does not push sums; "" if it may."""
+        return asked_otherwise(options) or ("" if sum_stage(loop) else "its only step is no pass that adds up changes")
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Those of full passes, and of sums."""
+        return super().roles(loop, stage, options) | {"sums"}
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
+        """The loop."""
+        stage = sum_stage(loop)
+        assert stage is not None
+        pushes = SumPushes(loop, stage, machine.passes, machine.options.mode == "push")
+        return self.supersteps(loop, machine, bound, start, pushes)
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """How sums are pushed."""
+        stage = sum_stage(loop)
+        if stage is None:
+            return []
+        how = "" if _spec(stage).exact else ", in the order in which the receiver would gather them"
+        return [f"pushes: sums, added up beside the receivers{how}"]
+
+
+def sum_stage(loop: LoopSpec) -> StageSpec | None:
+    """The pass of a loop that may push sums, its only step."""
+    stage = loop.steps[0] if len(loop.steps) == 1 else None
+    return stage if isinstance(stage, StageSpec) and "sums" in stage.ways else None
+
+
+def _spec(stage: StageSpec) -> SumSpec:
+    spec = stage.way("sums", SumSpec)
+    assert spec is not None
+    return spec
 
 
 def _long_edges(pages: Pages) -> int:
@@ -85,10 +122,9 @@ class SumPushes:
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
         self._alone = np.zeros(1, np.int64)
-        assert stage.sums is not None
         assert stage.notify is not None
         assert stage.domain is not None
-        self._stage, self._passes, self._sums = stage, passes, stage.sums
+        self._stage, self._passes, self._sums = stage, passes, _spec(stage)
         self._against, self._domain = stage.notify, stage.domain
         self._active = spec.slot("work", "active")
         self._queue = _Queue()

@@ -3,45 +3,124 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_notify
 from vlang.runtime.cpu.passes.passes import Lists, Passes
-from vlang.runtime.cpu.ways.sums import SumPushes, sum_stage
+from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
-from vlang.runtime.engine.machine import Done, Start, Stats
+from vlang.runtime.engine.machine import Done, Options, Start, Stats
 from vlang.runtime.engine.state import flags
-from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
+from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["Superstep"]
+__all__ = ["Pushes", "Superstep", "Supersteps"]
+
+
+class Supersteps(CpuWay):
+    """Full passes, and those over the vertices that must run again (rule N): every loop may run so."""
+
+    name = "supersteps"
+    modes: tuple[str, ...] = ("pull", "notify-pull")
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Nothing stands against it."""
+        return ""
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """Those of full passes."""
+        return FULL
+
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
+        """The loop."""
+        return self.supersteps(loop, machine, bound, start, None)
+
+    def supersteps(
+        self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
+    ) -> Superstep:
+        """The loop; pushes: how some of its supersteps may run, None for none."""
+        options = machine.options
+        in_place = options.asynchronous and loop.asynchronous
+        begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
+                          pushes, machine.passes.freedoms.of(loop, bound))
+        if start is not None:
+            begun.go_on(start)
+        return begun
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """The modes of supersteps, and whether they may run in place."""
+        narrow = "notify-pull where at most half of the edges leave changed vertices"
+        if any("sums" in stage.ways for stage in loop.stages):
+            narrow = ("push where few vertices have changes to tell; notify-pull on request, or by the published "
+                      "rules")
+        modes = f"modes: pull; {narrow}" if loop.skip else "mode: pull"
+        in_place = "yes" if loop.asynchronous else "no"
+        return [f"{modes} ({loop.skip_reason})", f"in place on request: {in_place} ({loop.asynchronous_reason})"]
+
+    def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
+        """What follows full passes stands for kernels of its own, where every pass is full and not in place."""
+        if options.asynchronous or (loop.skip and options.mode != "pull"):
+            return frozenset()
+        return frozenset(kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels)
+
+    def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
+        """What loops launch that notify."""
+        return [Beside(frontier_kernels(), FIRST_NEEDED)] if loop.skip and options.mode != "pull" else []
+
+
+class Pushes(Protocol):
+    """How some supersteps of a loop may push. legal: whether they may. instead: no superstep need notify then."""
+
+    legal: bool
+    instead: bool
+
+    def pays(self, active: int) -> bool:
+        """Whether the next superstep had better push. active: vertices that are."""
+
+    def forget(self) -> None:
+        """A superstep ran in another way."""
+
+    def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
+        """Run at least one superstep, and no more than `in_row`; what the last one counted."""
 
 
 class Superstep:
     """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums. stats: what the last
     one counted.
 
-    evaluate: computes a scalar. expected: supersteps in all, as far as program and caller say. in_place: passes write
-    where they read.
+    Args:
+        spec: the loop.
+        passes: launches its passes.
+        evaluate: computes a scalar.
+        mode, blocking: as in Options.
+        expected: supersteps in all, as far as program and caller say.
+        in_place: passes write where they read.
+        pushes: how supersteps push; None if they do not.
+        free: what the loop may choose.
     """
 
     def __init__(
         self, spec: LoopSpec, passes: Passes, evaluate: Callable[[ScalarSpec], Any], mode: str, blocking: str,
-        expected: int | None, in_place: bool,
+        expected: int | None, in_place: bool, pushes: Pushes | None, free: Freedoms,
     ) -> None:
         self.stats = Stats()
         self._spec, self._passes, self._state = spec, passes, passes.state
         self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
         self._in_place = in_place
         self._done = 0
-        self._listed = False
-        self._again = False  # whether some vertices run in the first superstep, whatever they are told
+        self._complete = False  # whether the flags of the vertices that must run again are complete
+        self._again = False  # whether some vertices run in the first superstep, whatever they are sent
+        self._part: NDArray[np.int64] | None = None  # the vertices that the superstep runs over, None for all
+        self._left_out = 0
         self._last = Done(0, "pull", 0)
         self._second: dict[str, NDArray[Any]] = {}
-        self._sums = self._pushes()
-        active = spec.slot("work", "active")
+        self._pushes, self._free = pushes, free
+        self._active = active = spec.slot("work", "active")
         self._skipping = {
             stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
             for stage in spec.stages if stage.notify is not None
@@ -58,25 +137,27 @@ class Superstep:
             np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
         if start.heard is None:
             return
-        active = self._state.arrays.get(self._spec.slot("work", "active"))
+        active = self._state.arrays.get(self._active)
         if active is not None:
             np.bitwise_and(start.heard, 1, out=active)
         for name in self._skipping:
             self._state.arrays[f"work:heard.{name}"][:] = start.heard
         for stage in self._spec.stages:
             self._passes.send_all(stage)
-        self._listed = True
+        self._complete = True
         self._again = bool((start.heard & 2).any())
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists."""
-        if self._sums is not None:
-            if (self._done or (self._listed and not self._again)) and self._push_next(self._sums):
-                return self._push(self._sums, room)
-            self._sums.forget()
+        """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists. Vertices
+        that are left out count as active."""
+        self._leave_out()
+        if self._pushes is not None:
+            if self._push_next(self._pushes):
+                return self._push(self._pushes, room)
+            self._pushes.forget()
         for name in self._spec.starts:
             np.copyto(self._state.arrays[self._spec.slot("start", name)], self._state.arrays[f"field:{name}"])
-        if not (self._done or self._listed or self._in_place):
+        if not (self._done or self._complete or self._in_place):
             self._passes.begin(self._spec.stages[-1])
         mode, edges = "pull", 0
         for step in self._spec.plain:
@@ -90,8 +171,19 @@ class Superstep:
             if step.loop_end:
                 self.stats = stats
         self._done += 1
+        self._complete = self._part is None
+        if self._left_out:
+            self.stats = Stats(self.stats.changed + self._left_out, self.stats.active + self._left_out)
         self._last = Done(self.stats.active, mode, edges)
         return (self._last,)
+
+    def _leave_out(self) -> None:
+        """What the superstep to come leaves out: vertices that do not run, or active ones that send later."""
+        n = self._passes.graph.n
+        self._part, self._left_out = self._free.part(n, self._done), 0
+        active = self._state.arrays.get(self._active)
+        if self._part is None and active is not None and self._free.put_off(active[:n], self._done):
+            self._complete = False
 
     def last(self) -> Done:
         """The last superstep."""
@@ -103,24 +195,22 @@ class Superstep:
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
 
-    def _pushes(self) -> SumPushes | None:
-        """How the loop pushes sums; None if it does not, or nobody wants it to."""
-        stage = sum_stage(self._spec, self._mode, self._blocking)
-        return None if stage is None else SumPushes(self._spec, stage, self._passes, self._mode == "push")
+    def _notifies(self, skipping: _Skipping) -> bool:
+        """Whether a pass had better run over lists: not what would have been pushed if that did not lead along too many
+        edges to pay."""
+        instead = self._done > 0 and self._pushes is not None and self._pushes.instead
+        return not instead and skipping.chosen(self._mode)
 
-    def _may_notify(self) -> bool:
-        """Whether passes may run over lists: not the first, unless it is known who is active, and not what would have
-        been pushed if that did not lead along too many edges to pay."""
-        return (self._sums is None or not self._sums.instead) if self._done else self._listed
+    def _push_next(self, pushes: Pushes) -> bool:
+        """Whether the next superstep pushes, if it need not be full."""
+        if not self._complete or not pushes.legal or self._part is not None or (self._again and self._done == 0):
+            return False
+        return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))
 
-    def _push_next(self, sums: SumPushes) -> bool:
-        """Whether the next superstep, which need not be full, pushes."""
-        return sums.legal and (self._mode == "push" or sums.pays(self.stats.active))
-
-    def _push(self, sums: SumPushes, room: int | None) -> Sequence[Done]:
+    def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
         """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
-        in_row = max(1, WATCHED_FROM - self._done)
-        rows, self.stats = sums.advance(in_row if room is None else min(in_row, room))
+        in_row = max(1, WATCHED_FROM - self._done) if self._free.many() else 1
+        rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
         for skipping in self._skipping.values():
             skipping.last = None
         self._done += len(rows)
@@ -130,16 +220,35 @@ class Superstep:
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
         """Run one pass: its mode, what it counted and the edges that it traversed."""
         skipping = self._skipping.get(stage.name)
-        if skipping is not None and self._may_notify() and skipping.chosen(self._mode):
-            return "notify-pull", *skipping.run(self._in_place)
+        if skipping is not None and self._part is None and self._complete and \
+                self._free.choose("N", lambda: self._notifies(skipping)):
+            counted = skipping.run(self._in_place)
+            if self._in_place:
+                skipping.last = None  # the other buffer is behind
+            return "notify-pull", *counted
         if skipping is not None:
             skipping.last = None
-        return "pull", *self._full(stage)
+        return "pull", *(self._full(stage) if self._part is None else self._some(stage, self._part))
+
+    def _some(self, stage: StageSpec, part: NDArray[np.int64]) -> tuple[Stats, int]:
+        """A pass over some vertices, which may read old messages."""
+        n, arrays = self._passes.graph.n, self._state.arrays
+        chosen = self._free.part_of_pass(part, n)
+        self._left_out = max(self._left_out, n - len(chosen), 1)
+        swaps = () if self._in_place else stage.swaps
+        for name in swaps:
+            np.copyto(arrays[f"next:{name}"], arrays[f"field:{name}"])
+        counted = self._passes.some(stage, chosen, self._free.refreshed(n))
+        for name in swaps:
+            self._state.swap(name)
+        return counted
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
         if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
             coming = None if self._expected is None else self._expected - self._done
             self._passes.use_blocks(stage, self._blocking, coming)
+        else:
+            self._passes.by_rows(stage)
         stats, edges = self._passes.full(stage, followed=not self._in_place)
         if not self._in_place:
             for name in stage.swaps:
@@ -147,9 +256,12 @@ class Superstep:
         return stats, edges
 
     def _aim_buffers(self, stage: StageSpec) -> None:
-        """In place, a pass writes where it reads."""
-        if self._in_place:
-            for name in stage.swaps:
+        """In place, a pass writes where it reads, else into the other buffer."""
+        self._in_place = self._free.in_place(self._in_place)
+        for name in stage.swaps:
+            if not self._in_place and name in self._second:
+                self._state.put(f"next:{name}", self._second.pop(name))
+            elif self._in_place:
                 self._second.setdefault(name, self._state.arrays[f"next:{name}"])
                 self._state.put(f"next:{name}", self._state.arrays[f"field:{name}"])
 

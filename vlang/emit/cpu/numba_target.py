@@ -8,10 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from vlang.emit.cpu.numba_dialect import NumbaDialect
-from vlang.emit.cpu.ways.priority_text import in_order
-from vlang.emit.cpu.ways.push_text import push_functions, pushing
-from vlang.emit.cpu.ways.reach_text import reach_functions
-from vlang.emit.cpu.ways.sums_text import sum_functions, summing
+from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.formulas import located
 from vlang.emit.shared.holistic import FIRST_PLACE, Holistic, conclude, prepare
@@ -36,12 +33,6 @@ _CALLED = re.compile(
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
 _PASS = "void(u64*, i64*, i64, i64*)"
-_SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
-_CREW = "void(u64*, i64*, u64*)"
-_REACH_ROLES = ("start", "mark", "unite", "early")
-_PUSH_ROLES = ("push", "begin", "few")
-_SPARSE_ROLES = frozenset({*_REACH_ROLES, *_PUSH_ROLES, "sums"})
-_CREW_ROLES = frozenset({"narrow", "priority"})
 
 
 def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
@@ -129,34 +120,22 @@ class NumbaTarget:
                 texts.append(_skeleton("rows", name, False).replace(f"def pull_{name}(", f"def listed_{name}("))
             functions += self._edges(writer)
         functions.append(self.dialect.define(writer.apply()))
-        how = pushing(writer)
-        if how.uniform:
-            functions += [self.dialect.define(one) for one in reach_functions(writer, how)]
-            roles += [*_REACH_ROLES, "narrow"]
-            texts += [_skeleton(one, name) for one in ("reach", "narrow")]
-        elif how.spec is not None:
-            functions += [self.dialect.define(one) for one in push_functions(writer, how)]
-            roles += _PUSH_ROLES
-            texts += [_skeleton(one, name) for one in ("push", "few")]
-        sums = summing(writer)
-        if sums.spec is not None:
-            functions += [self.dialect.define(one) for one in sum_functions(writer, sums.spec)]
-            roles.append("sums")
-            texts.append(_skeleton("sums", name))
-        ordered = in_order(writer, how)
-        if ordered.functions:
-            functions += [self.dialect.define(one) for one in ordered.functions]
-            functions += [f"{one}_{name} = {other}_{name}\n" for one, other in ordered.aliases]
-            roles.append("priority")
-            texts.append(_skeleton("priority", name))
+        ways = {way.name: way.write(writer) for way in WAY_TEXTS}
+        for one in ways.values():
+            functions += [*map(self.dialect.define, one.functions), *one.texts]
+            roles += one.roles
+            texts += [_skeleton(skeleton, name) for skeleton in one.skeletons]
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name, writer.follows))
-        support = ["meeting", "buckets"] if ordered.functions else []
-        support += ["words"] if how.words is not None and how.words.count == 2 else []
-        joined = self._joined(writer, functions, texts, roles, tuple(support))
-        return replace(joined, push=how.spec, push_reason=sums.reason or how.reason, priority=ordered.spec,
-                       priority_reason=ordered.reason, sums=sums.spec)
+        # In this order the texts of modules, and so kernels that are kept on disk, stay as they are.
+        support = tuple(skeleton for one in reversed(ways.values()) for skeleton in one.support)
+        joined = self._joined(writer, functions, texts, roles, support)
+        return replace(
+            joined, signatures={f"{role}_{name}": signature for one in ways.values()
+                                for role, signature in one.roles.items()},
+            ways={way: one.spec for way, one in ways.items() if one.spec is not None},
+            refused={way: one.reason for way, one in ways.items() if one.reason})
 
     def _joined(
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
@@ -255,8 +234,7 @@ class NumbaTarget:
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
-        exports = {kernel: _SPARSE if role in _SPARSE_ROLES else _CREW if role in _CREW_ROLES else _PASS
-                   for one in stages for role, kernel in one.kernels.items()}
+        exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))
         return Module("\n\n\n".join(part.strip("\n") for part in parts) + "\n", exports)

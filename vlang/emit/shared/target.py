@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 from vlang.emit.shared.dialect import Dialect
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
-from vlang.runtime.plan.plan import PrioritySpec, PushSpec, SumSpec
 
 if TYPE_CHECKING:  # a run on a CPU loads nothing of a GPU
     from vlang.runtime.plan.gpu_stage import GpuStage
@@ -20,18 +19,16 @@ __all__ = ["Module", "StageText", "Target"]
 @dataclass(frozen=True)
 class StageText:
     """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
-    beside those that every module has. push, push_reason, priority, priority_reason, sums: as in
-    StageSpec."""
+    beside those that every module has. signatures: of kernels, by name, that are not launched as passes are. ways,
+    refused: as in StageSpec."""
 
     text: str
     kernels: Mapping[str, str]
     gpu: GpuStage | None
     support: tuple[str, ...] = ()
-    push: PushSpec | None = None
-    push_reason: str = ""
-    priority: PrioritySpec | None = None
-    priority_reason: str = ""
-    sums: SumSpec | None = None
+    signatures: Mapping[str, str] = field(default_factory=dict)
+    ways: Mapping[str, object] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,8 @@ compare-and-swap guarded by a read: rule A says that every order ends in the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from vlang.emit.cpu.ways.push_text import Pushing, joining, said
+from vlang.emit.cpu.ways.push_text import Pushing, joining, pushing, said
+from vlang.emit.cpu.ways.way_text import CREW, Added
 from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.sending import early_of, joined_writes
 from vlang.emit.shared.stage import StageWriter
@@ -17,37 +16,33 @@ from vlang.reductions import identity
 from vlang.runtime.plan.plan import PrioritySpec
 from vlang.types import BOOL, VERTEX, Scalar
 
-__all__ = ["Ordered", "in_order"]
+__all__ = ["PriorityText"]
 
 
-@dataclass(frozen=True)
-class Ordered:
-    """The functions of a stage whose loop may run in order of priority, or the reason why it may not. aliases:
-    functions by other names that are the same here."""
+class PriorityText:
+    """The emit half of order of priority."""
 
-    functions: tuple[Function, ...] = ()
-    aliases: tuple[tuple[str, str], ...] = ()
-    spec: PrioritySpec | None = None
-    reason: str = ""
+    name = "priority"
 
-
-def in_order(writer: StageWriter, how: Pushing) -> Ordered:
-    """along, accept, offer, tell, rank and what is brought near; `silent` is that of passes that push, and `tell` their
-    `speak` where the field itself is joined into. how: the way in which they push."""
-    reason = _refused(writer, how)
-    if reason:
-        return Ordered(reason=reason)
-    assert how.words is not None
-    (gather,) = writer.stage.gathers
-    log = any(isinstance(e, f.Op) and e.op == "mul" for e in f.walk(_first(gather.reduce.body)))
-    low = gather.reduce.name == "min"
-    apart = how.words.count > 0
-    functions = (*_received(writer, gather), _offer(writer, how, low, log), *(_tell(writer, how) if apart else ()),
-                 _rank(writer, how, low, log), *_near(writer, how))
-    return Ordered(functions, () if apart else (("tell", "speak"),),
-                   PrioritySpec(log, writer.columns, low, how.fields[0],
-                                bool(_packed(writer, gather)) and "pack" not in writer.without,
-                                "refine" not in writer.without))
+    def write(self, writer: StageWriter) -> Added:
+        """along, accept, offer, tell, rank and what is prefetched; `silent` is that of passes that push, and `tell`
+        their `speak` where the field itself is joined into."""
+        how = pushing(writer)
+        reason = _refused(writer, how)
+        if reason:
+            return Added(reason=reason)
+        assert how.words is not None
+        (gather,), name = writer.stage.gathers, writer.stage.name
+        log = any(isinstance(e, f.Op) and e.op == "mul" for e in f.walk(_first(gather.reduce.body)))
+        low = gather.reduce.name == "min"
+        apart = how.words.count > 0
+        functions = (*_received(writer, gather), _offer(writer, how, low, log),
+                     *(_tell(writer, how) if apart else ()), _rank(writer, how, low, log), *_near(writer, how))
+        spec = PrioritySpec(log, writer.columns, low, how.fields[0],
+                            bool(_packed(writer, gather)) and "pack" not in writer.without,
+                            "refine" not in writer.without)
+        return Added(spec, functions=functions, texts=() if apart else (f"tell_{name} = speak_{name}\n",),
+                     skeletons=("priority",), roles={"priority": CREW}, support=("meeting", "buckets"))
 
 
 def _refused(writer: StageWriter, how: Pushing) -> str:

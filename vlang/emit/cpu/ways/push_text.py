@@ -1,9 +1,9 @@
 """Passes that push on a CPU: contributions are joined into the words of the receiver by compare-and-swap.
 
 The functions here are called by the skeletons `push` and `few`. What a superstep pushes is joined into words
-beside what it reads (`numba_words`), which take it over at its end, so that a superstep is what it is when everybody
+beside what it reads (`packed_words`), which take it over at its end, so that a superstep is what it is when everybody
 pulls: the same values and the same vertices active after each, whatever the threads. What a sender alone knows,
-messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `numba_reach`.
+messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `reach_text`.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from vlang.emit.cpu.ways.packed_words import Words, words_of
+from vlang.emit.cpu.ways.way_text import SPARSE, Added
 from vlang.emit.shared.dialect import Dialect, Function, scalars_of
 from vlang.emit.shared.formulas import located
 from vlang.emit.shared.sending import early_of, joined_writes, silent
@@ -22,7 +23,7 @@ from vlang.ir.stages import Mask, Write
 from vlang.runtime.plan.plan import PushSpec
 from vlang.types import BOOL, F16, F32, Scalar, Tuple, Vector
 
-__all__ = ["Pushing", "joining", "push_functions", "pushing", "said", "spoken"]
+__all__ = ["PushText", "Pushing", "joining", "pushing", "said", "spoken"]
 
 Lines = tuple[str, ...]
 
@@ -73,10 +74,21 @@ def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
     return "" if len({write.guard for write in writes}) == 1 else "the writes stand under different `where`s"
 
 
-def push_functions(writer: StageWriter, how: Pushing) -> list[Function]:
-    """speak, receive, join, join_alone, carry, fresh and silent, and heeds under a `where`."""
-    return [*spoken(writer), *_heeds(writer, how), _join(writer, how), _join(writer, how, alone=True),
-            _carry(writer, how), _FRESH, silent(writer)]
+class PushText:
+    """The emit half of pushing into words."""
+
+    name = "push"
+
+    def write(self, writer: StageWriter) -> Added:
+        """speak, receive, join, join_alone, carry, fresh and silent, and heeds under a `where`."""
+        how = pushing(writer)
+        if how.words is None or how.uniform:
+            return Added(reason=how.reason)
+        functions = (*spoken(writer), *_heeds(writer, how), _join(writer, how), _join(writer, how, alone=True),
+                     _carry(writer, how), _FRESH, silent(writer))
+        return Added(how.spec, functions=functions, skeletons=("push", "few"),
+                     roles=dict.fromkeys(("push", "begin", "few"), SPARSE),
+                     support=("words",) if how.words.count == 2 else ())
 
 
 # ---------------------------------------------------------------------------------------------- what a sender says

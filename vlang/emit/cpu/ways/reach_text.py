@@ -2,16 +2,31 @@
 
 from __future__ import annotations
 
-from vlang.emit.cpu.ways.push_text import Pushing, spoken
+from vlang.emit.cpu.ways.push_text import Pushing, pushing, spoken
+from vlang.emit.cpu.ways.way_text import CREW, SPARSE, Added
 from vlang.emit.shared.dialect import Function, stored_as
 from vlang.emit.shared.sending import early_of, settled
 from vlang.emit.shared.stage import StageWriter
 from vlang.reductions import identity
 
-__all__ = ["reach_functions"]
+__all__ = ["ReachText"]
 
 
-def reach_functions(writer: StageWriter, how: Pushing) -> list[Function]:
+class ReachText:
+    """The emit half of searches with a uniform frontier."""
+
+    name = "reach"
+
+    def write(self, writer: StageWriter) -> Added:
+        """What `_functions` lists; joining goes into the field itself."""
+        how = pushing(writer)
+        if not how.uniform:
+            return Added(reason=how.reason)
+        roles = {**dict.fromkeys(("start", "mark", "unite", "early"), SPARSE), "narrow": CREW}
+        return Added(how.spec, functions=_functions(writer, how), skeletons=("reach", "narrow"), roles=roles)
+
+
+def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
     """level: what a vertex of the frontier sends, and whether it is news to those who are not reached; settled: whether
     a vertex is reached; reach: it is, with a value; renew: the same if it was not, and whether. And what `level` is
     made of."""
@@ -19,9 +34,9 @@ def reach_functions(writer: StageWriter, how: Pushing) -> list[Function]:
     far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
     lines = ("value = receive(env, columns, speak(env, u), identity(env), u, u, i64(0))[0]",)
     pointer = writer.env.pointer(f"field:{name}", stored_as(type_))
-    return [*spoken(writer),
+    return (*spoken(writer),
             Function("level", lines, f"value, value != {far}"),
             Function("settled", (), settled(writer, early_of(writer))),
             Function("renew", (f"old = {pointer}[v]", f"fresh = {d.load(type_, 'old')} == {far}",
                                f"{pointer}[v] = {d.store(type_, 'value')} if fresh else old"), "fresh"),
-            Function("reach", (f"{pointer}[v] = {d.store(type_, 'value')}",), "")]
+            Function("reach", (f"{pointer}[v] = {d.store(type_, 'value')}",), ""))

@@ -7,47 +7,49 @@ takes that. What the skeleton `sums` needs besides is where such accumulators li
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-from vlang.emit.shared.dialect import Function, scalars_of
-from vlang.emit.shared.loop_spec import changes_read
+from vlang.emit.cpu.ways.way_text import SPARSE, Added
+from vlang.emit.shared.dialect import scalars_of
+from vlang.emit.shared.loop_spec import LoopPlan, changes_read
 from vlang.emit.shared.stage import StageWriter, put_and_get
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import SumSpec
 
-__all__ = ["Summing", "sum_functions", "summing"]
+__all__ = ["SumsText"]
 
 
-@dataclass(frozen=True)
-class Summing:
-    """How a stage pushes sums, or the reason why it does not."""
+class SumsText:
+    """The emit half of pushing sums, in passes of delta loops: their writes are in delta form, so gathers add up."""
 
-    reason: str = ""
-    spec: SumSpec | None = None
+    name = "sums"
+
+    def write(self, writer: StageWriter) -> Added:
+        """pour and poured: the accumulator of a receiver, into and out of its place."""
+        plan, name = writer.plan, writer.stage.name
+        if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
+            return Added()  # what it may push is joined (push_text)
+        reason = _refused(writer, plan)
+        if reason:
+            return Added(reason=reason)
+        spec = SumSpec(f"pushed:{name}", _exact(writer), _quiet(writer))
+        functions = put_and_get(writer.env, writer.accumulations, spec.slot, "pushed", "pour", "poured")
+        return Added(spec, functions=tuple(functions), skeletons=("sums",), roles={"sums": SPARSE})
 
 
-def summing(writer: StageWriter) -> Summing:
-    """Whether and how a stage of a delta loop pushes sums. Its writes are in delta form, so gathers add up."""
-    plan, stage = writer.plan, writer.stage
-    if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
-        return Summing()  # what it may push is joined (numba_push)
+def _refused(writer: StageWriter, plan: LoopPlan) -> str:
+    """Why a stage of a delta loop does not push sums; "" if it does."""
+    stage = writer.stage
     if "sums" in writer.without:
-        return Summing("switched off")
+        return "switched off"
     push = plan.facts.loop(plan.loop.repeat).push
     if not plan.skip or not push.granted:
-        return Summing(push.reason if plan.skip else plan.skip_reason)
+        return push.reason if plan.skip else plan.skip_reason
     if not plan.fused or plan.starts or stage.stored:
-        return Summing("the loop takes several passes a superstep")
+        return "the loop takes several passes a superstep"
     if plan.readers[stage.name].own:
-        return Summing("vertices run again by what they change themselves")
+        return "vertices run again by what they change themselves"
     if not all(gather.reduce.name == "sum" and changes_read(gather.reduce) for gather in stage.gathers):
-        return Summing("the pass gathers more than sums of changes")
-    return Summing("", SumSpec(f"pushed:{stage.name}", _exact(writer), _quiet(writer)))
-
-
-def sum_functions(writer: StageWriter, spec: SumSpec) -> list[Function]:
-    """pour and poured: the accumulator of a receiver, into and out of its place."""
-    return put_and_get(writer.env, writer.accumulations, spec.slot, "pushed", "pour", "poured")
+        return "the pass gathers more than sums of changes"
+    return ""
 
 
 def _exact(writer: StageWriter) -> bool:

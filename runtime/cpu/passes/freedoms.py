@@ -1,0 +1,120 @@
+"""What a run on the CPU may choose without a change of its results. A plain run takes none of it; chaos draws
+(vlang.runtime.cpu.cpu_chaos)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.engine.machine import Options
+from vlang.runtime.plan.plan import LoopSpec
+
+__all__ = ["PLAIN", "Freedoms", "Frontier"]
+
+T = TypeVar("T")
+
+
+class Frontier(Protocol):
+    """The frontier of a loop that pushes. rounds: supersteps so far. vertices: of the graph."""
+
+    @property
+    def rounds(self) -> int: ...
+    @property
+    def vertices(self) -> int: ...
+    def entries(self) -> NDArray[np.uint64]:
+        """The entries of its queue, each once."""
+
+    def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
+        """Entries for those of the vertices that one entry stands for."""
+
+    def put(self, entries: NDArray[np.uint64]) -> None:
+        """Let the frontier be these entries, as many of them as the queue holds."""
+
+
+class Freedoms:
+    """The choices of a run, and of each of its loops: this class takes what was asked for and what pays.
+
+    Passes and loops call a method where the rules of the language (docs/language.md, section 10) leave a choice.
+    """
+
+    def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
+        """The choices of one loop, which begins. bound: supersteps at most, None for no bound."""
+        return self
+
+    # --------------------------------------------------------------------------------------------------- the run
+    def cpu(self, threads: int | None) -> Cpu:
+        """What launches kernels."""
+        return Cpu(threads)
+
+    def ways(self, ways: Sequence[T]) -> Sequence[T]:
+        """The ways that a loop may go, of which the last is always one."""
+        return ways
+
+    def options(self, options: Options) -> Options:
+        """The options that the choice of a way looks at."""
+        return options
+
+    # ---------------------------------------------------------------------------------------------------- passes
+    def blocking(self, asked: str) -> str:
+        """Whether the next full pass runs by cache blocks, as in Options."""
+        return asked
+
+    def as_list(self) -> bool:
+        """Whether a full pass runs over a list of all vertices."""
+        return False
+
+    def reordered(self, vertices: NDArray[np.uint32]) -> bool:
+        """Whether listed vertices are brought into another order, in place, and each is a task of its own."""
+        return False
+
+    def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
+        """The first `count` tasks of a launch, in the order in which they are taken."""
+        return tasks
+
+    def notify(self, marks: NDArray[np.uint8]) -> None:
+        """Mark other vertices to run beside the receivers of a change (rule N)."""
+
+    # ----------------------------------------------------------------------------------------------------- loops
+    def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
+        """A choice that a rule leaves open, "" for one that is no rule's; `decide` says what pays."""
+        return decide()
+
+    def took(self, rule: str) -> None:
+        """A loop made use of a rule."""
+
+    def many(self) -> bool:
+        """Whether supersteps over few vertices may run in one call."""
+        return True
+
+    def in_place(self, asked: bool) -> bool:
+        """Whether the next pass writes where it reads."""
+        return asked
+
+    def part(self, n: int, done: int) -> NDArray[np.int64] | None:
+        """The vertices that the next superstep runs over (rules A and S); None for all n. done: supersteps so far."""
+        return None
+
+    def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+        """The vertices that a pass of such a superstep runs over."""
+        return part
+
+    def refreshed(self, n: int) -> NDArray[np.int64]:
+        """The vertices whose messages are brought up to date before such a pass."""
+        return np.arange(n)
+
+    def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
+        """Whether some flags of active vertices are cleared, which then send later (rule A')."""
+        return False
+
+    def before_push(self, frontier: Frontier) -> None:
+        """A frontier is about to push: any order, entries twice, more vertices (rule P), or fewer (rule A)."""
+
+    def after_push(self, frontier: Frontier) -> None:
+        """The next frontier is known: what was left out before joins it."""
+
+
+PLAIN = Freedoms()

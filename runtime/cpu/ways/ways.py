@@ -1,0 +1,23 @@
+"""The ways in which the CPU runs a loop of supersteps, in order: a loop runs by the first that may run it.
+
+This list serves running, preparing, checking of options, `vlang explain` and chaos (docs/internals/ways.md).
+"""
+
+from __future__ import annotations
+
+from vlang.runtime.cpu.ways.components import Components
+from vlang.runtime.cpu.ways.cpu_way import CpuWay
+from vlang.runtime.cpu.ways.priority import Priority
+from vlang.runtime.cpu.ways.push import Push
+from vlang.runtime.cpu.ways.reach import Reach
+from vlang.runtime.cpu.ways.sums import Sums
+from vlang.runtime.cpu.ways.superstep import Supersteps
+
+__all__ = ["WAYS", "modes"]
+
+WAYS: list[CpuWay] = [Components(), Priority(), Reach(), Push(), Sums(), Supersteps()]
+
+
+def modes() -> tuple[str, ...]:
+    """The values of the option `mode`."""
+    return ("auto", *dict.fromkeys(mode for way in reversed(WAYS) for mode in way.modes))

@@ -1,0 +1,67 @@
+"""A way of running a loop of supersteps on one kind of processor, and the choice among several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Never, Protocol, TypeVar
+
+from vlang.errors import InternalError
+from vlang.runtime.engine.machine import Loop, Options, Start
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import LoopSpec, StageSpec
+
+__all__ = ["Way", "begin_loop", "way_of"]
+
+M = TypeVar("M", contravariant=True)
+
+
+class Way(Protocol[M]):
+    """One way of running a loop; M is what it needs of the machine.
+
+    All ways end in the same state (docs/language.md, section 10), so their order in a list decides about time only.
+    The last way of a list refuses no loop and always begins.
+    """
+
+    @property
+    def name(self) -> str:
+        """What explain and options call it."""
+
+    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+        """Why the loop does not run this way, whatever its values are; "" if it may."""
+
+    def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
+        """The roles of the kernels of a pass of the loop that a run is sure to launch."""
+
+    def begin(self, loop: LoopSpec, machine: M, bound: int | None, start: Start | None) -> Loop | None:
+        """The loop under way; None where the values that it begins with, or its bound, do not allow it.
+
+        Args:
+            loop: a loop that the way does not refuse.
+            machine: the state of the run, and its kernels.
+            bound: supersteps at most, as far as is known; None for no bound.
+            start: how the loop goes on from another run; None for a loop that begins anew.
+        """
+
+    def said(self, loop: LoopSpec) -> list[str]:
+        """Lines about the loop for `vlang explain`; none where there is nothing to say."""
+
+
+W = TypeVar("W", bound=Way[Never])
+
+
+def way_of(ways: Iterable[W], loop: LoopSpec, graph: Graph, options: Options) -> W:
+    """The first way that does not refuse a loop: the one it runs if its values allow it."""
+    return next(way for way in ways if not way.refused(loop, graph, options))
+
+
+def begin_loop(
+    ways: Iterable[Way[M]], machine: M, loop: LoopSpec, graph: Graph, options: Options, bound: int | None,
+    start: Start | None,
+) -> Loop:
+    """A loop under way, by the first way that neither refuses it nor fails to begin (arguments: see `Way`)."""
+    for way in ways:
+        if not way.refused(loop, graph, options):
+            begun = way.begin(loop, machine, bound, start)
+            if begun is not None:
+                return begun
+    raise InternalError(f"no way runs the loop in line {loop.line}")

@@ -1,0 +1,13 @@
+"""The ways whose kernels are written for every pass over edges or vertices, in the order of their texts."""
+
+from __future__ import annotations
+
+from vlang.emit.cpu.ways.priority_text import PriorityText
+from vlang.emit.cpu.ways.push_text import PushText
+from vlang.emit.cpu.ways.reach_text import ReachText
+from vlang.emit.cpu.ways.sums_text import SumsText
+from vlang.emit.cpu.ways.way_text import WayText
+
+__all__ = ["WAY_TEXTS"]
+
+WAY_TEXTS: list[WayText] = [ReachText(), PushText(), SumsText(), PriorityText()]
