@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernel
 from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.cpu.passes.passes import Lists, Passes
@@ -27,7 +28,7 @@ from vlang.runtime.cpu.ways.reach import ReachLoop
 from vlang.runtime.cpu.ways.sums import SumPushes
 from vlang.runtime.cpu.ways.superstep import Superstep
 from vlang.runtime.engine.draws import Draws
-from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.plan.layouts.pass_words import WALK_EDGES, WALK_NOBODY

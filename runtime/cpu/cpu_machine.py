@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes, pages_of
@@ -18,9 +19,10 @@ from vlang.runtime.cpu.ways.push import PushLoop, push_stage
 from vlang.runtime.cpu.ways.reach import ReachLoop
 from vlang.runtime.cpu.ways.sums import sum_stage
 from vlang.runtime.cpu.ways.superstep import Superstep
-from vlang.runtime.engine.machine import Loop, Options, Start, Stats, Values
+from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.state import State
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, queue_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.threads.launch import Cpu
@@ -52,7 +54,7 @@ class CpuMachine:
         check_target(plan, graph, options)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
-        size = options.host_page_size
+        size = options.page_size or DEFAULT_PAGE_SIZE
         pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
         self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
         for kind, attribute in _DEGREES:

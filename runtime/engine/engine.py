@@ -15,9 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.machine import Loop, Machine, Options, Start, Stats, Values
+from vlang.runtime.engine.machine import Loop, Machine, Start, Stats, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.trace import History
 from vlang.runtime.graph.graph import Graph
@@ -203,8 +204,6 @@ class _Run:
         watch.close()
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
-        if goal is not None:
-            raise _Reached
         self._iteration = around
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
@@ -213,6 +212,8 @@ class _Run:
         if outcome.converged:  # why the first loop that did not ended, or else the last one
             outcome.reason = reason
         outcome.converged &= converged
+        if goal is not None:
+            raise _Reached
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
         """Run at least one superstep; how many have run now."""

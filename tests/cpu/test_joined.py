@@ -87,7 +87,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert stage.push is not None or "more than 16 bytes" in stage.push_reason, (made.source, stage.push_reason)
     monkeypatch.setattr(cpu, "_SMALL", 0)  # as many threads as asked for, however little there is to do
     ways = [{"mode": "pull"}, {"mode": "notify-pull"}, *({"mode": mode} for mode in ("push", "auto"))]
-    ways += [{"order": "priority"}] if stage.priority is not None else []
+    ways += [{"schedule": "priority"}] if stage.priority is not None else []
     for seed in range(GRAPHS):
         print(f"seed [{SEED}, {number}, {seed}]\n{made.source}")
         rng = np.random.default_rng([SEED, number, seed])
@@ -99,7 +99,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
         want = interpreted(made, case)
         for way in ways:
             for threads in (1, 2, 3):
-                got = engine_run(made, case, to_graph(given), threads=threads, **({"order": "rounds"} | way))
+                got = engine_run(made, case, to_graph(given), threads=threads, **({"schedule": "rounds"} | way))
                 for name, expected in want.fields.items():
                     assert np.array_equal(np.asarray(got[name]), expected, equal_nan=got[name].dtype.kind == "f"), \
                         (name, way, threads)

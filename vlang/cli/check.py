@@ -20,6 +20,7 @@ def command(programs: tuple[str, ...], precision: str) -> int:
 
     Exits 1 if a program has errors; warnings do not count.
     """
+    from vlang.api.bind_options import shadowed_note  # start-up
     from vlang.api.program import load  # start-up
 
     wrong = 0
@@ -31,6 +32,8 @@ def command(programs: tuple[str, ...], precision: str) -> int:
             note(str(error) if str(error).startswith("error") else f"error: {error}")
             continue
         warn(program)
+        if shadowed := shadowed_note(program):
+            note(f"note: {name}: {shadowed}")
         for node, laws in program.stages().checked.laws.items():
             if not laws.proved:
                 note(f"note: reduction {node.name} of {name}: {laws.said}")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from vlang.errors import BindError
+from vlang.options import Options
 from vlang.runtime.cpu.ways.push import push_stage
-from vlang.runtime.engine.machine import Options
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
 
@@ -24,12 +24,12 @@ class Order:
 def choose_order(spec: LoopSpec, graph: Graph, options: Options) -> Order:
     """The order of a loop. Under "auto" priorities decide where rule O holds, the weights of the edges differ, and no
     other option says how supersteps run."""
-    if options.order == "rounds":
+    if options.schedule == "rounds":
         return Order(None, "rounds, as asked")
     stage = push_stage(spec)
     if stage is None or stage.priority is None:
         return Order(None, order_reason(spec))
-    if options.order == "priority":
+    if options.schedule == "priority":
         return Order(stage, "as asked")
     if options.target is not None:
         return Order(stage, "what stops at a target")
@@ -44,7 +44,7 @@ def choose_order(spec: LoopSpec, graph: Graph, options: Options) -> Order:
 
 def check_order(plan: Plan, graph: Graph, options: Options) -> None:
     """Raises BindError where priorities are asked for and no loop of a program may run by them."""
-    if options.order != "priority" or any(choose_order(loop, graph, options).stage for loop in plan.loops):
+    if options.schedule != "priority" or any(choose_order(loop, graph, options).stage for loop in plan.loops):
         return
     why = f": {order_reason(plan.loops[0])}" if plan.loops else ", as it has no loop"
     raise BindError(f"{plan.name} cannot run in order of priority{why}")

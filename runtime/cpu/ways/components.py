@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels, load_kernels
-from vlang.runtime.engine.machine import Done, Options, Stats
+from vlang.runtime.engine.machine import Done, Stats
 from vlang.runtime.engine.state import State
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from vlang.runtime.engine.machine import Done, Options, Stats
+from vlang.options import Options
+from vlang.runtime.engine.machine import Done, Stats
 from vlang.runtime.gpu.ways.notifying import NotifyPull
 from vlang.runtime.gpu.ways.pushing import push_stage
 from vlang.runtime.gpu.ways.relay import Relay, relays
