@@ -108,4 +108,4 @@ HUGE: list[dict[str, Any]] = [{"page_size": 10**30}, {"page_size": 1}, {"threads
 
 @pytest.mark.parametrize("huge", HUGE, ids=str)
 def test_extreme_options(huge: dict[str, Any]) -> None:
-    assert list(PROGRAM(GRAPH, **huge).f) == [1.5] * 3
+    assert list(PROGRAM(GRAPH, **spelled(**huge)).f) == [1.5] * 3

@@ -154,7 +154,7 @@ def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
     for delta in (1.0, 512.0):
         wide(monkeypatch, delta)
         for without in ("", "refine"):
-            got = program("sssp")(given, source=0, threads=threads, **({"without": without} if without else {}))
+            got = program("sssp")(given, source=0, threads=threads, research={"without": without})
             assert_same(want, got, delta, without)
             rounds[delta, without] = got.rounds
     if threads == 2:
@@ -208,11 +208,11 @@ def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     start[[5, 700, 2399]] = -3.5, 2.25, -np.inf
     spec = GRAPHS[2]
     run = functools.partial(program("sssp"), graph(spec, "sssp"), source=1)
-    assert_same(run(dist=start, mode="pull"), run(dist=start))
+    assert_same(run(dist=start, research={"mode": "pull"}), run(dist=start))
     start[2399] = 1e30
     for delta in DELTAS:
         wide(monkeypatch, delta)
-        assert_same(run(dist=start, mode="pull"), run(dist=start), delta)
+        assert_same(run(dist=start, research={"mode": "pull"}), run(dist=start), delta)
 
 
 def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,8 @@ class SuperstepCost:
 class Cost:
     """What a run on a graph needs, in bytes, and what the supersteps of each loop cost.
 
-    state: arrays of one value per vertex. adjacency: neighbours and offsets of every direction that is read. columns:
+    state: arrays of one value per vertex. adjacency: neighbours and offsets of every direction that is read, and of
+    both together where neighbourhoods are compared. columns:
     edge columns that are read. supersteps: one entry a loop, in the order of the text.
     """
 
@@ -53,7 +54,7 @@ class Cost:
     def __str__(self) -> str:
         lines = [f"needs about {self.memory / 1e6:,.1f} MB: vertex state {self.state / 1e6:,.1f}, adjacency "
                  f"{self.adjacency / 1e6:,.1f}, edge columns {self.columns / 1e6:,.1f}"]
-        lines += [f"a full superstep of the loop in line {one.line}: {one.edges:,} edges, {one.bytes / 1e6:,.1f} MB"
+        lines += [f"a full superstep of the loop in line {one.line}: {one.edges:,} edges, {one.bytes:,} bytes"
                   for one in self.supersteps]
         return "\n".join(lines)
 
@@ -63,14 +64,16 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> 
     arrays = {spec.slot: _stored(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _stored(spec.dtype) * spec.width for spec in plan.fields}
     arrays |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
+    arrays |= {slot: _ID for slot in plan.slots if slot.startswith("degree:")}
     domains = {_kept(graph, domain) for stage in plan.stages for domain in (stage.domain, stage.notify)
                if domain is not None}
+    lists = [*domains, *(["both"] if "near:neighbours" in plan.slots else [])]
     columns = {(_kept(graph, stage.domain), column) for stage in plan.stages if stage.domain is not None
                for column in stage.columns}
     loops = dict(enumerate(facts.loops.values()))
     return Cost(
         state=graph.n * sum(arrays.values()),
-        adjacency=sum(_ID * _edges(graph, domain) + _OFFSET * (graph.n + 1) for domain in domains),
+        adjacency=sum(_ID * _edges(graph, domain) + _OFFSET * (graph.n + 1) for domain in lists),
         columns=sum(_edges(graph, domain) * _stored(dtype) for domain, (_, dtype) in columns),
         supersteps=tuple(_superstep(loop, loops[loop.number], facts, graph, fields, without) for loop in plan.loops),
     )
