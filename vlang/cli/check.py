@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from vlang.cli.run import warn
+from vlang.cli.run_options import run_options
 from vlang.cli.show import note
 from vlang.errors import VlangError
 
@@ -13,9 +14,8 @@ __all__ = ["command"]
 
 @click.command()
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
-@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
-              help="Bits of `int` and `float`.")
-def command(programs: tuple[str, ...], precision: str) -> int:
+@run_options("precision", research=())
+def command(programs: tuple[str, ...], precision: int | None) -> int:
     """Check programs (.vp files, or names from `vlang list`): every mistake, where it is, and what to write instead.
 
     Exits 1 if a program has errors; warnings do not count.
@@ -26,7 +26,7 @@ def command(programs: tuple[str, ...], precision: str) -> int:
     wrong = 0
     for name in programs:
         try:
-            program = load(name, precision=int(precision))
+            program = load(name, precision=precision or 32)
         except VlangError as error:
             wrong += 1
             note(str(error) if str(error).startswith("error") else f"error: {error}")

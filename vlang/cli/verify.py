@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["verify_run"]
 
+
 def verify_run(
     program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
 ) -> Iterator[str]:
