@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from vlang.options import Options
 from vlang.runtime.engine.draws import Draws
-from vlang.runtime.engine.machine import Machine, Options
+from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan, field_of

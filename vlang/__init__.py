@@ -17,14 +17,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BindError",
+    "ChaosError",
     "DeviceError",
     "DiskError",
     "Error",
     "Graph",
     "GraphError",
+    "InternalError",
+    "Lowered",
+    "Options",
     "OutOfMemory",
     "Program",
     "ProgramError",
+    "ResumeError",
     "Result",
     "Round",
     "__version__",
@@ -33,9 +38,21 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from vlang.api.lowered import Lowered
     from vlang.api.program import Program, compile, load
-    from vlang.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory, ProgramError
+    from vlang.errors import (
+        BindError,
+        ChaosError,
+        DeviceError,
+        DiskError,
+        GraphError,
+        InternalError,
+        OutOfMemory,
+        ProgramError,
+        ResumeError,
+    )
     from vlang.errors import VlangError as Error
+    from vlang.options import Options
     from vlang.runtime.engine.trace import Round
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.results.result import Result
@@ -43,14 +60,19 @@ if TYPE_CHECKING:
 # Where each public name lives; `Error` is spelled differently at home.
 _HOMES = {
     "BindError": "vlang.errors:BindError",
+    "ChaosError": "vlang.errors:ChaosError",
     "DeviceError": "vlang.errors:DeviceError",
     "DiskError": "vlang.errors:DiskError",
     "Error": "vlang.errors:VlangError",
     "Graph": "vlang.runtime.graph.graph:Graph",
     "GraphError": "vlang.errors:GraphError",
+    "InternalError": "vlang.errors:InternalError",
+    "Lowered": "vlang.api.lowered:Lowered",
+    "Options": "vlang.options:Options",
     "OutOfMemory": "vlang.errors:OutOfMemory",
     "Program": "vlang.api.program:Program",
     "ProgramError": "vlang.errors:ProgramError",
+    "ResumeError": "vlang.errors:ResumeError",
     "Result": "vlang.runtime.results.result:Result",
     "Round": "vlang.runtime.engine.trace:Round",
     "compile": "vlang.api.program:compile",

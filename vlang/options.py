@@ -1,21 +1,154 @@
-"""The options of a run: their names, and sizes as people write them."""
+"""The options of a run: one table, from which keywords, the command line, completion and the tables in docs are made.
+
+`Options` is that table and, filled with values, what the engine takes: every field of it holds the description of an
+option (`Option`) beside its default. What reads a value as people write it is in vlang.api.bind_options.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["GPU_OPTIONS", "RUN_OPTIONS", "parse_size"]
+if TYPE_CHECKING:
+    from vlang.runtime.engine.trace import Round
 
-# Options that only a GPU heeds. `deterministic` is none of them: on the CPU every run is.
-GPU_OPTIONS = ("gpu_memory", "streams", "kernel", "replication", "transfer", "device_arrays")
+__all__ = ["EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "parse_size"]
 
-# Program parameters and run options are keyword arguments of one call, so they share a namespace. Options that
-# are still to come are reserved as well: a program that is correct today stays correct.
-RUN_OPTIONS = frozenset({
-    "max_rounds", "threads", "mode", "switching", "page_size", "progress", "precision", "asynchronous", "blocking",
-    "verify", "chaos", "derive", "order", "target", "fields", "device", "memory", "deterministic", "without",
-    *GPU_OPTIONS,
-})  # fmt: skip
+RENAMED: Mapping[str, str] = {"order": "schedule"}
+"""Options that had another name: the old one -> the one of today."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option of a run.
+
+    Args:
+        kind: how a value is read: "whole" (a whole number from `least` on), "flag", "choice" (one of `choices`), "size"
+            (bytes, or "8G"), "names" (several names), "vertex", or its own name where the rule serves it alone.
+        values: how a value is written, in usage and docs.
+        help: what it does, for usage and docs.
+        devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
+        research: whether it is given through `research={...}` and `--research NAME=VALUE`.
+        command: whether the command line has it.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    values: str
+    help: str
+    devices: str = "both"
+    choices: tuple[str, ...] = ()
+    least: int = 0
+    research: bool = False
+    command: bool = True
+
+    @property
+    def flag(self) -> str:
+        """The option on the command line, without a value: --max-rounds."""
+        return "--" + self.name.replace("_", "-")
+
+
+def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
+    """What a field of `Options` says of itself. Its name and default are added when the class is complete."""
+    choices = tuple(values.split("|")) if kind in ("choice", "precision", "derive") else ()
+    return {"option": Option("", kind, None, values, help, choices=choices, **more)}
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run, as opposed to what. Every option is a field; the defaults are those of a call without options."""
+
+    # Everyday options: keywords of a call, and options of the command line.
+    threads: int | None = field(default=None, metadata=_about(
+        "whole", "N",
+        "Threads; default: all processors. Never changes a result.", least=1))
+    device: str = field(default="cpu", metadata=_about(
+        "device", "cpu|gpu|gpu:K|auto",
+        "Where to run. auto takes a GPU if it is there, fits and pays, and says so."))
+    gpu_memory: int | None = field(default=None, metadata=_about(
+        "size", "BYTES",
+        "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
+        "streamed.", devices="gpu"))
+    max_rounds: int | None = field(default=None, metadata=_about(
+        "whole", "N",
+        "Stop every loop after so many rounds; the result then says that it stopped."))
+    precision: int | None = field(default=None, metadata=_about(
+        "precision", "32|64",
+        "Bits of `int` and `float`; default: those of the loaded program, 32 if not said."))
+    progress: Callable[[Round], None] | None = field(default=None, metadata=_about(
+        "progress", "FUNCTION",
+        "A function that is called with the `Round` of every superstep, or True to print them.", command=False))
+    target: Any = field(default=None, metadata=_about(
+        "vertex", "VERTEX",
+        "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu"))
+    derive: str | None = field(default=None, metadata=_about(
+        "derive", "delta",
+        "Let loops over linear sums send changes instead of values, where that is allowed (rule D)."))
+    deterministic: bool = field(default=False, metadata=_about(
+        "flag", "",
+        "On a GPU: the same bits in every run, with any GPU memory. On the CPU they always are."))
+    device_arrays: bool = field(default=False, metadata=_about(
+        "flag", "",
+        "Leave the fields of the result on the GPU, as CuPy arrays, until they are needed.", devices="gpu"))
+    chaos: int | None = field(default=None, metadata=_about(
+        "whole", "SEED",
+        "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
+
+    # Research options, which are there to measure and compare: through `research` alone.
+    mode: str = field(default="auto", metadata=_about(
+        "mode", "auto|pull|notify-pull|push",
+        "How supersteps find their work; auto changes from one to another as a loop runs. Never changes a "
+        "result on the CPU.", research=True))
+    switching: str = field(default="measured", metadata=_about(
+        "choice", "measured|published",
+        "How mode=auto chooses on the CPU: by costs measured on this machine, or by the rules that papers "
+        "give. Never changes a result.", devices="cpu", research=True))
+    schedule: str = field(default="auto", metadata=_about(
+        "choice", "auto|rounds|priority",
+        "Rounds over all active vertices, or the best values first (rule O); auto goes by priority where the "
+        "rule allows it and weights differ. Never changes a result.", research=True))
+    asynchronous: bool = field(default=False, metadata=_about(
+        "flag", "true|false",
+        "Update in place where the result is proved not to depend on order: fewer supersteps.", research=True))
+    blocking: str = field(default="auto", metadata=_about(
+        "choice", "auto|always|never",
+        "Full sweeps by cache blocks; auto builds them for large graphs when enough sweeps are behind or "
+        "ahead. Never changes a result.", devices="cpu", research=True))
+    page_size: int | None = field(default=None, metadata=_about(
+        "size", "BYTES",
+        "Bytes of the neighbours in a page: 64K, 32M; default: what suits the device. Never changes a result "
+        "on the CPU.", research=True))
+    without: frozenset[str] = field(default=frozenset(), metadata=_about(
+        "names", "NAME,...",
+        "Optimisations to leave out, to measure what each is worth. `factor` may change the last bits of sums "
+        "of floats, the others change no result.", research=True))
+    kernel: str = field(default="auto", metadata=_about(
+        "kernel", "NAME",
+        "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge.",
+        devices="gpu", research=True))
+    replication: str | int = field(default="auto", metadata=_about(
+        "replication", "auto|none|garaph|R",
+        "Copies of the accumulators in shared memory under the kernel `edge`; R is a power of two up to 32.",
+        devices="gpu", research=True))
+    streams: int = field(default=0, metadata=_about(
+        "streams", "auto|1..32",
+        "Streams that bring pages to the GPU; auto takes as many as pay.", devices="gpu", research=True))
+    transfer: str = field(default="auto", metadata=_about(
+        "choice", "auto|pages|direct",
+        "How supersteps over few vertices reach edges in host memory: by cost, as whole pages, or read where "
+        "they lie.", devices="gpu", research=True))
+
+
+OPTIONS: Mapping[str, Option] = {
+    spec.name: replace(spec.metadata["option"], name=spec.name, default=spec.default) for spec in fields(Options)
+}
+"""Every option by name, in the order in which they are listed."""
+
+EVERYDAY: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if not option.research}
+RESEARCH: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if option.research}
 
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 

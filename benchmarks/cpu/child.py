@@ -79,7 +79,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 def _settle(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
     """Load everything that runs need, once."""
     for mode in ("pull", "notify-pull", "auto"):
-        runs(graph(), mode=mode, threads=threads, **arguments)
+        runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 
 
 def _reset() -> int:

@@ -24,7 +24,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of 
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.inputs import Kind
-from benchmarks.gpu.runs import BUFFERS, bytes_of_edges, least_budget, prepared, program
+from benchmarks.gpu.runs import BUFFERS, bytes_of_edges, least_budget, prepared, program, spelled
 from benchmarks.gpu.works import Work
 from vlang import Graph, Program, compile
 
@@ -67,10 +67,11 @@ def cell(table: str, row: str, column: object, which: Program, graph: Graph, **o
 
 def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
     """Milliseconds of a full sweep."""
-    which(graph, max_rounds=FEW, **options)
+    arguments = spelled(options)
+    which(graph, max_rounds=FEW, **arguments)
     samples = []
     for _ in range(REPEATS):
-        short, long = (which(graph, max_rounds=rounds, **options) for rounds in (FEW, MANY))
+        short, long = (which(graph, max_rounds=rounds, **arguments) for rounds in (FEW, MANY))
         samples.append((long.seconds - short.seconds) * 1e3 / (long.rounds - short.rounds))
     return median(samples)
 

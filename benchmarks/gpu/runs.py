@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from statistics import median
@@ -14,6 +14,7 @@ from benchmarks.gpu.inputs import Input
 from benchmarks.gpu.works import Work
 from vlang import Program, Result, load
 from vlang.errors import OutOfMemory
+from vlang.options import RESEARCH
 
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
@@ -45,7 +46,7 @@ class Call:
     arguments: dict[str, Any]
 
     def __call__(self, **more: Any) -> Result:
-        return self.program(self.given.graph, **self.arguments, **more)
+        return self.program(self.given.graph, **spelled({**self.arguments, **more}))
 
     def timed(self, **more: Any) -> tuple[Result, float]:
         """A run, and the seconds of the whole call."""
@@ -58,6 +59,12 @@ class Call:
 def program(name: str) -> Program:
     """A program of the standard library."""
     return load(name)
+
+
+def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters and options in one dict as the keywords of a call: research options go into `research`."""
+    rest = {name: value for name, value in arguments.items() if name not in RESEARCH}
+    return {**rest, "research": {name: value for name, value in arguments.items() if name in RESEARCH}}
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:

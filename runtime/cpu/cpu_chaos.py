@@ -17,11 +17,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernel
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.passes.freedoms import Freedoms, Frontier
 from vlang.runtime.engine.draws import Draws
-from vlang.runtime.engine.machine import Options
 from vlang.runtime.plan.plan import LoopSpec
 
 __all__ = ["Chaos"]
@@ -64,7 +64,7 @@ class Chaos(Freedoms):
 
     def options(self, options: Options) -> Options:
         """Order of priority wherever rule O allows it, whether it pays or not."""
-        return replace(options, order="priority")
+        return replace(options, schedule="priority")
 
     # ---------------------------------------------------------------------------------------------------- passes
     def blocking(self, asked: str) -> str:

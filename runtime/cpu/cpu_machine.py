@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import BindError
+from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
 from vlang.runtime.cpu.passes.passes import Passes, pages_of
 from vlang.runtime.cpu.ways.cpu_way import FULL
 from vlang.runtime.cpu.ways.ways import WAYS
-from vlang.runtime.engine.machine import Loop, Options, Start, Stats, Values
+from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.state import State
 from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 
@@ -51,7 +53,7 @@ class CpuMachine:
                 raise BindError(problem)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
-        size = options.host_page_size
+        size = options.page_size or DEFAULT_PAGE_SIZE
         pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
         self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
         for kind, attribute in _DEGREES:

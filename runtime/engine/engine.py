@@ -16,9 +16,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.machine import Loop, Machine, Options, Start, Stats, Values
+from vlang.runtime.engine.machine import Loop, Machine, Start, Stats, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.trace import Done, History
 from vlang.runtime.graph.graph import Graph
@@ -238,12 +239,12 @@ class _Run:
         self._look_inside()
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
-        if goal is not None:
-            raise _Reached
         self._iteration = around
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
         self._finish(rounds, reason, converged)
+        if goal is not None:
+            raise _Reached
 
     def _finish(self, rounds: int, reason: str, converged: bool) -> None:
         """Add a loop that ended to the outcome."""

@@ -2,64 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.engine.trace import Done, Round
-from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
+from vlang.runtime.engine.trace import Done
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec, SweepSpec
 
-__all__ = ["Done", "Loop", "Machine", "Options", "Start", "Stats", "Sweep", "Values"]
-
-
-@dataclass(frozen=True)
-class Options:
-    """How to run, as opposed to what.
-
-    mode: "auto", "pull", "notify-pull" or "push". switching: "measured" or "published", the rules by which "auto" goes
-    from one to another (vlang.runtime.cpu.passes.mode). threads: None for all processors. page_size: bytes of
-    neighbours in a page; None for the default of the device. blocking: "auto", "always" or "never" run full passes by
-    cache blocks. order: "auto", "rounds" or "priority" (vlang.runtime.cpu.ways.priority). max_rounds: rounds at
-    most in each loop. target: the dense number of the vertex at whose final value the only loop stops. asynchronous:
-    loops proved independent of order update in place. progress: called after every round.
-    without: optimisations that are left out, to measure them.
-    device: "cpu", "gpu", "gpu:K" or "auto". On a GPU: gpu_memory, bytes at most (None: what is free); streams, 0 for
-    as many as pay; kernel, a pull kernel by name or "auto"; replication, "auto", "none", "garaph" or 1 to 32;
-    transfer, how supersteps over few vertices reach pages in host memory: "auto" (by cost), "pages" (copied whole) or
-    "direct" (read where they lie); deterministic, only kernels whose bits do not depend on timing; device_arrays,
-    results stay on the device.
-    chaos: the seed of a second run that takes every freedom at random; None for none.
-    """
-
-    max_rounds: int | None = None
-    threads: int | None = None
-    mode: str = "auto"
-    switching: str = "measured"
-    page_size: int | None = None
-    asynchronous: bool = False
-    blocking: str = "auto"
-    without: frozenset[str] = frozenset()
-    order: str = "auto"
-    target: int | None = None
-    progress: Callable[[Round], None] | None = None
-    device: str = "cpu"
-    gpu_memory: int | None = None
-    streams: int = 0
-    kernel: str = "auto"
-    replication: str | int = "auto"
-    transfer: str = "auto"
-    deterministic: bool = False
-    device_arrays: bool = False
-    chaos: int | None = None
-
-    @property
-    def host_page_size(self) -> int:
-        """Bytes of neighbours in a page in host memory."""
-        return DEFAULT_PAGE_SIZE if self.page_size is None else self.page_size
+__all__ = ["Done", "Loop", "Machine", "Start", "Stats", "Sweep", "Values"]
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,8 @@ from collections.abc import Iterable
 from typing import Never, Protocol, TypeVar
 
 from vlang.errors import InternalError
-from vlang.runtime.engine.machine import Loop, Options, Start
+from vlang.options import Options
+from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, StageSpec
 

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
-from vlang.runtime.engine.machine import Loop, Options, Start, Stats, Values
+from vlang.options import Options
+from vlang.runtime.engine.machine import Loop, Start, Stats, Values
 from vlang.runtime.engine.nesting import MaskedSweep
 from vlang.runtime.gpu.device.device import Buffer, Device, Kernel, Stream
 from vlang.runtime.gpu.kernels.choose_kernel import grid

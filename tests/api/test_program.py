@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.spelled import spelled
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def test_errors_of_a_call(
     pagerank: vlang.Program, karate: vlang.Graph, arguments: dict[str, object], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=message) as caught:
-        pagerank(karate, **arguments)
+        pagerank(karate, **spelled(**arguments))
     assert isinstance(caught.value, vlang.Error)
 
 

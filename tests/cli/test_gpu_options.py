@@ -33,11 +33,12 @@ def test_a_gpu_that_is_not_there(vlang: Call, tmp_path: Path) -> None:
         ("--device", "gpus", "did you mean 'gpu'?"),
         ("--device", "gpu:x", "device is 'cpu', 'gpu', 'gpu:K'"),
         ("--gpu-memory", "lots", "`lots` is not a size; write for example 65536, 64K, 32M or 8G"),
-        ("--streams", "33", "streams is 'auto' or a number from 1 to 32, not '33'"),
-        ("--kernel", "warp", "kernel is one of 'auto', 'thread'"),
-        ("--replication", "3", "not '3'"),
+        ("--research", "streams=33", "streams is 'auto' or a number from 1 to 32, not '33'"),
+        ("--research", "kernel=warp", "kernel is one of 'auto', 'thread'"),
+        ("--research", "replication=3", "not '3'"),
+        ("--research", "transfer=pages", "transfer is for runs on a GPU"),
         ("--gpu-memory", "1G", "gpu_memory is for runs on a GPU, and this one is on the CPU; ask for --device gpu"),
-        ("--streams", "2", "ask for --device gpu as well, or leave it out"),
+        ("--research", "streams=2", "ask for --device gpu as well, or leave it out"),
     ],
 )
 def test_options_that_cannot_be(vlang: Call, option: str, value: str, message: str) -> None:

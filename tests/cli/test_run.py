@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.cli.conftest import Call
+from vlang import stdlib
+from vlang.options import OPTIONS
 
 ROADS = "from,to,weight\nUlm,Augsburg,83\nAugsburg,Munich,80\nUlm,Munich,200\nHamburg,Bremen,126\n"
 
@@ -148,16 +151,52 @@ def test_a_vertex_that_is_not_there(vlang: Call, roads: Path) -> None:
         (["bfs"], "a graph must be given; write for example\n\n    vlang run bfs karate"),
         (["bfs", "karate", "source=1", "-o", "r.xlsx"], "cannot tell the format of `r.xlsx`; end it in .csv"),
         (["bfs", "karate", "source=1", "-o", "-", "--json"], "choose one"),
-        (["bfs", "karate", "source=1", "--page-size", "big"], "`big` is not a size; write for example 65536, 64K"),
-        (["bfs", "karate", "source=1", "--page-size", "0"], "a size is at least one byte"),
         (["bfs", "karate", "source=1", "--threads", "0"], "--threads"),
-        (["bfs", "karate", "source=1", "--mode", "pusch"], "--mode"),
+        (["bfs", "karate", "source=1", "--threads", "many"], "threads is a whole number from 1 on, not 'many'"),
+        (["bfs", "karate", "source=1", "--precison", "64"], "--precision"),
     ],
 )
 def test_wrong_usage_says_what_to_write(vlang: Call, args: list[str], message: str) -> None:
     done = vlang("run", *args)
     assert (done.status, done.out) == (2, "")
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--research", "page_size=big"], "`big` is not a size; write for example 65536, 64K"),
+        (["--research", "page_size=0"], "a size is at least one byte"),
+        (["--research", "mode=pusch"], "mode is one of 'auto', 'pull', 'notify-pull', 'push', not 'pusch'; did"),
+        (["--research", "mode"], "write mode=auto|pull|notify-pull|push"),
+        (["--research", "moode=pull"], "there is no research option `moode`; did you mean `mode`?"),
+        (["--research", "threads=2"], "`threads` is no research option; write --threads"),
+        (["--research", "order=rounds"], "`order` is called `schedule` now"),
+        (["--research", "asynchronous=yes"], "asynchronous is true or false, not `yes`"),
+        (["--research", "mode=pull", "--research", "mode=push"], "`mode` is given twice"),
+        (["--mode", "pull"], "--mode is a research option: write --research mode=auto|pull|notify-pull|push"),
+        (["--order", "rounds"], "--order is a research option: write --research schedule=auto|rounds|priority"),
+        (["--page-size=64K"], "--page-size is a research option: write --research page_size=BYTES"),
+    ],
+)
+def test_research_options_say_what_to_write(vlang: Call, words: list[str], message: str) -> None:
+    done = vlang("run", "bfs", "karate", "source=1", *words)
+    assert (done.status, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_every_option_of_the_table_is_taken(vlang: Call) -> None:
+    """Each is known to the command line, and what it says comes from reading it, not from an unknown name."""
+    help_ = vlang("run", "--help").out
+    for option in OPTIONS.values():
+        if not option.command:
+            assert option.flag not in help_
+        elif option.research:
+            done = vlang("run", "bfs", "karate", "--research", f"{option.name}=", "source=1")
+            assert "no research option" not in done.err
+            assert option.name in help_
+        else:
+            assert option.flag in help_
 
 
 def test_unknown_program_graph_and_file(vlang: Call, tmp_path: Path) -> None:
@@ -182,12 +221,13 @@ def test_the_disk_refuses_before_anything_is_read(vlang: Call, tmp_path: Path) -
 
 @pytest.mark.parametrize("size", ["64", "1K", "64k", "1.5M", "2GiB"])
 def test_page_sizes(vlang: Call, size: str) -> None:
-    done = vlang("run", "bfs", "karate", "source=1", "-q", "--page-size", size)
+    done = vlang("run", "bfs", "karate", "source=1", "-q", "--research", f"page_size={size}")
     assert done.status == 0
 
 
 def test_options_of_the_run(vlang: Call) -> None:
-    done = vlang("run", "bfs", "path:100", "source=0", "--max-rounds", 3, "--mode", "pull", "--threads", 1, "--json")
+    done = vlang("run", "bfs", "path:100", "source=0", "--max-rounds", 3, "--research", "mode=pull", "--threads", 1,
+                 "--json")
     got = json.loads(done.out)
     assert (got["rounds"], got["converged"]) == (3, False)
     assert "as asked" in got["reason"]
@@ -278,7 +318,7 @@ def test_help_of_a_program(vlang: Call) -> None:
     assert done.out.startswith("kcore_members: Which vertices are in the k-core")
     assert re.search(r"k: \w+ +required", done.out)
     assert "Example: vlang run kcore_members karate k=3" in done.out
-    assert "--page-size" in done.out
+    assert "--research NAME=VALUE" in done.out
     done = vlang("run", "sssp", "--help")
     assert re.search(r"weight: \w+ +optional", done.out)
     assert re.search(r"--field x=... +f32, required", vlang("run", "spmv", "--help").out)
@@ -287,11 +327,57 @@ def test_help_of_a_program(vlang: Call) -> None:
     assert vlang("run", "no_such", "--help").status == 1
 
 
-@pytest.mark.parametrize("words", [["bfs", "source=1"], ["pagerank"], ["components"], ["rwr", "source=1"], ["katz"]])
-def test_verify(vlang: Call, words: list[str]) -> None:
-    done = vlang("run", words[0], "karate", *words[1:], "--verify", "-q")
+@pytest.mark.parametrize(("words", "line", "does"), [
+    (["bfs", "source=1"], 10, "changes nothing"), (["components"], 11, "changes nothing"),
+    (["coloring"], 13, "changes nothing"), (["mis"], 15, "changes nothing"),
+    (["pagerank"], 14, "stays within its tolerance"), (["katz"], 11, "stays within its tolerance"),
+])
+def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: str) -> None:
+    """What is verified follows from the program: a copy under another name gets the same."""
+    copy = tmp_path / "mine.vp"
+    text = stdlib.source(words[0])
+    copy.write_text(re.sub(rf"^program {words[0]}\b", "program mine", text, count=1, flags=re.MULTILINE))
+    assert "program mine" in copy.read_text()
+    said = []
+    for name in (words[0], copy):
+        done = vlang("run", name, "karate", *words[1:], "--verify", "-q")
+        assert done.status == 0, done.err
+        said.append(done.err)
+    assert said[0] == said[1]
+    assert "verified: the same bits with 1 thread" in said[0]
+    assert said[0].endswith(f"\nverified: one more superstep of the loop in line {line} {does}\n")
+
+
+def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -> None:
+    """A loop that stops at its first small change, and would move on: no error, as the program asked for it."""
+    program = tmp_path / "creep.vp"
+    program.write_text("program creep\nvertex x: float = 0\nvertex y: float = 0\n"
+                       "repeat until max(abs(change(v.y)) for v in vertices) < 1:\n"
+                       "    apply y = 100 if x > 1 else 0\n    apply x = x + 1\n")
+    done = vlang("run", program, "karate", "--verify", "-q")
     assert done.status == 0, done.err
-    assert "verified: the same bits with 1 thread" in done.err
+    assert "not verified: one more superstep of the loop in line 4 exceeds its tolerance again" not in done.err
+    program.write_text(program.read_text().replace("x > 1", "x > 0"))
+    done = vlang("run", program, "karate", "--verify", "-q")
+    assert "not verified: one more superstep of the loop in line 4 exceeds its tolerance again" in done.err
+
+
+def test_verify_finds_what_is_no_fixpoint(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Both cuts give the same, and one more superstep shows that it is wrong."""
+    import vlang.api.program as program
+
+    plain = program._result
+
+    def wrong(*given: Any) -> Any:
+        result = plain(*given)
+        result._raw["depth"] = result._raw["depth"].copy()
+        result._raw["depth"][5] += 1
+        return result
+
+    monkeypatch.setattr(program, "_result", wrong)
+    done = vlang("run", "bfs", "karate", "source=1", "--verify", "-q")
+    assert done.status == 70
+    assert "`depth` of bfs is no fixpoint: one more superstep of the loop in line 10 changes it" in done.err
 
 
 def test_chaos(vlang: Call) -> None:

@@ -11,6 +11,7 @@ from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
 from tests.reference.interpreter import run as interpret
 from tests.reference.outcome import Outcome
+from tests.spelled import spelled
 from vlang import Graph, Program, Result
 from vlang.check import parse
 
@@ -30,7 +31,7 @@ def interpreted(program: Program, case: Case, **options: Any) -> Outcome:
 
 def engine_run(program: Program, case: Case, graph: Graph | None = None, **options: Any) -> Result:
     """The engine's result of a case: dense vertices are the ids of the test graphs."""
-    return program(graph or to_graph(case.graph), **case.params, **case.fields, **options)
+    return program(graph or to_graph(case.graph), **case.params, **case.fields, **spelled(**options))
 
 
 def same_bits(a: Array, b: Array) -> bool:

@@ -67,5 +67,5 @@ def test_both_ways_in_one_run(launched: list[str], monkeypatch: pytest.MonkeyPat
     graph = Graph.read("kron:10")
     tried = load("pagerank")(graph, max_rounds=20, tol=0.0)
     assert [name for name in launched if name in ("pull", "blocked")][:4] == ["pull", "blocked", "pull", "blocked"]
-    never = load("pagerank")(graph, max_rounds=20, tol=0.0, blocking="never")
+    never = load("pagerank")(graph, max_rounds=20, tol=0.0, research={"blocking": "never"})
     assert np.array_equal(tried["rank"], never["rank"])

@@ -9,6 +9,7 @@ from tests.cpu.both import assert_both, long_graph
 from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import family
+from tests.spelled import spelled
 from vlang import Graph, Program, compile, load
 
 DESIGN = "tests/reference/design"
@@ -117,10 +118,10 @@ def test_skipping_loses_no_change() -> None:
     """A wave along a path: few vertices are active for long. What they send, and that they fall silent, is heard."""
     program: Program = load(f"{DESIGN}/php.vp")
     graph = Graph.from_edges(np.arange(2999), np.arange(1, 3000))
-    full = program(graph, source=0, mode="pull", tol=1e-4)
+    full = program(graph, source=0, research={"mode": "pull"}, tol=1e-4)
     assert full.rounds > 40
     for options in ({"mode": "notify-pull"}, {"mode": "auto"}, {"mode": "notify-pull", "asynchronous": True}):
-        result = program(graph, source=0, tol=1e-4, **options)
+        result = program(graph, source=0, tol=1e-4, **spelled(**options))
         assert np.array_equal(result.p, full.p), options
         assert result.rounds == full.rounds
         assert result.edges < full.edges / 4

@@ -17,6 +17,7 @@ import pytest
 from tests.cpu.both import long_graph
 from tests.reference.cases import MORE, STDLIB, Case, case
 from tests.reference.graphs import random_graph, to_graph
+from tests.spelled import spelled
 from vlang import BindError, Error, Graph, Program, compile, load
 from vlang.errors import ChaosError
 from vlang.runtime.engine.trace import ChaosReport
@@ -33,7 +34,7 @@ def program(name: str) -> Program:
 
 def chaos(program: Program, given: Case, graph: Graph | None = None, **options: Any) -> ChaosReport:
     """A run and its chaotic double; what that took."""
-    report = program(graph or to_graph(given.graph), **given.params, **given.fields, **options).chaos
+    report = program(graph or to_graph(given.graph), **given.params, **given.fields, **spelled(**options)).chaos
     assert isinstance(report, ChaosReport)
     return report
 
@@ -119,7 +120,7 @@ def test_plain_runs_have_no_report() -> None:
 ])
 def test_what_is_asked_wrongly(options: dict[str, Any], said: str) -> None:
     with pytest.raises(BindError) as caught:
-        program("degree")(to_graph(GRAPHS[0]), **options)
+        program("degree")(to_graph(GRAPHS[0]), **spelled(**options))
     assert str(caught.value) == said
 
 

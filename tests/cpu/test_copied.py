@@ -63,7 +63,7 @@ def test_random_graphs_and_threads(seed: int) -> None:
             x = values(type_, n, rng)
             first = program(graph, x=x, threads=1)
             assert connected(first)
-            assert_same(first, program(graph, x=x, mode="pull"))
+            assert_same(first, program(graph, x=x, research={"mode": "pull"}))
             for threads in (2, 3):
                 other = program(graph, x=x, threads=threads)
                 assert_same(first, other)
@@ -78,7 +78,8 @@ def test_shapes(spec: str) -> None:
         result = program(graph, threads=threads)
         assert connected(result)
         if spec != "path:50000":  # whose supersteps are as many as its edges
-            assert same_bits(np.asarray(result["label"]), np.asarray(program(graph, mode="pull")["label"]))
+            pulled = program(graph, research={"mode": "pull"})
+            assert same_bits(np.asarray(result["label"]), np.asarray(pulled["label"]))
         else:
             assert not np.any(np.asarray(result["label"]))
 
@@ -105,7 +106,7 @@ def test_numbers_of_vertices(seed: int, type_: str) -> None:
         graph = Graph.from_edges(*ends, n=n, directed=directed)
         for x in (numbers, others):
             kept = x.copy()
-            want = program(graph, x=x, mode="pull")
+            want = program(graph, x=x, research={"mode": "pull"})
             for threads in (1, 2, 3):
                 result = program(graph, x=x, threads=threads)
                 assert connected(result)
@@ -123,7 +124,7 @@ def test_floats_whose_order_matters(bad: float) -> None:
         if bad == 0:
             result = program(graph, x=x)
             assert not connected(result)
-            assert_same(result, program(graph, x=x, mode="pull"))
+            assert_same(result, program(graph, x=x, research={"mode": "pull"}))
         else:
             result = program(graph, x=x, max_rounds=5)
             assert not connected(program(graph, x=x))
@@ -137,7 +138,7 @@ def test_supersteps_on_request() -> None:
     limited: Any = program(graph, max_rounds=3)
     assert (limited.rounds, limited.converged) == (3, False)
     for mode in ("pull", "notify-pull"):
-        assert mode in {row.mode for row in program(graph, mode=mode).history}
+        assert mode in {row.mode for row in program(graph, research={"mode": mode}).history}
     seen: list[Round] = []
     program(graph, progress=seen.append)
     assert [(row.mode, row.round, row.active) for row in seen] == [("connect", 1, 0)]

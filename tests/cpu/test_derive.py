@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.spelled import spelled
 from vlang import BindError, Graph, Program, compile, load
 from vlang.ir.derived import derived
 
@@ -36,10 +37,10 @@ def test_katz(seed: int) -> None:
     alpha = 0.5 / max(1.0, float(graph.in_degree.max()))
     options: dict[str, Any] = {"alpha": alpha, "tol": 1e-12, "precision": 64, "mode": MODES[seed % 3]}
     limit = np.linalg.solve(np.eye(graph.n) - alpha * matrix, np.ones(graph.n))
-    found = load("katz")(graph, derive="delta", **options)
+    found = load("katz")(graph, derive="delta", **spelled(**options))
     assert found.converged
     assert np.abs(found["x"] - limit).max() < 5e-12
-    assert np.abs(found["x"] - load("katz")(graph, **options)["x"]).max() < 1e-11
+    assert np.abs(found["x"] - load("katz")(graph, **spelled(**options))["x"]).max() < 1e-11
 
 
 RANKS = """
@@ -60,7 +61,7 @@ def test_ranks_by_weight(seed: int) -> None:
     total = matrix.sum(axis=0)
     spread = matrix / np.where(total > 0, total, 1) * np.where(total > 0, 0.85, 0.5)[:, None]
     limit = np.linalg.solve(np.eye(graph.n) - spread, np.full(graph.n, 0.15 / graph.n))
-    found = RANKED(graph, precision=64, mode=MODES[seed % 3])
+    found = RANKED(graph, precision=64, research={"mode": MODES[seed % 3]})
     assert np.abs(found["rank"] - limit).max() < 1e-10
 
 
@@ -72,7 +73,8 @@ def test_no_change_is_lost(seed: int) -> None:
     """At a coarse tolerance most changes wait, add up and are skipped; what is untold in the end bounds the error."""
     graph, _, _ = drawn(seed, weighted=True)
     tol = 0.02 / graph.n
-    rough, exact = (RANKED(graph, precision=64, tol=t, mode=MODES[seed % 3])["rank"] for t in (tol, 1e-13))
+    mode = {"mode": MODES[seed % 3]}
+    rough, exact = (RANKED(graph, precision=64, tol=t, research=mode)["rank"] for t in (tol, 1e-13))
     assert np.abs(rough - exact).sum() <= 0.85 / 0.15 * graph.n * tol + 1e-12
 
 

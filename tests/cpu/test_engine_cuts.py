@@ -11,6 +11,7 @@ import pytest
 from tests.cpu.compare import assert_as_interpreted, assert_cut_free, engine_run, interpreted, same_bits
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph
+from tests.spelled import spelled
 from vlang import Graph, compile
 from vlang.runtime.plan.plan import SEGMENT
 
@@ -111,7 +112,8 @@ def test_larger_random_graphs() -> None:
     dst = np.where(rng.random(600_000) < 0.2, rng.integers(0, 3, 600_000), rng.integers(0, n, 600_000))
     graph = Graph.from_edges(src, dst, n=n, weight=rng.random(600_000).astype(np.float32))
     program = compile(TEXT)
-    results = [program(graph, max_rounds=6, **cut) for cut in (CUTS[0], {**CUTS[1], "page_size": 1 << 16}, *CUTS[3:])]
+    cuts = (CUTS[0], {**CUTS[1], "page_size": 1 << 16}, *CUTS[3:])
+    results = [program(graph, max_rounds=6, **spelled(**cut)) for cut in cuts]
     for other in results[1:]:
         for name in results[0].fields:
             assert same_bits(np.asarray(results[0][name]), np.asarray(other[name])), name

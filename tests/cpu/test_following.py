@@ -108,7 +108,7 @@ def test_what_the_plan_says() -> None:
     says = "followed, a block of vertices at a time, by "
     plan = load("pagerank").explain("plan")
     assert f"{says}loop0.until, lost, messages of s1" in plan
-    assert says not in load("pagerank").explain("plan", without=frozenset({"fuse"}))
+    assert says not in load("pagerank").explain("plan", research={"without": frozenset({"fuse"})})
     assert says not in load("bfs").explain("plan")
     assert program("counted").explain("plan").count(says) == 0  # both read the number of the next superstep
     spread = program("spread").explain("plan")

@@ -88,7 +88,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     assert pushes or "more than 16 bytes" in stage.refused["push"], (made.source, stage.refused)
     monkeypatch.setattr(cpu, "_SMALL", 0)  # as many threads as asked for, however little there is to do
     ways = [{"mode": "pull"}, {"mode": "notify-pull"}, *({"mode": mode} for mode in ("push", "auto"))]
-    ways += [{"order": "priority"}] if "priority" in stage.ways else []
+    ways += [{"schedule": "priority"}] if "priority" in stage.ways else []
     for seed in range(GRAPHS):
         print(f"seed [{SEED}, {number}, {seed}]\n{made.source}")
         rng = np.random.default_rng([SEED, number, seed])
@@ -100,7 +100,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
         want = interpreted(made, case)
         for way in ways:
             for threads in (1, 2, 3):
-                got = engine_run(made, case, to_graph(given), threads=threads, **({"order": "rounds"} | way))
+                got = engine_run(made, case, to_graph(given), threads=threads, **({"schedule": "rounds"} | way))
                 for name, expected in want.fields.items():
                     assert np.array_equal(np.asarray(got[name]), expected, equal_nan=got[name].dtype.kind == "f"), \
                         (name, way, threads)

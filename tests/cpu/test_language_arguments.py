@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.spelled import spelled
 from vlang import Error, Graph, compile
 
 INF = float("inf")
@@ -70,7 +71,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"threads": 0}, "threads is a whole number from 1 on"),
     ({"threads": True}, "threads is a whole number"),
     ({"max_rounds": 1.5}, "max_rounds is a whole number"),
-    ({"page_size": 0}, "page_size is a whole number from 1 on"),
+    ({"page_size": 0}, "page_size is a number of bytes or a size"),
     ({"mode": "pushed"}, "mode is one of"),
     ({"precision": 16}, "precision is 32 or 64"),
     ({"progress": 3}, "progress is True, False or a function"),
@@ -82,7 +83,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_fits(given: dict[str, Any], field: str, want: list[Any]) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        result = PROGRAM(GRAPH, **given)
+        result = PROGRAM(GRAPH, **spelled(**given))
     got = result[field]
     assert np.array_equal(got, np.array(want, got.dtype)), got
 
@@ -92,7 +93,7 @@ def test_wrong(given: dict[str, Any], message: str) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         with pytest.raises(Error) as raised:
-            PROGRAM(GRAPH, **given)
+            PROGRAM(GRAPH, **spelled(**given))
     assert message in str(raised.value)
     assert "\n" not in str(raised.value)
 
@@ -107,4 +108,4 @@ HUGE: list[dict[str, Any]] = [{"page_size": 10**30}, {"page_size": 1}, {"threads
 
 @pytest.mark.parametrize("huge", HUGE, ids=str)
 def test_extreme_options(huge: dict[str, Any]) -> None:
-    assert list(PROGRAM(GRAPH, **huge).f) == [1.5] * 3
+    assert list(PROGRAM(GRAPH, **spelled(**huge)).f) == [1.5] * 3

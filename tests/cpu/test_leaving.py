@@ -64,7 +64,7 @@ def test_long_vertices() -> None:
     for ones in ([4], [n - 1], [0, 4], []):
         x = np.zeros(n, bool)
         x[ones] = True
-        result = program("any")(graph, x=x, mode="pull")
-        plain = program("any")(graph, x=x, mode="pull", without="early")
+        result = program("any")(graph, x=x, research={"mode": "pull"})
+        plain = program("any")(graph, x=x, research={"mode": "pull", "without": "early"})
         assert np.array_equal(result["x"], plain["x"])
         assert np.array_equal(result["x"][:4], np.ones(4, bool) if set(ones) - {0} else x[:4])

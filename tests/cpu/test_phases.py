@@ -73,7 +73,7 @@ def test_every_pass_skips() -> None:
     program = compile(PROGRAMS["fixpoint"])
     from vlang import Graph
 
-    result = program(Graph.read("grid:30x30"), mode="notify-pull")
+    result = program(Graph.read("grid:30x30"), research={"mode": "notify-pull"})
     modes = [row.mode for row in result.history]
     assert modes[0] == "pull"
     assert set(modes[1:]) == {"notify-pull"}

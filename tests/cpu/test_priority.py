@@ -116,11 +116,11 @@ def by_priority(result: Result) -> bool:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_in_rounds(name: str, spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
     arguments = {} if name == "worst" else {"source": 1}
-    want = program(name)(graph(spec, name), mode="pull", threads=1, **arguments)
+    want = program(name)(graph(spec, name), research={"mode": "pull"}, threads=1, **arguments)
     for delta, threads in zip((*DELTAS, None), (1, 2, 3, 2, 2)):
         if delta is not None:
             wide(monkeypatch, delta)
-        got = program(name)(graph(spec, name), threads=threads, order="priority", **arguments)
+        got = program(name)(graph(spec, name), threads=threads, research={"schedule": "priority"}, **arguments)
         monkeypatch.undo()
         assert by_priority(got), (name, spec)
         assert got.converged
@@ -133,13 +133,15 @@ def test_edges_apart_from_their_values() -> None:
     spec = GRAPHS[0]
     for name in ("sssp", "hops", "worst"):
         arguments = {} if name == "worst" else {"source": 1}
-        want = program(name)(graph(spec, name), mode="pull", **arguments)
-        assert_same(want, program(name)(graph(spec, name), order="priority", without="pack", **arguments), name)
+        want = program(name)(graph(spec, name), research={"mode": "pull"}, **arguments)
+        unpacked = {"schedule": "priority", "without": "pack"}
+        assert_same(want, program(name)(graph(spec, name), research=unpacked, **arguments), name)
     halves = graph(spec, "sssp").adjacency("out").column("weight") / np.float32(2)
     out = graph(spec, "sssp").adjacency("out")
     src = np.repeat(np.arange(len(out.offsets) - 1), _degrees(out))
     half = Graph.from_edges(src, np.asarray(out.targets), n=len(out.offsets) - 1, weight=halves)
-    assert_same(program("sssp")(half, source=1, mode="pull"), program("sssp")(half, source=1, order="priority"))
+    want = program("sssp")(half, source=1, research={"mode": "pull"})
+    assert_same(want, program("sssp")(half, source=1, research={"schedule": "priority"}))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -147,12 +149,12 @@ def test_buckets_are_refined(threads: int, monkeypatch: pytest.MonkeyPatch) -> N
     """Far too wide and far too narrow ones, and the rounds that they take."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = graph("grid:100x100,weights=1..63", "sssp")
-    want = program("sssp")(given, source=0, mode="pull")
+    want = program("sssp")(given, source=0, research={"mode": "pull"})
     rounds = {}
     for delta in (1.0, 512.0):
         wide(monkeypatch, delta)
         for without in ("", "refine"):
-            got = program("sssp")(given, source=0, threads=threads, **({"without": without} if without else {}))
+            got = program("sssp")(given, source=0, threads=threads, research={"without": without})
             assert_same(want, got, delta, without)
             rounds[delta, without] = got.rounds
     if threads == 2:
@@ -166,7 +168,7 @@ def test_vertices_wait_where_there_is_no_room(delta: float, monkeypatch: pytest.
     for name in ("sssp", "worst"):
         arguments = {} if name == "worst" else {"source": 1}
         spec = GRAPHS[0]
-        want = program(name)(graph(spec, name), mode="pull", **arguments)
+        want = program(name)(graph(spec, name), research={"mode": "pull"}, **arguments)
         for runs, threads in ((3 * ORDER_GRANT, 1), (5 * ORDER_GRANT, 3)):
             wide(monkeypatch, delta, runs)
             assert_same(want, program(name)(graph(spec, name), threads=threads, **arguments), name, delta, runs)
@@ -195,7 +197,7 @@ def test_as_interpreted(drawn: RefGraph, data: st.DataObject) -> None:
     with pytest.MonkeyPatch.context() as patched:
         wide(patched, delta)
         patched.setattr(cpu, "_SMALL", 0)
-        got = engine_run(program(name), case, to_graph(given_graph), threads=threads, order="priority")
+        got = engine_run(program(name), case, to_graph(given_graph), threads=threads, schedule="priority")
     for field, values in want.fields.items():
         assert np.array_equal(np.asarray(values), np.asarray(got[field])), (name, delta, threads)
 
@@ -206,18 +208,18 @@ def test_values_of_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
     start[[5, 700, 2399]] = -3.5, 2.25, -np.inf
     spec = GRAPHS[2]
     run = functools.partial(program("sssp"), graph(spec, "sssp"), source=1)
-    assert_same(run(dist=start, mode="pull"), run(dist=start))
+    assert_same(run(dist=start, research={"mode": "pull"}), run(dist=start))
     start[2399] = 1e30
     for delta in DELTAS:
         wide(monkeypatch, delta)
-        assert_same(run(dist=start, mode="pull"), run(dist=start), delta)
+        assert_same(run(dist=start, research={"mode": "pull"}), run(dist=start), delta)
 
 
 def test_many_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that returns between its rounds goes on where it was."""
     monkeypatch.setattr(cpu_priority, "_ROUNDS", 3)
     monkeypatch.setattr(cpu, "_SMALL", 0)
-    want = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, mode="pull")
+    want = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, research={"mode": "pull"})
     for threads in (1, 3):
         got = program("sssp")(graph(GRAPHS[2], "sssp"), source=1, threads=threads)
         assert_same(want, got, threads)
@@ -228,7 +230,7 @@ def test_workers_decide_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """More workers than processors, so that each is late now and then: when a window opens, and when a call ends."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     given = Graph.read("kron:8,weights=1..63")
-    want = program("sssp")(given, source=1, mode="pull")
+    want = program("sssp")(given, source=1, research={"mode": "pull"})
     for number, delta in enumerate((0.015625, 1.0, 4096.0) * 4):
         wide(monkeypatch, delta)
         monkeypatch.setattr(cpu_priority, "_ROUNDS", (1, 2, 4096)[number % 3])
@@ -244,17 +246,17 @@ def test_negative_weights_are_refused() -> None:
 def test_what_rules_it_out() -> None:
     sssp, given_graph = program("sssp"), graph(GRAPHS[2], "sssp")
     assert by_priority(sssp(given_graph, source=1))
-    assert not by_priority(sssp(given_graph, source=1, order="rounds"))
-    assert not by_priority(sssp(given_graph, source=1, mode="push"))
+    assert not by_priority(sssp(given_graph, source=1, research={"schedule": "rounds"}))
+    assert not by_priority(sssp(given_graph, source=1, research={"mode": "push"}))
     assert not by_priority(sssp(given_graph, source=1, max_rounds=3))
     assert not by_priority(sssp(Graph.read("grid:9x9"), source=1))
-    assert by_priority(sssp(Graph.read("grid:9x9"), source=1, order="priority"))
+    assert by_priority(sssp(Graph.read("grid:9x9"), source=1, research={"schedule": "priority"}))
     with pytest.raises(BindError, match="max_rounds counts supersteps"):
-        sssp(given_graph, source=1, order="priority", max_rounds=3)
+        sssp(given_graph, source=1, research={"schedule": "priority"}, max_rounds=3)
     with pytest.raises(BindError, match="mode='pull' says how supersteps run"):
-        sssp(given_graph, source=1, order="priority", mode="pull")
+        sssp(given_graph, source=1, research={"schedule": "priority", "mode": "pull"})
     with pytest.raises(BindError, match="pagerank cannot run in order of priority: "):
-        load("pagerank")(given_graph, order="priority")
+        load("pagerank")(given_graph, research={"schedule": "priority"})
 
 
 def test_plan_says_which_order() -> None:

@@ -102,9 +102,9 @@ def graph(spec: str) -> Graph:
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_as_pulled(name: str, spec: str) -> None:
     given = {"source": 1} if name not in ("bits", "highest", "small") else {}
-    want = program(name)(graph(spec), mode="pull", threads=1, **given)
+    want = program(name)(graph(spec), research={"mode": "pull"}, threads=1, **given)
     for mode, threads in CUTS:
-        got = program(name)(graph(spec), mode=mode, threads=threads, order="rounds", **given)
+        got = program(name)(graph(spec), research={"mode": mode, "schedule": "rounds"}, threads=threads, **given)
         for field in want.fields:
             assert same_bits(np.asarray(want[field]), np.asarray(got[field])), (name, spec, field, mode, threads)
         assert [r.active for r in got.history] == [r.active for r in want.history], (name, spec, mode, threads)
@@ -121,8 +121,8 @@ def test_bfs_changes_direction() -> None:
 
 def test_as_many_supersteps_as_asked() -> None:
     for mode in ("push", "auto"):
-        got = program("sssp")(graph(GRAPHS[2]), source=1, mode=mode, max_rounds=5)
-        want = program("sssp")(graph(GRAPHS[2]), source=1, mode="pull", max_rounds=5)
+        got = program("sssp")(graph(GRAPHS[2]), source=1, research={"mode": mode}, max_rounds=5)
+        want = program("sssp")(graph(GRAPHS[2]), source=1, research={"mode": "pull"}, max_rounds=5)
         assert same_bits(np.asarray(got["dist"]), np.asarray(want["dist"]))
         assert (got.rounds, got.converged) == (5, False)
 
@@ -136,7 +136,7 @@ def test_given_values_are_no_uniform_frontier() -> None:
     hops = compile_text(text)
     stages = hops.plan(frozenset(), frozenset({"depth"})).stages
     assert all("early" not in stage.kernels for stage in stages)
-    got, want = (hops(graph(GRAPHS[2]), depth=start, mode=mode) for mode in ("auto", "pull"))
+    got, want = (hops(graph(GRAPHS[2]), depth=start, research={"mode": mode}) for mode in ("auto", "pull"))
     assert same_bits(np.asarray(got["depth"]), np.asarray(want["depth"]))
 
 

@@ -54,7 +54,7 @@ def graph(spec: str) -> Graph:
 def test_every_way_is_as_pulled(form: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "early" in program(form).plan(frozenset()).stages[-1].kernels
     for spec in GRAPHS:
-        want = program(form)(graph(spec), mode="pull", threads=1)
+        want = program(form)(graph(spec), research={"mode": "pull"}, threads=1)
         for way, (narrow, look) in WAYS.items():
             with monkeypatch.context() as patched:
                 if narrow is not None:
@@ -93,7 +93,7 @@ def test_several_workers_share_a_narrow_frontier(spec: str, monkeypatch: pytest.
     find = compile(TEXT.format(**{**FORMS["one source"], "edges": "u -- self", "source": "self == source"}).replace(
         "reach\n", "reach(source: vertex)\n"))
     made = Graph.read(spec)
-    want = find(made, source=1, mode="pull", threads=1)
+    want = find(made, source=1, research={"mode": "pull"}, threads=1)
     assert max(row.edges for row in find(made, source=1, threads=1).history) > REACH_FEW
     for threads in (2, 3, 5, REACH_CREW + 2):
         for _ in range(4):

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.spelled import spelled
 from vlang import BindError, Graph, GraphError, Program, Result, compile, load, stdlib
 from vlang.api.bind import bind_parameters
 from vlang.api.calls import Call
 from vlang.errors import ResumeError
 from vlang.ir.going import ChangeKind, going_on
-from vlang.runtime.engine.machine import Options
+from vlang.options import Options
 
 DESIGN = Path(__file__).parents[1] / "reference" / "design"
 
@@ -149,10 +150,10 @@ def try_one(name: str, seed: int, **options: Any) -> None:
     print(f"{name}, seed {seed}, {options}")
     graph, pairs = drawn(rng, column, directed=bool(seed & 1))
     bits = 64 if within else 32
-    result = program(name)(graph, **params, **options, precision=bits)
+    result = program(name)(graph, **params, **spelled(**options), precision=bits)
     for grow in (False, True):
         edges = change(rng, graph, pairs, column, marks, grow and "insert" in marks)
-        result = program(name).resume(result, **edges, **options)
+        result = program(name).resume(result, **edges, **spelled(**options))
         assert result.graph is not None
         assert_alike(name, result, program(name)(result.graph, **params, precision=bits), within)
         gone = {tuple(pair) for pair in np.asarray(edges.get("removed", [])).tolist()}

@@ -196,9 +196,9 @@ repeat:
 @pytest.mark.parametrize("spec", ["kron:11,weights=1..9", "grid:20x30,weights=1..9", "star:3000,weights=1..9"])
 def test_programs(name: str, options: dict[str, Any], spec: str) -> None:
     graph = Graph.read(spec)
-    want = load(name)(graph, mode="pull", **options)
+    want = load(name)(graph, research={"mode": "pull"}, **options)
     for mode, threads in (("push", 1), ("push", 2), ("auto", 1), ("auto", 2)):
-        got = load(name)(graph, mode=mode, threads=threads, **options)
+        got = load(name)(graph, research={"mode": mode}, threads=threads, **options)
         assert_same(want, got, (name, spec, mode))
         assert "push" in {row.mode for row in got.history} or mode == "auto" or want.rounds == 1
 
@@ -206,7 +206,8 @@ def test_programs(name: str, options: dict[str, Any], spec: str) -> None:
 def test_as_many_supersteps_as_asked() -> None:
     graph = Graph.read("path:300")
     for most in (2, 63, 64, 65, 90):
-        got, want = (load("pagerank_delta")(graph, mode=mode, max_rounds=most, tol=1e-12) for mode in ("push", "pull"))
+        got, want = (load("pagerank_delta")(graph, research={"mode": mode}, max_rounds=most, tol=1e-12)
+                     for mode in ("push", "pull"))
         assert_same(want, got, most)
         assert got.rounds == most
 
@@ -216,22 +217,22 @@ def test_supersteps_that_repeat_are_found() -> None:
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(
         "i64 = 0", "u8 = 128 if self == s else 0")
     ring = Graph.from_edges(np.arange(7), (np.arange(7) + 1) % 7)
-    want = compile(text)(ring, s=2, mode="pull")
+    want = compile(text)(ring, s=2, research={"mode": "pull"})
     assert "repeat for ever" in want.reason
-    assert_same(want, compile(text)(ring, s=2, mode="push"), "ring")
+    assert_same(want, compile(text)(ring, s=2, research={"mode": "push"}), "ring")
 
 
 def test_no_push_where_everybody_has_something_to_tell() -> None:
     got = load("pagerank_delta")(Graph.read("kron:11"), threads=1)
     modes = [row.mode for row in got.history]
     assert (modes[1], modes[-1], set(modes)) == ("pull", "push", {"pull", "push"})
-    got = load("pagerank_delta")(Graph.read("kron:11"), threads=1, switching="published")
+    got = load("pagerank_delta")(Graph.read("kron:11"), threads=1, research={"switching": "published"})
     assert {row.mode for row in got.history} == {"pull", "notify-pull", "push"}
 
 
 def test_without() -> None:
     graph = Graph.read("grid:20x30")
-    got, want = (load("pagerank_delta")(graph, without=without) for without in ("sums", ""))
+    got, want = (load("pagerank_delta")(graph, research={"without": without}) for without in ("sums", ""))
     assert "push" not in {row.mode for row in got.history}
     assert_same(want, got, "without")
 

@@ -82,7 +82,7 @@ def test_every_optimisation_has_a_program() -> None:
 def test_without(name: str) -> None:
     made = program(PROGRAMS[name])
     without = frozenset({name})
-    assert made.explain("plan", without=without) != made.explain("plan")
+    assert made.explain("plan", research={"without": without}) != made.explain("plan")
     for _, graph in GRAPHS:
         case = Case(graph)
         for cut in CUTS[1:4:2]:
@@ -139,5 +139,5 @@ def test_in_a_where_neighbours_need_not_be_listed() -> None:
 ])
 def test_wrong_names(value: object, message: str) -> None:
     with pytest.raises(BindError) as error:
-        load("degree")(Graph.read("path:3"), without=value)
+        load("degree")(Graph.read("path:3"), research={"without": value})
     assert str(error.value) == message

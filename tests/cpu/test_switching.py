@@ -114,7 +114,8 @@ def test_what_makes_no_sense_is_not_believed() -> None:
 def test_both_rules_give_the_same(program: str) -> None:
     given = {"source": 1} if program.startswith("bfs") else {}
     graph = Graph.read("kron:10", directed=False)
-    measured, published = (load(program)(graph, switching=rule, **given) for rule in ("measured", "published"))
+    measured, published = (load(program)(graph, research={"switching": rule}, **given)
+                           for rule in ("measured", "published"))
     for name in measured.fields:
         assert np.array_equal(measured[name], published[name])
     assert measured.rounds == published.rounds
@@ -122,6 +123,6 @@ def test_both_rules_give_the_same(program: str) -> None:
 
 def test_nothing_to_switch() -> None:
     with pytest.raises(BindError, match="switching says how mode"):
-        load("bfs")(Graph.read("karate"), source=1, mode="pull", switching="published")
+        load("bfs")(Graph.read("karate"), source=1, research={"mode": "pull", "switching": "published"})
     with pytest.raises(BindError, match="switching"):
-        load("bfs")(Graph.read("karate"), source=1, switching="guessed")
+        load("bfs")(Graph.read("karate"), source=1, research={"switching": "guessed"})

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from tests.cpu.compare import engine_run, interpreted
 from tests.reference.cases import Case
 from tests.reference.graphs import RefGraph, ref_graphs, to_graph
+from tests.spelled import spelled
 from vlang import BindError, Graph, GraphError, Program, load
 from vlang import compile as compile_text
 from vlang.errors import ResumeError
@@ -88,7 +89,7 @@ def test_fewer_edges_on_a_grid(threads: int, monkeypatch: pytest.MonkeyPatch) ->
 
 def test_vertices_that_wait_for_room_are_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.read("kron:11,weights=1..63")
-    want = program("sssp")(graph, source=1, order="rounds")["dist"]
+    want = program("sssp")(graph, source=1, research={"schedule": "rounds"})["dist"]
     monkeypatch.setattr(cpu_priority, "choose_delta", lambda stage, out: 1.0)
     for runs, threads in ((3 * ORDER_GRANT, 1), (5 * ORDER_GRANT, 3)):
         monkeypatch.setattr(cpu_priority, "runs_of", lambda n, workers, runs=runs: runs)
@@ -158,7 +159,7 @@ def test_stdlib_programs_that_cannot() -> None:
     [
         ({"mode": "pull"}, "mode='pull' says how supersteps run"),
         ({"max_rounds": 3}, "max_rounds says how supersteps run"),
-        ({"order": "rounds"}, 'order="rounds" says how'),
+        ({"schedule": "rounds"}, 'schedule="rounds" says how'),
         ({"asynchronous": True}, "asynchronous=True says how"),
         ({"device": "gpu"}, "target is for runs on the CPU"),
         ({"chaos": 1}, "chaos compares whole results"),
@@ -166,7 +167,7 @@ def test_stdlib_programs_that_cannot() -> None:
 )
 def test_options_that_exclude_it(options: dict[str, Any], why: str) -> None:
     with pytest.raises(BindError, match=why):
-        program("sssp")(Graph.read("karate"), source=1, target=2, **options)
+        program("sssp")(Graph.read("karate"), source=1, target=2, **spelled(**options))
 
 
 def test_no_vertex() -> None:

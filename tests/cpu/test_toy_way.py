@@ -18,11 +18,12 @@ from vlang.cli import main
 from vlang.emit.cpu.ways.way_text import Added
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.stage import StageWriter
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels, address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running
 from vlang.runtime.cpu.ways.ways import WAYS
-from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (

@@ -9,6 +9,7 @@ from tests.cpu.copying import CASES, DOMAINS, assert_same, connected, copying, v
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.reference.graphs import all_families, to_graph
+from tests.spelled import spelled
 from vlang import Graph, Result, load
 
 pytestmark = needs_compiler
@@ -28,7 +29,7 @@ def test_families(reduction: str, type_: str) -> None:
             if name.endswith("float") or not graph.n:
                 continue
             x, stored = values(type_, graph.n, np.random.default_rng(seed)), to_graph(graph)
-            on_gpu(program(stored, x=x, device="emulated"), program(stored, x=x, mode="pull"))
+            on_gpu(program(stored, x=x, device="emulated"), program(stored, x=x, research={"mode": "pull"}))
 
 
 @pytest.mark.parametrize("pages", [None, 4096])
@@ -43,8 +44,8 @@ def test_random_graphs(seed: int, pages: int | None) -> None:
     graph, program, x = Graph.from_edges(src, dst, n=n), copying("min", "i8"), values("i8", n, rng)
     with emulated(seed=seed) as opened:
         budget = {} if pages is None else {"gpu_memory": 120_000, "page_size": pages}
-        first = program(graph, x=x, device="emulated", **budget)
-        on_gpu(first, program(graph, x=x, mode="pull"))
+        first = program(graph, x=x, device="emulated", **spelled(**budget))
+        on_gpu(first, program(graph, x=x, research={"mode": "pull"}))
         edges = len(graph.adjacency("both"))
         streamed = pages is not None and 4 * edges > budget["gpu_memory"]
         assert first.history[0].edges == edges if streamed else first.history[0].edges <= edges + 2 * n
@@ -72,7 +73,7 @@ def test_directions(domain: str) -> None:
             x = values("i32", 60, rng)
             result = program(graph, x=x, device="emulated")
             assert connected(result) == (domain == "u -- self" or not directed)
-            assert_same(result, program(graph, x=x, mode="pull"))
+            assert_same(result, program(graph, x=x, research={"mode": "pull"}))
 
 
 @pytest.mark.parametrize("bad", [np.nan, -0.0])
@@ -80,11 +81,11 @@ def test_floats_whose_order_matters(bad: float) -> None:
     graph, program = Graph.from_edges([0, 1], [1, 2], n=4, directed=False), copying("min", "f64")
     with emulated():
         for x, joined in (([1, bad, 0, 3], False), ([1, 0, 0, 3], True)):
-            assert connected(program(graph, x=np.array(x, np.float64), device="emulated", mode="auto")) == joined
+            assert connected(program(graph, x=np.array(x, np.float64), device="emulated")) == joined
 
 
 def test_supersteps_on_request() -> None:
     graph, program = Graph.read("grid:5x5"), load("components")
     with emulated("components"):
         assert program(graph, device="emulated", max_rounds=3).rounds == 3
-        assert {row.mode for row in program(graph, device="emulated", mode="pull").history} == {"pull"}
+        assert {row.mode for row in program(graph, device="emulated", research={"mode": "pull"}).history} == {"pull"}

@@ -9,6 +9,7 @@ import pytest
 
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, least_memory, program, run
+from tests.spelled import spelled
 from vlang import BindError, Graph, OutOfMemory
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.transfers import Link, Traffic, worth_copying
@@ -74,10 +75,10 @@ def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: li
 def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int, Traffic]]) -> None:
     graph, options = Graph.read("path:400"), {"page_size": PAGE, "mode": "push", "transfer": "pages"}
     with emulated("bfs"), pytest.raises(OutOfMemory) as refused:
-        program("bfs")(graph, source=0, device="emulated", gpu_memory=150_000, **options)
+        program("bfs")(graph, source=0, device="emulated", gpu_memory=150_000, **spelled(**options))
     enough = int(str(refused.value).split("allow at least ")[1].split()[0])
     with emulated("bfs"):
-        result = program("bfs")(graph, source=0, device="emulated", gpu_memory=enough, **options)
+        result = program("bfs")(graph, source=0, device="emulated", gpu_memory=enough, **spelled(**options))
     assert np.array_equal(result["depth"], np.arange(400))
     traffic = {kind: (pages, moved) for kind, pages, moved in watched}
     assert traffic["in"][1] == Traffic()
@@ -110,6 +111,6 @@ def test_when_copying_pays() -> None:
 def test_an_unknown_way_is_refused() -> None:
     graph = Graph.from_edges(np.array([0]), np.array([1]))
     with pytest.raises(BindError, match="transfer is one of 'auto', 'pages', 'direct', not 'page'; did you mean 'page"):
-        program("bfs")(graph, source=0, device="gpu", transfer="page")
+        program("bfs")(graph, source=0, device="gpu", research={"transfer": "page"})
     with pytest.raises(BindError, match="transfer is for runs on a GPU"):
-        program("bfs")(graph, source=0, transfer="pages")
+        program("bfs")(graph, source=0, research={"transfer": "pages"})

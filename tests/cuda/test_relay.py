@@ -77,7 +77,8 @@ def test_a_long_thin_phase_is_one_launch() -> None:
     with emulated() as opened:
         for most in (100, 4):  # who counts supersteps gets whole ones
             want = program("kcore_members")(graph, k=2, max_rounds=most)
-            got = program("kcore_members")(graph, k=2, max_rounds=most, device="emulated", mode="notify-pull")
+            got = program("kcore_members")(graph, k=2, max_rounds=most, device="emulated",
+                                           research={"mode": "notify-pull"})
             assert got.rounds == want.rounds == min(most, 31)
             assert got.converged == want.converged == (most == 100)
             assert {round_.mode for round_ in got.history[1:]} == {"notify-pull"}

@@ -29,5 +29,5 @@ def test_derived() -> None:
         limit = np.linalg.solve(np.eye(graph.n) - alpha * matrix, np.ones(graph.n))
         with emulated(seed=seed):
             found = load("katz")(graph, derive="delta", alpha=alpha, tol=1e-12, precision=64, device="emulated",
-                                 mode=MODES[seed])
+                                 research={"mode": MODES[seed]})
         assert np.abs(found["x"] - limit).max() < 5e-12

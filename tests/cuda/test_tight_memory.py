@@ -20,7 +20,7 @@ def test_full_passes_where_frontiers_do_not_fit() -> None:
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)):
         for memory in range(60_000, 400_000, 30_000):
             try:
-                got = bfs(graph, source=1, device="gpu", gpu_memory=memory, page_size=4096)
+                got = bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096})
             except OutOfMemory:
                 assert not modes, "more memory is never worse"
                 continue
@@ -28,7 +28,7 @@ def test_full_passes_where_frontiers_do_not_fit() -> None:
             modes.append(all(row.mode == "pull" for row in got.history))
             if modes[-1]:
                 with pytest.raises(OutOfMemory):
-                    bfs(graph, source=1, device="gpu", gpu_memory=memory, page_size=4096, mode="push")
+                    bfs(graph, source=1, device="gpu", gpu_memory=memory, research={"page_size": 4096, "mode": "push"})
     assert modes[0], "the least budget is that of full passes"
     assert not modes[-1]
     assert modes == sorted(modes, reverse=True)

@@ -145,7 +145,7 @@ repeat 3 times:
     apply i += t
 ''')
 for mode in ("pull", "notify-pull"):
-    program(Graph.read("star:50"), mode=mode)
+    program(Graph.read("star:50"), research={"mode": mode})
 program(Graph.read("karate"), k=float("nan"))
 after = [signal.getsignal(s) for s in (signal.SIGINT, signal.SIGTERM)], np.geterr(), list(warnings.filters)
 assert before == after

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.spelled import spelled
 from vlang import Graph, Program, compile, load, stdlib
 from vlang.runtime.graph import kernels as kernel_files
 from vlang.syntax.parser import raw_tree
@@ -54,10 +55,11 @@ def test_one_program_from_many_threads() -> None:
     """One Program object, one graph not yet built, different parameters and options: each run by itself is right."""
     program, graph = load("sssp"), random_graph(1)
     modes = ("auto", "pull", "notify-pull")
-    options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": modes[k % 3], "order": "rounds"} for k in range(8)]
-    results = together(8, lambda k: program(graph, source=100 * k, **options[k]))
+    options: list[dict[str, Any]] = [{"threads": 1 + k % 3, "mode": modes[k % 3], "schedule": "rounds"}
+                                     for k in range(8)]
+    results = together(8, lambda k: program(graph, source=100 * k, **spelled(**options[k])))
     for k, result in enumerate(results):
-        alone = load("sssp")(random_graph(1), source=100 * k, threads=1, order="rounds")
+        alone = load("sssp")(random_graph(1), source=100 * k, threads=1, research={"schedule": "rounds"})
         assert np.array_equal(result.dist, alone.dist)
         assert result.rounds == alone.rounds
 

@@ -13,6 +13,7 @@ import pytest
 from tests.reference.cases import Case, case
 from tests.reference.graph import Array, RefGraph
 from tests.reference.graphs import to_graph
+from tests.spelled import spelled
 from vlang import Graph, OutOfMemory, Program, Result, load
 from vlang.errors import DeviceError
 from vlang.runtime.engine.trace import Round
@@ -90,7 +91,7 @@ class Given:
     case: Case
 
     def __call__(self, **options: Any) -> Result:
-        return self.program(self.graph, **self.case.params, **self.case.fields, **options)
+        return self.program(self.graph, **self.case.params, **self.case.fields, **spelled(**options))
 
 
 @functools.cache

@@ -10,6 +10,7 @@ import numpy as np
 from tests.reference.cases import case
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import family, to_graph
+from tests.spelled import spelled
 from vlang import OutOfMemory, Result, load
 
 __all__ = ["small_runs"]
@@ -32,7 +33,7 @@ def small_runs(
         engine = to_graph(given.graph)
 
         def run(_given: Any = given, _engine: Any = engine, **more: Any) -> Result:
-            return program(_engine, **_given.params, **_given.fields, **more)
+            return program(_engine, **_given.params, **_given.fields, **spelled(**more))
 
         for way in options:
             if way.get("gpu_memory") != "tight":

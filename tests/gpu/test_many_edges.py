@@ -16,6 +16,7 @@ import pytest
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import emulated
 from tests.gpu.compare import needs_gpu
+from tests.spelled import spelled
 from vlang import Graph, compile, load
 from vlang.runtime.gpu.device.gpus import gpus
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -99,7 +100,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
     """Programs whose results are known for every vertex."""
     n, reach, v = ring.n, ring.reach, np.arange(ring.n, dtype=np.int64)
     assert graph.m == ring.entries
-    got = compile(NEIGHBOURS)(graph, **options)
+    got = compile(NEIGHBOURS)(graph, **spelled(**options))
     wraps, above = np.maximum(0, v + reach - (n - 1)), np.minimum(v, reach)
     assert np.array_equal(got["below"], above + wraps)
     assert np.array_equal(got["first"], np.where(wraps > 0, 0, np.where(v == 0, 1, np.maximum(0, v - reach))))
@@ -107,9 +108,9 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
     assert np.array_equal(got["last"], np.where(v == n - 1, n - 2, last))
     source = n // 3
     apart = np.minimum((v - source) % n, (source - v) % n)
-    assert np.array_equal(load("bfs")(graph, source=source, **options)["depth"], -(-apart // reach))
-    assert not np.asarray(load("components")(graph, **options)["label"]).any()
-    rank = np.asarray(load("pagerank")(graph, **options)["rank"], dtype=np.float64)
+    assert np.array_equal(load("bfs")(graph, source=source, **spelled(**options))["depth"], -(-apart // reach))
+    assert not np.asarray(load("components")(graph, **spelled(**options))["label"]).any()
+    rank = np.asarray(load("pagerank")(graph, **spelled(**options))["rank"], dtype=np.float64)
     np.testing.assert_allclose(rank, 1 / n, rtol=1e-5)
 
 

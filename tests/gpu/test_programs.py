@@ -58,7 +58,7 @@ def test_ways_to_reach_a_page(name: str, mode: str, transfer: str) -> None:
 @pytest.mark.parametrize("name", ["kcore_members", "kcore", "mis", "coloring", "heat", "circuit", "sssp", "components"])
 @pytest.mark.parametrize("graph", ["hubs", "grid", "path"])
 def test_notify_pull_in_one_launch(name: str, graph: str) -> None:
-    got = given(name, graph)(device="gpu", mode="notify-pull")
+    got = given(name, graph)(device="gpu", research={"mode": "notify-pull"})
     assert_equal(got, on_cpu(name, graph), (name, graph))
 
 
@@ -74,13 +74,13 @@ def test_graphs(name: str, graph: str) -> None:
 @pytest.mark.parametrize("graph", ["hubs", "grid"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_modes(name: str, graph: str, mode: str) -> None:
-    assert_equal(given(name, graph)(device="gpu", mode=mode), on_cpu(name, graph), (name, graph, mode))
+    assert_equal(given(name, graph)(device="gpu", research={"mode": mode}), on_cpu(name, graph), (name, graph, mode))
 
 
 @pytest.mark.parametrize("replication", ["none", 1, 4, 32, "garaph", "auto"])
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "components", "bfs_tree", "hits"])
 def test_replication(name: str, replication: Any) -> None:
-    got = given(name, "hubs")(device="gpu", kernel="edge", replication=replication)
+    got = given(name, "hubs")(device="gpu", research={"kernel": "edge", "replication": replication})
     assert_equal(got, on_cpu(name, "hubs"), (name, replication))
 
 

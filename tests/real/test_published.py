@@ -9,6 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 from tests.real.published import GRAPHS, program, published
+from tests.spelled import spelled
 from vlang import Graph, Result
 
 MODES = ("pull", "notify-pull", "auto")
@@ -32,7 +33,7 @@ def run_from_each_source(name: str, what: str, field: str, graph: Graph, want: N
     sources = published(name).sources
     assert len(sources) == len(want) == 4
     for source, expected in zip(sources, want):
-        result = program(what)(graph, source=source, threads=THREADS, **options)
+        result = program(what)(graph, source=source, threads=THREADS, **spelled(**options))
         assert result.converged
         np.testing.assert_array_equal(integers(result, field), expected, err_msg=f"{what} from {source}")
 
@@ -77,7 +78,7 @@ def test_sssp_with_the_weights_of_the_file(name: str, mode: str, page_size: int)
 @in_pages
 def test_components(name: str, mode: str, page_size: int) -> None:
     have = published(name)
-    result = program("components")(have.graph, mode=mode, page_size=page_size, threads=THREADS)
+    result = program("components")(have.graph, research={"mode": mode, "page_size": page_size}, threads=THREADS)
     np.testing.assert_array_equal(result["label"], have.reference["vertex_ids"][have.reference["wcc"]])
 
 
@@ -91,7 +92,8 @@ def test_pagerank_in_64_bits(name: str) -> None:
     have = published(name)
     want = have.reference["pagerank"]
     cuts = [{"mode": mode, "page_size": size} for mode in MODES for size in PAGES.values()]
-    ranks = [program("pagerank")(have.graph, precision=64, tol=1e-13, threads=THREADS, **cut).rank for cut in cuts]
+    ranks = [program("pagerank")(have.graph, precision=64, tol=1e-13, threads=THREADS, **spelled(**cut)).rank
+             for cut in cuts]
     np.testing.assert_allclose(ranks[0], want, rtol=1e-6, atol=0)
     assert abs(ranks[0].sum() - 1) < 1e-12
     for cut, rank in zip(cuts, ranks):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 from vlang.api.labelled import in_vertex_order
 from vlang.errors import BindError, GraphError
 from vlang.ir.forms import forms as f
+from vlang.options import OPTIONS
 from vlang.runtime.graph.edges.naming import dense_vertices
 from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 
@@ -32,13 +34,8 @@ def bind_parameters(
                 raise BindError(f"{name} needs `{param.name}`, {_spoken(param)}: {param.name}=...")
             continue
         value = rest.pop(param.name)
-        if isinstance(param.type, VertexSet):
-            values[param.name] = _members(param.name, graph, value)
-        elif param.type == VERTEX:
-            values[param.name] = graph.find(value)
-        else:
-            assert isinstance(param.type, Scalar)
-            values[param.name] = _scalar(param.name, param.type, value)
+        with _for_option(param.name, "parameter", name):
+            values[param.name] = _parameter(param, graph, value)
     return values, rest
 
 
@@ -52,6 +49,28 @@ def _copied(value: Any) -> Any:
     if isinstance(value, np.ndarray):
         return value.copy()
     return value if isinstance(value, (str, bytes)) or not hasattr(value, "__iter__") else list(value)
+
+
+@contextmanager
+def _for_option(name: str, what: str, program: str) -> Iterator[None]:
+    """Where a value does not fit an argument that has the name of an option, the option may be meant: say how."""
+    try:
+        yield
+    except (BindError, GraphError) as error:
+        if name not in OPTIONS and name not in ("options", "research"):
+            raise
+        meant = f"options={{\"{name}\": ...}}" if name in OPTIONS else "vlang.Options(...) after the graph"
+        raise type(error)(f"{error}. `{name}` is a {what} of {program}; for run options write {meant}") from None
+
+
+def _parameter(param: f.ParamDecl, graph: Graph, value: Any) -> Any:
+    """The value of a parameter as a run takes it. Raises BindError or GraphError."""
+    if isinstance(param.type, VertexSet):
+        return _members(param.name, graph, value)
+    if param.type == VERTEX:
+        return graph.find(value)
+    assert isinstance(param.type, Scalar)
+    return _scalar(param.name, param.type, value)
 
 
 def _spoken(param: f.ParamDecl) -> str:
@@ -109,7 +128,8 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
     arrays: dict[str, NDArray[Any]] = {}
     for decl in program.fields:
         if decl.name in arguments:
-            arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
+            with _for_option(decl.name, "field", name):
+                arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
                             f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "

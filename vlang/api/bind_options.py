@@ -1,9 +1,13 @@
-"""The options of a run, among the arguments of a call: each read by its own rule, then held against each other."""
+"""The options of a run, among the arguments of a call: each read by its own rule, then held against each other.
+
+A program's parameters and fields come first: an argument of such a name is theirs, and an option of that name is given
+in `options`. Of the other arguments every one is an everyday option, `research` or `options`.
+"""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
@@ -11,25 +15,42 @@ import numpy as np
 
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
-from vlang.options import GPU_OPTIONS, parse_size
-from vlang.runtime.engine.machine import Options
+from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_size
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
 
-__all__ = ["bind_options", "check_options", "read_option"]
+__all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
 _MOST_STREAMS = 32
+_DOORS = ("options", "research")
 
 
-def bind_options(program: Program, arguments: dict[str, Any]) -> tuple[Options, int | None, dict[str, Any]]:
-    """The run options among the arguments, the precision asked for, and the other arguments. Raises BindError."""
-    readers = set(_READERS) - ({"target"} & {field.name for field in program.fields})  # such a field came first
-    given = {name: arguments[name] for name in _READERS if name in arguments and name in readers}
-    rest = {name: value for name, value in arguments.items() if name not in readers}
-    _known(program, rest)
-    precision = read_option("precision", given.pop("precision", None))
-    return check_options(given), precision, rest
+def bind_options(
+    program: Program, arguments: Mapping[str, Any], options: Options | Mapping[str, Any] | None = None
+) -> tuple[Options, dict[str, Any]]:
+    """The options of a call, and its other arguments, which are parameters and fields of the program.
+
+    Args:
+        program: whose names come before those of options.
+        arguments: the keywords of the call. Everyday options and `research` replace what `options` says.
+        options: all options at once, if they came by position; the keyword `options` else.
+
+    Raises BindError for an argument that is neither, and for options that cannot be.
+    """
+    own = _own_names(program)
+    rest = {name: value for name, value in arguments.items() if name in own}
+    loose = {name: value for name, value in arguments.items() if name not in own}
+    if "options" in loose:
+        if options is not None:
+            raise BindError("options are given twice: by position and as a keyword")
+        options = loose.pop("options")
+    given = options_by_name(options)
+    research = _named("research", loose.pop("research", None), RESEARCH)
+    for name in loose:
+        if name not in EVERYDAY:
+            raise BindError(_unknown(program, own, name, loose[name]))
+    return check_options({**given, **research, **loose}), rest
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
@@ -42,46 +63,102 @@ def check_options(given: Mapping[str, Any]) -> Options:
 
 def read_option(name: str, value: Any) -> Any:
     """The value of one option as `Options` has it; None stands for the default. Raises BindError."""
-    return _READERS[name](name, value)
+    option = OPTIONS[name]
+    return None if value is None else _READERS[option.kind](option, value)
 
 
-def _known(program: Program, arguments: dict[str, Any]) -> None:
-    names = [p.name for p in program.params] + [i.name for i in program.fields]
-    for name in arguments:
-        if name not in names:
-            near = difflib.get_close_matches(name, [*names, *_READERS], 1)
-            have = ", ".join(p.name for p in program.params) or "none"
-            hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"
-            raise BindError(f"{program.name} has no parameter, field or run option `{name}`{hint}")
+def option_choices(option: Option) -> tuple[str, ...]:
+    """The values that an option takes, as texts, where they can be listed."""
+    if option.kind == "kernel":
+        return _kernel_names()
+    if option.kind == "names":
+        return tuple(OPTIMISATIONS)
+    return {"flag": ("true", "false"), "device": ("cpu", "gpu", "auto"), "streams": ("auto",),
+            "replication": ("auto", "none", "garaph")}.get(option.kind, option.choices)
+
+
+def shadowed_note(program: Program) -> str:
+    """A line that says which options a program's own names keep from being keywords; "" if there are none."""
+    taken = [name for name in (*EVERYDAY, *_DOORS) if name in _own_names(program)]
+    if not taken:
+        return ""
+    names = ", ".join(f"`{name}`" for name in taken)
+    call = f"{program.name}(graph, vlang.Options(...), ...)" if "options" in taken else "options={...}"
+    return (f"{names}: as {'a keyword this is' if len(taken) == 1 else 'keywords these are'} the program's own; run "
+            f"options of {'this name' if len(taken) == 1 else 'these names'} are given in {call}")
+
+
+def _own_names(program: Program) -> Collection[str]:
+    return [*(p.name for p in program.params), *(f.name for f in program.fields)]
+
+
+def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """Options that came all at once, by name. Raises BindError for what is neither kind nor known."""
+    if isinstance(options, Options):
+        return {spec.name: getattr(options, spec.name) for spec in fields(options)}
+    return _named("options", options, OPTIONS)
+
+
+def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
+    """What `options={...}` or `research={...}` hold, all of it known."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        kinds = "vlang.Options or a dict" if door == "options" else "a dict"
+        raise BindError(f"{door} is {kinds} of names and values, such as {_EXAMPLES[door]}, not {given!r}")
+    for name in given:
+        if name in known:
+            continue
+        if door == "research" and name in EVERYDAY:
+            raise BindError(f"{name} is no research option: write {name}={given[name]!r} outside of research")
+        if name in RENAMED:
+            raise BindError(f"{door}: {name} is called {RENAMED[name]} now")
+        near = difflib.get_close_matches(str(name), known, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+        raise BindError(f"{door}: there is no option {name!r}; {hint}")
+    return given
+
+
+_EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
+
+
+def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> str:
+    """What to write instead of an argument that is neither the program's nor an everyday option."""
+    today = RENAMED.get(name, name)
+    if today in RESEARCH:
+        return f"{name} is a research option: write research={{\"{today}\": {value!r}}}"
+    near = difflib.get_close_matches(name, [*own, *EVERYDAY, *_DOORS], 1)
+    have = ", ".join(p.name for p in program.params) or "none"
+    hint = f"; did you mean `{near[0]}`?" if near else f"; its parameters: {have}"
+    return f"{program.name} has no parameter, field or run option `{name}`{hint}"
+
+
+# --------------------------------------------------------------------------------------------- what excludes each other
 
 
 def _fitting(options: Options) -> None:
     """What one processor has, the other has not, and what excludes each other."""
-    if options.switching != "measured" and (options.mode != "auto" or options.device != "cpu"):
-        raise BindError("switching says how mode=\"auto\" goes from one way to another on the CPU; leave it out, or "
-                        f"the {'device' if options.device != 'cpu' else 'mode'}")
-    if options.target is not None:
-        _at_target(options)
-    if options.order == "priority":
-        _by_priority(options)
-    if options.device != "cpu":
-        if options.chaos is not None:
-            raise BindError("chaos is for runs on the CPU; leave out the device, or chaos")
-        return
-    defaults = {spec.name: spec.default for spec in fields(Options)}
-    for name in GPU_OPTIONS:
-        if getattr(options, name) != defaults[name]:
+    for name, option in OPTIONS.items():
+        if getattr(options, name) == option.default:
+            continue
+        if option.devices == "cpu" and options.device != "cpu":
+            raise BindError(f"{name} is for runs on the CPU; leave out the device, or {name}")
+        if option.devices == "gpu" and options.device == "cpu":
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
+    if options.switching != "measured" and options.mode != "auto":
+        raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
+    if options.target is not None:
+        _at_target(options)
+    if options.schedule == "priority":
+        _by_priority(options)
 
 
 def _at_target(options: Options) -> None:
     """What cannot be asked for together with a target, at which only a loop in order of priority can stop."""
-    asked = {"order=\"rounds\"": options.order == "rounds", "max_rounds": options.max_rounds is not None,
+    asked = {"schedule=\"rounds\"": options.schedule == "rounds", "max_rounds": options.max_rounds is not None,
              f"mode={options.mode!r}": options.mode != "auto", "asynchronous=True": options.asynchronous,
              "blocking=\"always\"": options.blocking == "always"}
-    if options.device != "cpu":
-        raise BindError("target is for runs on the CPU; leave out the device, or the target")
     if options.chaos is not None:
         raise BindError("chaos compares whole results, and one that stops at a target is none; leave one of them out")
     for name, given in asked.items():
@@ -91,67 +168,71 @@ def _at_target(options: Options) -> None:
 
 
 def _by_priority(options: Options) -> None:
-    """What cannot be asked for together with order="priority"."""
+    """What cannot be asked for together with schedule="priority"."""
     if options.device != "cpu":
-        raise BindError("order=\"priority\" is for runs on the CPU; a GPU goes by priority where that "
+        raise BindError("schedule=\"priority\" is for runs on the CPU; a GPU goes by priority where that "
                         "pays; leave it out")
     if options.max_rounds is not None:
-        raise BindError("max_rounds counts supersteps, and order=\"priority\" has none; ask for order=\"rounds\", or "
-                        "leave max_rounds out")
+        raise BindError("max_rounds counts supersteps, and schedule=\"priority\" has none; ask for "
+                        "schedule=\"rounds\", or leave max_rounds out")
     if options.mode != "auto" or options.asynchronous:
         asked = f"mode={options.mode!r}" if options.mode != "auto" else "asynchronous=True"
-        raise BindError(f"{asked} says how supersteps run, and order=\"priority\" has none; leave one of them out")
+        raise BindError(f"{asked} says how supersteps run, and schedule=\"priority\" has none; leave one of them out")
 
 
-def _one_of(*choices: Any) -> Callable[[str, Any], Any]:
-    def read(name: str, value: Any) -> Any:
-        if value not in choices:
-            raise BindError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}{_meant(value, choices)}")
-        return value
-
-    return read
+# -------------------------------------------------------------------------------------------------- how each is read
 
 
-def _mode(name: str, value: Any) -> str:
-    if value == "auto":
-        return "auto"
+def _mode(option: Option, value: Any) -> str:
     from vlang.runtime.cpu.ways.ways import modes  # start-up
 
-    return str(_one_of(*modes())(name, value))
+    return "auto" if value == "auto" else _one_of(option.name, value, modes())
 
 
-def _meant(value: Any, choices: tuple[Any, ...]) -> str:
-    near = difflib.get_close_matches(value, [c for c in choices if isinstance(c, str)], 1) \
-        if isinstance(value, str) else []
+def _meant(value: Any, choices: Collection[str]) -> str:
+    near = difflib.get_close_matches(value, choices, 1) if isinstance(value, str) else []
     return f"; did you mean {near[0]!r}?" if near else ""
 
 
-def _whole(value: Any) -> bool:
+def _one_of(name: str, value: Any, choices: Collection[str]) -> str:
+    if not (isinstance(value, str) and value in choices):
+        raise BindError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}{_meant(value, choices)}")
+    return value
+
+
+def _choice(option: Option, value: Any) -> str:
+    return _one_of(option.name, value, option.choices)
+
+
+def _is_whole(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
-def _from(least: int) -> Callable[[str, Any], int | None]:
-    def read(name: str, value: Any) -> int | None:
-        if value is not None and (not _whole(value) or value < least):
-            raise BindError(f"{name} is a whole number from {least} on, not {value!r}")
-        return None if value is None else int(value)
-
-    return read
+def _whole(option: Option, value: Any) -> int:
+    if not _is_whole(value) or value < option.least:
+        raise BindError(f"{option.name} is a whole number from {option.least} on, not {value!r}")
+    return int(value)
 
 
-def _flag(name: str, value: Any) -> bool:
+def _flag(option: Option, value: Any) -> bool:
     if not isinstance(value, (bool, np.bool_)):
-        raise BindError(f"{name} is True or False, not {value!r}")
+        raise BindError(f"{option.name} is True or False, not {value!r}")
     return bool(value)
 
 
-def _precision(name: str, value: Any) -> int | None:
-    if value not in (None, 32, 64):
-        raise BindError(f"{name} is 32 or 64 bits, not {value!r}")
-    return None if value is None else int(value)
+def _precision(option: Option, value: Any) -> int:
+    if value not in (32, 64):
+        raise BindError(f"{option.name} is 32 or 64 bits, not {value!r}")
+    return int(value)
 
 
-def _progress(name: str, value: Any) -> Any:
+def _derive(option: Option, value: Any) -> str:
+    if value != "delta":
+        raise BindError(f"{option.name} is 'delta' or None, not {value!r}")
+    return "delta"
+
+
+def _progress(option: Option, value: Any) -> Any:
     if value is True:
         from vlang.api.progress import print_round  # start-up
 
@@ -159,48 +240,48 @@ def _progress(name: str, value: Any) -> Any:
     if not value:
         return None
     if not callable(value):
-        raise BindError(f"{name} is True, False or a function that takes a Round, not {value!r}")
+        raise BindError(f"{option.name} is True, False or a function that takes a Round, not {value!r}")
     return value
 
 
-def _device(_name: str, value: Any) -> str:
+def _device(_option: Option, value: Any) -> str:
     from vlang.runtime.gpu.device.choose import parse_device  # start-up
 
     parse_device(value)
     return str(value)
 
 
-def _bytes(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
+def _size(option: Option, value: Any) -> int:
     if isinstance(value, str):
         try:
             return parse_size(value)
         except ValueError as error:
-            raise BindError(f"{name}: {error}") from None
-    if not _whole(value) or value < 1:
-        raise BindError(f"{name} is a number of bytes or a size such as \"8G\", not {value!r}")
+            raise BindError(f"{option.name}: {error}") from None
+    if not _is_whole(value) or value < 1:
+        raise BindError(f"{option.name} is a number of bytes or a size such as \"8G\", not {value!r}")
     return int(value)
 
 
-def _streams(name: str, value: Any) -> int:
-    if value == "auto" or (value == 0 and _whole(value)):  # 0 is how Options says it
+def _streams(option: Option, value: Any) -> int:
+    if value == "auto" or (value == 0 and _is_whole(value)):  # 0 is how Options says it
         return 0
     number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
-    if not _whole(number) or not 1 <= number <= _MOST_STREAMS:
-        raise BindError(f"{name} is 'auto' or a number from 1 to {_MOST_STREAMS}, not {value!r}")
+    if not _is_whole(number) or not 1 <= number <= _MOST_STREAMS:
+        raise BindError(f"{option.name} is 'auto' or a number from 1 to {_MOST_STREAMS}, not {value!r}")
     return int(number)
 
 
-def _kernel(name: str, value: Any) -> str:
-    if value == "auto":
-        return "auto"
+def _kernel_names() -> tuple[str, ...]:
     from vlang.runtime.gpu.kernels.choose_kernel import NAMES  # start-up
 
-    return str(_one_of(*NAMES)(name, value))
+    return NAMES
 
 
-def _replication(_name: str, value: Any) -> str | int:
+def _kernel(option: Option, value: Any) -> str:
+    return "auto" if value == "auto" else _one_of(option.name, value, _kernel_names())
+
+
+def _replication(_option: Option, value: Any) -> str | int:
     if value == "auto":
         return "auto"
     from vlang.runtime.gpu.kernels.replication import check_replication  # start-up
@@ -208,25 +289,20 @@ def _replication(_name: str, value: Any) -> str | int:
     return check_replication(value)
 
 
-def _without(name: str, value: Any) -> frozenset[str]:
+def _names(option: Option, value: Any) -> frozenset[str]:
     """Names of optimisations: a text with commas, or several texts."""
     names = value.split(",") if isinstance(value, str) else value
     if not isinstance(names, (list, tuple, set, frozenset)) or not all(isinstance(one, str) for one in names):
-        raise BindError(f"{name} is names of optimisations, such as \"hoist,merge\", not {value!r}")
+        raise BindError(f"{option.name} is names of optimisations, such as \"hoist,merge\", not {value!r}")
     found = frozenset(one.strip() for one in names) - {""}
     for one in sorted(found - set(OPTIMISATIONS)):
-        raise BindError(f"{name}: there is no optimisation {one!r}{_meant(one, tuple(OPTIMISATIONS))}; there are "
+        raise BindError(f"{option.name}: there is no optimisation {one!r}{_meant(one, OPTIMISATIONS)}; there are "
                         f"{', '.join(OPTIMISATIONS)}")
     return found
 
 
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "max_rounds": _from(0), "threads": _from(1), "page_size": _from(1), "precision": _precision,
-    "mode": _mode, "blocking": _one_of("auto", "always", "never"),
-    "switching": _one_of("measured", "published"),
-    "order": _one_of("auto", "rounds", "priority"), "target": _from(0),
-    "asynchronous": _flag, "progress": _progress, "device": _device, "gpu_memory": _bytes, "streams": _streams,
-    "kernel": _kernel, "replication": _replication, "transfer": _one_of("auto", "pages", "direct"),
-    "deterministic": _flag, "device_arrays": _flag,
-    "chaos": _from(0), "without": _without,
+_READERS: Mapping[str, Callable[[Option, Any], Any]] = {
+    "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
+    "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
+    "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

@@ -11,7 +11,8 @@ from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
 
 if TYPE_CHECKING:
-    from vlang.runtime.engine.machine import Options, Start
+    from vlang.options import Options
+    from vlang.runtime.engine.machine import Start
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["Call", "Stages"]

@@ -16,8 +16,8 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import listed
 from vlang.ir.rules.pass_rules import replicate
+from vlang.options import Options
 from vlang.runtime.engine.draws import Draws
-from vlang.runtime.engine.machine import Options
 from vlang.runtime.engine.trace import ChaosReport, Freedom
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.shuffled import ShuffledGraph
@@ -48,7 +48,7 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     draws = Draws(options.chaos)
     threads = options.threads or int(draws.rng.integers(1, _MOST_THREADS + 1))
     page_size = max(_LEAST_PAGE, 4 * graph.m // int(draws.rng.integers(1, _MOST_PAGES + 1)))
-    free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", order="auto",
+    free = replace(options, threads=threads, page_size=page_size, mode="auto", blocking="auto", schedule="auto",
                    asynchronous=False,
                    progress=None, chaos=None)
     other = run(ShuffledGraph(graph, draws.rng), free, draws)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vlang.api.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
-from vlang.api.bind_options import bind_options
+from vlang.api.bind_options import bind_options, shadowed_note
 from vlang.api.calls import Call, Stages
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
@@ -25,10 +25,10 @@ from vlang.runtime.plan.plan import NO_WATCH
 from vlang.syntax.tree import EdgeField, Param
 
 if TYPE_CHECKING:
-
+    from vlang.api.lowered import Lowered
+    from vlang.options import Options
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.engine import Outcome
-    from vlang.runtime.engine.machine import Options
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.origin import Origin
@@ -101,41 +101,49 @@ class Program:
         params.append(own(_fresh("options", keywords), own.VAR_KEYWORD))
         return inspect.Signature(params)
 
-    def __call__(self, graph: Graph, /, **arguments: Any) -> Result:
+    def __call__(
+        self, graph: Graph, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
+    ) -> Result:
         """Run the program on a graph.
 
-        Keywords: the program's parameters (vertices as the graph's ids); vertex fields (those without
-        initializer must be given) as arrays of length n in the order of graph.ids, or by vertex id as a dict, a pandas
-        Series or a DataFrame; and run options: max_rounds, threads, mode ("auto", "pull", "notify-pull",
-        "push"), switching ("measured" or "published": how "auto" chooses), page_size (bytes), asynchronous, blocking,
-        order ("auto", "rounds", "priority"), target (a vertex: stop once its value is final, rule O; `result.settled`
-        says whose values are), precision (32 or 64 bits for int and float), progress (True, or a function that takes a
-        Round), without (names of optimisations to
-        leave out), derive ("delta": loops over linear sums send changes, see `derived`), device ("cpu", "gpu", "gpu:K"
-        or "auto"), deterministic; for a GPU, gpu_memory (bytes, or "8G"), streams ("auto" or 1 to 32), kernel,
-        replication ("auto", "none", "garaph" or a power of two up to 32), transfer ("auto", "pages" or "direct": how
-        supersteps over few vertices reach edges in host memory), device_arrays (fields stay on the GPU, as CuPy
-        arrays); chaos (a seed: run once more with every freedom that the facts grant, and compare; what was taken is in
-        `result.chaos`). Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
-        """
-        return _apart(self._called, graph, arguments)
+        Args:
+            graph: the graph, which stays as it is.
+            options: run options all at once, as `vlang.Options` or a dict of its fields; also as the keyword `options`.
+            arguments: the program's parameters (vertices as the graph's ids); vertex fields (those without
+                initializer must be given) as arrays, shape [n], or [n, k] for vectors, in the order of graph.ids, or by
+                vertex id as a dict, a pandas Series or a DataFrame; everyday options by name, and `research`,
+                a dict of research options. Both replace what `options` says. A parameter or field with the name of an
+                option is what a keyword of that name means; the option is then given in `options`.
 
-    def _called(self, graph: Graph, arguments: dict[str, Any]) -> Result:
-        if "derive" in arguments:
-            return self.derived(arguments.pop("derive"))(graph, **arguments)
-        if arguments.get("target") is not None and all(own.name != "target" for own in self.fields):
-            arguments["target"] = graph.find(arguments["target"])
-        options, precision, rest = bind_options(self, arguments)
-        program = self.stages(precision).program
-        rest = kept_parameters(program, rest)
-        scalars, left = bind_parameters(program, graph, rest, self.name)
-        arrays = bind_fields(program, graph, left, self.name)
-        started = self.stages(precision).derived & set(arrays)
+        The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them. Raises BindError,
+        GraphError, OutOfMemory, DeviceError, ChaosError.
+        """
+        return _apart(self._called, graph, options, arguments)
+
+    def _called(
+        self, graph: Graph, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
+    ) -> Result:
+        chosen, rest = bind_options(self, arguments, options)
+        program = self.derived(chosen.derive)
+        return program._run_bound(graph, program._at_target(graph, chosen), rest)
+
+    def _at_target(self, graph: Graph, options: Options) -> Options:
+        """Options with the dense number of the target in place of its name."""
+        return options if options.target is None else replace(options, target=graph.find(options.target))
+
+    def _run_bound(self, graph: Graph, options: Options, arguments: dict[str, Any]) -> Result:
+        """Run with options that are read and arguments that are the program's own."""
+        precision = options.precision or self.precision
+        stages = self.stages(precision)
+        arguments = kept_parameters(stages.program, arguments)
+        scalars, left = bind_parameters(stages.program, graph, arguments, self.name)
+        arrays = bind_fields(stages.program, graph, left, self.name)
+        started = stages.derived & set(arrays)
         if started:
             raise BindError(f"`{min(started)}` is given, and in delta form it starts at the constant term of its loop "
                             "(rule D); leave out one of the two")
-        parameters = {name: value for name, value in rest.items() if name not in left}
-        call = Call(graph, options, precision or self.precision, parameters, scalars, arrays)
+        parameters = {name: value for name, value in arguments.items() if name not in left}
+        call = Call(graph, options, precision, parameters, scalars, arrays)
         result = self.run(call)
         if options.chaos is not None:
             from vlang.api.chaos import chaos_run  # start-up
@@ -143,14 +151,15 @@ class Program:
             def run(on: Graph, how: Options, draws: Draws) -> Result:
                 return self.run(replace(call, graph=on, options=how), draws)
 
-            result.chaos = chaos_run(run, graph, options, self.stages(precision).facts, scalars, result)
+            result.chaos = chaos_run(run, graph, options, stages.facts, scalars, result)
         return result
 
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
         """The program on the graph of an earlier result with other edges, from that result where that is proved right.
 
         result: of this program, whose parameters, given fields and precision hold again. added, removed: edges as
-        `Graph.changed` takes them; result.graph is the new graph. options: the run options of a call. Loops for which
+        `Graph.changed` takes them; result.graph is the new graph. options: run options as in a call: everyday ones by
+        name, `research`, `options`. Loops for which
         rule I is granted go on from where they ended; what stands around them is computed anew, and so are later loops
         that are refused. Raises ResumeError, with the reason, where no loop may go on; and what a call raises.
         """
@@ -206,7 +215,7 @@ class Program:
         columns, given = frozenset(call.graph.columns), frozenset(arrays)
         program, places = noting(self.stages(call.precision).program, given)
         facts = analyse(program)
-        options = replace(call.options, target=None, progress=None, order="auto", asynchronous=False, chaos=None,
+        options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                           device_arrays=False)
 
         def run() -> Mapping[str, Any]:
@@ -217,14 +226,20 @@ class Program:
 
         return reported(outcome, places, run, call.graph)
 
-    def explain(
-        self, stage: str = "facts", graph: Graph | None = None, without: frozenset[str] = frozenset()
-    ) -> str:
-        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan". without: optimisations
-        left out of the code and the plan, of vlang.ir.switches.OPTIMISATIONS."""
-        from vlang.api.stage_text import explain  # start-up
+    def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
+        """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
 
-        return explain(self, stage, graph, without)
+        Nothing is compiled or run, and no GPU need be there. device: "cpu" or "gpu". options: run options as in a call,
+        by name, `research` and `options`. Raises BindError.
+        """
+        from vlang.api.lowered import lower_program  # start-up
+
+        return lower_program(self, graph, device, options)
+
+    def explain(self, stage: str = "facts", graph: Graph | None = None, **options: Any) -> str:
+        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan". The rest as `lower`
+        takes it: this is `lower(graph, **options).text(stage)`."""
+        return self.lower(graph, **options).text(stage)
 
     def stages(self, precision: int | None = None) -> Stages:
         """The program through every stage short of code, at a precision (default: its own)."""
@@ -336,7 +351,8 @@ def _documented(program: Program) -> str:
     values |= {one.name: "..." for one in program.fields if one.required}
     words = [f"`{name}` is a word of Python: write program({graph}, **{{{name!r}: {value}}})"
              for name, value in values.items() if keyword.iskeyword(name)]
-    return "\n\n".join(part for part in (f"{program.name}{signature}", "\n".join(words), program.doc) if part)
+    parts = (f"{program.name}{signature}", "\n".join(words), program.doc, shadowed_note(program))
+    return "\n\n".join(part for part in parts if part)
 
 
 def _fresh(name: str, taken: Collection[str]) -> str:

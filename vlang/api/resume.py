@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from vlang.api.bind import bind_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
+from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on
-from vlang.runtime.cpu.cpu_machine import CpuMachine
-from vlang.runtime.engine.engine import Goal, run_plan
-from vlang.runtime.engine.machine import Options, Start
+from vlang.options import Options
+from vlang.runtime.engine.engine import Goal
+from vlang.runtime.engine.machine import Start
 from vlang.runtime.graph.edges.naming import NONE
 from vlang.runtime.graph.edit import Change, change
 from vlang.runtime.results.origin import Origin
@@ -62,15 +63,17 @@ def _origin(program: Program, result: Result) -> Origin:
 
 
 def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Options:
-    if arguments.get("target") is not None:
-        raise BindError("target is for runs of a whole program; leave it out")
-    options, precision, rest = bind_options(program, arguments)
+    options, rest = bind_options(program, arguments)
     if rest:
         raise BindError(f"`{next(iter(rest))}` is that of the result from which {program.name} goes on; for another "
                         "value run it anew")
-    if options.chaos is not None:
-        raise BindError("chaos is for runs of a whole program; leave it out")
-    if precision not in (None, origin.precision):
+    for name, given in (("chaos", options.chaos), ("target", options.target)):
+        if given is not None:
+            raise BindError(f"{name} is for runs of a whole program; leave it out")
+    if options.derive not in (None, origin.derive):
+        raise BindError(f"the result is not of a run in {options.derive} form; leave out derive, or run {program.name} "
+                        "anew")
+    if options.precision not in (None, origin.precision):
         raise BindError(f"the result is of a run with {origin.precision} bits; for another precision run "
                         f"{program.name} anew")
     return options
@@ -216,10 +219,4 @@ class _Work:
         """The fields at a goal; on the CPU. given: fields that skip their initializers, beside those of the caller."""
         arrays = {**self.origin.fields, **given}
         options = Options(threads=self.options.threads, without=self.options.without)
-        plan = self.program.plan(frozenset(graph.columns), frozenset(arrays), self.origin.precision, "numba",
-                                 options.without)
-        machine = CpuMachine(plan, graph, options)
-        try:
-            return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal).values.fields
-        finally:
-            machine.close()
+        return run_to(self.program, self.origin.precision, graph, scalars, arrays, options, goal, starts).values.fields

@@ -1,4 +1,4 @@
-"""The stages of a compilation as text, for `vlang explain` and `Program.explain`."""
+"""The stages of a compilation as text, for `vlang explain` and `Lowered.text`."""
 
 from __future__ import annotations
 
@@ -16,72 +16,61 @@ from vlang.runtime.plan.plan import (
     StageSpec,
     Step,
     SweepSpec,
-    field_of,
 )
 from vlang.syntax.tree import dump
 
 if TYPE_CHECKING:
-    from vlang.api.program import Program
+    from vlang.api.lowered import Lowered
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["STAGES", "explain"]
+__all__ = ["STAGES", "stage_text"]
 
 
-def explain(
-    program: Program, stage: str, graph: Graph | None = None, without: frozenset[str] = frozenset()
-) -> str:
-    """One stage as text. graph: whose edge columns the code is for. without: optimisations left out.
-
-    Raises BindError for a stage there is not.
-    """
+def stage_text(lowered: Lowered, stage: str) -> str:
+    """One stage as text. Raises BindError for a stage there is not."""
     write = STAGES.get(stage)
     if write is None:
         raise BindError(f"there is no stage {stage!r}; the stages: {', '.join(STAGES)}")
-    return write(program, graph, without)
+    return write(lowered)
 
 
-def _tree(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
-    return dump(program.stages().checked.file)
+def _tree(lowered: Lowered) -> str:
+    return dump(lowered.stages.checked.file)
 
 
-def _ir(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
-    return program_text(program.stages().program)
+def _ir(lowered: Lowered) -> str:
+    return program_text(lowered.stages.program)
 
 
-def _facts(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
-    stages = program.stages()
+def _facts(lowered: Lowered) -> str:
+    stages = lowered.stages
     laws = "".join(f"\nReduction {node.name}: {found.said}\n" for node, found in stages.checked.laws.items())
     return facts_text(stages.facts) + laws
 
 
-def _numba(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
-    return _plan_of(program, graph, "numba", without).text
+def _numba(lowered: Lowered) -> str:
+    return lowered.plan_for("numba").text
 
 
-def _cuda(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
+def _cuda(lowered: Lowered) -> str:
     """What is written from the program; the skeletons before it are the same for all."""
     from vlang.emit.cuda.cuda_notes import wrapped  # start-up
     from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS  # start-up
 
     files = ", ".join(f"{name}.cuh" for name in SKELETONS)
-    generated = _plan_of(program, graph, "cuda", without).text.partition(GENERATED)[2]
+    generated = lowered.plan_for("cuda").text.partition(GENERATED)[2]
     return wrapped(f"Before this text stand the skeletons of vlang/emit/cuda/skeletons: {files}.") + generated
 
 
-def _plan_of(program: Program, graph: Graph | None, target: str, without: frozenset[str]) -> Plan:
-    columns = frozenset(e.name for e in program.edges) if graph is None else frozenset(graph.columns)
-    return program.plan(columns, target=target, without=without)
-
-
-def _plan(program: Program, graph: Graph | None, without: frozenset[str]) -> str:
+def _plan(lowered: Lowered) -> str:
     """The steps of the run, with what each reads, writes and may do; with a graph, also what it needs."""
-    plan = _plan_of(program, graph, "numba", without)
+    plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
         lines.extend(_lines(step))
-    if graph is not None:
-        lines.extend(_need(plan, graph))
-    return "\n".join([*lines, *_on_gpu(_plan_of(program, graph, "cuda", without), graph)])
+    if lowered.graph is not None:
+        lines.extend(str(lowered.cost()).splitlines())
+    return "\n".join([*lines, *_on_gpu(lowered.plan_for("cuda"), lowered.graph)])
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
@@ -146,21 +135,6 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
     return [head, *inside, *(f"    {line}" for way in WAYS for line in way.said(loop))]
 
 
-def _need(plan: Plan, graph: Graph) -> list[str]:
-    """The memory that a run needs, in bytes, by what takes it."""
-    bits = {"8": 1, "16": 2, "32": 4, "64": 8}
-    arrays = {spec.slot: spec.dtype for spec in plan.arrays if spec.length == "vertices"}
-    dtypes = {field.name: field.dtype for field in plan.fields}
-    arrays |= {slot: dtypes[name] for slot in plan.slots if (name := field_of(slot)) is not None}
-    state = graph.n * sum(bits[dtype[1:]] for dtype in arrays.values())
-    kinds = {kind for s in plan.stages for kind in (s.domain, s.notify)}
-    kinds = kinds - {None} if graph.directed else {"in"}  # an undirected graph has one adjacency for all
-    edges = sum(4 * graph.m * (2 if kind == "both" and graph.directed else 1) + 8 * (graph.n + 1) for kind in kinds)
-    columns = sum(bits[dtype[1:]] * graph.m for s in plan.stages for _, dtype in s.columns)
-    return [f"needs about {(state + edges + columns) / 1e6:,.1f} MB: vertex state {state / 1e6:,.1f}, adjacency "
-            f"{edges / 1e6:,.1f}, edge columns {columns / 1e6:,.1f}"]
-
-
-STAGES: dict[str, Callable[[Program, Graph | None, frozenset[str]], str]] = {
+STAGES: dict[str, Callable[[Lowered], str]] = {
     "tree": _tree, "ir": _ir, "facts": _facts, "numba": _numba, "cuda": _cuda, "plan": _plan,
 }  # fmt: skip

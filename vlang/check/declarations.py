@@ -11,7 +11,6 @@ from vlang.check.sizes import MOST_COMPONENTS, Sizes, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.scope import Loop, Scope, Sight, Value
 from vlang.check.tables.typing import a, zero
-from vlang.options import RUN_OPTIONS
 from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
@@ -76,10 +75,6 @@ class Declarations:
     def parameters(self, params: Iterable[t.Param], scope: Scope) -> None:
         """The parameters of the program."""
         for param in params:
-            if param.name in RUN_OPTIONS:
-                self.run.report(Code.OPTION_NAME,
-                                f"`{param.name}` is an option of every run: no parameter can have its name",
-                                param.name_span, help="rename the parameter")
             type_ = self._allowed(param.type, "a parameter", Scalar, VertexSet) if param.type else None
             if param.default is not None:
                 at = Sight(scope, "param", param)

@@ -49,6 +49,10 @@ def _one_blas_thread() -> None:
 def _run(argv: list[str]) -> int:
     from vlang.cli.app import cli  # start-up
 
+    if instruction := os.environ.get("_VLANG_COMPLETE"):
+        from click.shell_completion import shell_complete  # start-up
+
+        return shell_complete(cli, {}, "vlang", "_VLANG_COMPLETE", instruction)
     try:
         # Not cli.main(): that has its own ideas of what a broken pipe means.
         with cli.make_context("vlang", argv) as context:

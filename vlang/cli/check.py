@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from vlang.cli.run import warn
+from vlang.cli.run_options import run_options
 from vlang.cli.show import note
 from vlang.errors import VlangError
 
@@ -28,24 +29,26 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
 @click.argument("programs", nargs=-1, required=True, metavar="PROGRAM...")
 @click.option("--explain", metavar="CODE", is_eager=True, expose_value=False, callback=_explain,
               help="Print the page of a diagnostic, such as V106, and exit.")
-@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
-              help="Bits of `int` and `float`.")
-def command(programs: tuple[str, ...], precision: str) -> int:
+@run_options("precision", research=())
+def command(programs: tuple[str, ...], precision: int | None) -> int:
     """Check programs (.vp files, or names from `vlang list`): every mistake, where it is, and what to write instead.
 
     Exits 1 if a program has errors; warnings do not count.
     """
+    from vlang.api.bind_options import shadowed_note  # start-up
     from vlang.api.program import load  # start-up
 
     wrong = 0
     for name in programs:
         try:
-            program = load(name, precision=int(precision))
+            program = load(name, precision=precision or 32)
         except VlangError as error:
             wrong += 1
             note(str(error) if str(error).startswith("error") else f"error: {error}")
             continue
         warn(program)
+        if shadowed := shadowed_note(program):
+            note(f"note: {name}: {shadowed}")
         for node, laws in program.stages().checked.laws.items():
             if not laws.proved:
                 note(f"note: reduction {node.name} of {name}: {laws.said}")

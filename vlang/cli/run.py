@@ -11,9 +11,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.graphs import check_reading, graph_options, read_graph
+from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, table
-from vlang.cli.values import bindings, field_values, parameter_values, run_option, size, vertex_of
+from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
 from vlang.errors import BindError
+from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -24,7 +26,7 @@ __all__ = ["command", "warn"]
 _FORMATS = (".csv", ".npz", ".json")
 
 
-class _Run(click.Command):
+class _Run(RunCommand):
     """`--help` after a program's name tells about that program, too."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -43,56 +45,19 @@ class _Run(click.Command):
 @click.option("-o", "--output", metavar="FILE",
               help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
-@click.option("--mode", callback=run_option, metavar="MODE", show_default="auto",
-              help="How supersteps find their work: auto, pull, notify-pull or push. Never changes a result.")
-@click.option("--switching", type=click.Choice(["measured", "published"]), default="measured", show_default=True,
-              help="How `--mode auto` chooses: by costs measured on this machine, or by the published rules.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors. Never changes a result.")
-@click.option("--page-size", callback=size, metavar="BYTES", help="Bytes of a page: 64K, 32M. Never changes a result.")
-@click.option("--max-rounds", type=click.IntRange(0), help="Stop every loop after so many rounds.")
-@click.option("--precision", type=click.Choice(["32", "64"]), default="32", show_default=True,
-              help="Bits of `int` and `float`.")
-@click.option("--asynchronous", is_flag=True,
-              help="Update in place where the result is proved not to depend on order: fewer supersteps.")
-@click.option("--blocking", type=click.Choice(["auto", "always", "never"]), default="auto", show_default=True,
-              help="Full sweeps by cache blocks. Never changes a result.")
-@click.option("--order", type=click.Choice(["auto", "rounds", "priority"]), default="auto", show_default=True,
-              help="Rounds over all active vertices, or the best values first. Never changes a result.")
-@click.option("--target", metavar="VERTEX",
-              help="Stop once the value of this vertex is final, where the program allows it (rule O).")
-@click.option("--derive", type=click.Choice(["delta"]),
-              help="Let loops over linear sums send changes instead of values, where that is allowed (rule D).")
-@click.option("--without", callback=run_option, metavar="NAME,...",
-              help="Leave optimisations out, to measure what they are worth; a wrong name lists them.")
-@click.option("--device", callback=run_option, metavar="cpu|gpu|gpu:K|auto",
-              help="Where to run; default: cpu. auto takes a GPU if it is there, fits and pays, and says so.")
-@click.option("--gpu-memory", callback=run_option, metavar="BYTES",
-              help="GPU memory at most: 512M, 8G; default: what is free. Graphs that do not fit are streamed.")
-@click.option("--streams", callback=run_option, metavar="1..32|auto", help="Streams that bring pages to the GPU.")
-@click.option("--kernel", callback=run_option, metavar="NAME",
-              help="How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream, edge.")
-@click.option("--replication", callback=run_option, metavar="auto|none|garaph|R",
-              help="Copies of shared accumulators in the kernel `edge`; R is a power of two up to 32.")
-@click.option("--deterministic", is_flag=True,
-              help="On a GPU: the same bits in every run, on any GPU memory. On the CPU they always are.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
               help="Values of a vertex field: a .npy or .npz file, or one value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
-@click.option("--chaos", type=click.IntRange(0), metavar="SEED",
-              help="Run again with every freedom that the program grants, at random, and compare.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
+@run_options(*(name for name, option in EVERYDAY.items() if option.command))
 @graph_options
 @click.option("-h", "--help", "wants_help", is_flag=True, help="Show this, and what PROGRAM computes and takes.")
 @click.pass_context
 def command(
     ctx: click.Context, /, program: str | None, graph: str | None, parameters: tuple[str, ...], output: str | None,
-    top: int, mode: str | None, switching: str, threads: int | None, page_size: int | None, max_rounds: int | None,
-    precision: str, asynchronous: bool, blocking: str, order: str, target: str | None, device: str | None,
-    gpu_memory: int | None, streams: int | None, kernel: str | None, replication: str | int | None,
-    without: frozenset[str] | None, derive: str | None, deterministic: bool, fields: tuple[str, ...], as_json: bool,
-    verify: bool, chaos: int | None, quiet: bool, wants_help: bool, **reading: Any,
-) -> None:  # fmt: skip
+    top: int, fields: tuple[str, ...], as_json: bool, verify: bool, quiet: bool, wants_help: bool, **given: Any,
+) -> None:
     """Run PROGRAM (a .vp file, or a name from `vlang list`) on GRAPH (a file, or a generator such as kron:16).
 
     Without -o the first rows are shown as a table. Vertices are written as the graph's file names them.
@@ -113,42 +78,38 @@ def command(
 
     if output not in (None, "-"):
         check_writable(str(output))
-    options = {"mode": mode or "auto", "switching": switching, "threads": threads, "page_size": page_size,
-               "max_rounds": max_rounds, "asynchronous": asynchronous, "blocking": blocking, "order": order,
-               "deterministic": deterministic, "chaos": chaos, "without": without or frozenset()}  # fmt: skip
-    on_gpu = {"device": device, "gpu_memory": gpu_memory, "streams": streams, "kernel": kernel,
-              "replication": replication}  # fmt: skip
-    options |= {name: value for name, value in on_gpu.items() if value is not None}
-    if verify and target is not None:
+    options = taken_options(given)
+    reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
+    if verify and "target" in options:
         raise click.UsageError("--verify compares whole results, and one that stops at a target is none; leave one of "
                                "them out")
-    _check_device(options | ({} if target is None else {"target": 0}))
-    loaded = load(program, precision=int(precision)).derived(derive)
+    _check_device(options)
+    loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
     if not quiet:
         warn(loaded)
-    given = bindings(loaded, parameters, f"vlang run {program} {graph}")
-    read = read_graph(graph, loaded, quiet, threads, **reading)
-    keywords = parameter_values(loaded, given, read) | field_values(loaded, fields, read)
-    if target is not None:
-        options["target"] = vertex_of("--target", target, read)
+    words = bindings(loaded, parameters, f"vlang run {program} {graph}")
+    read = read_graph(graph, loaded, quiet, options.get("threads"), **reading)
+    keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
+    if "target" in options:
+        options["target"] = vertex_of("--target", options["target"], read)
     with Progress() as progress:
-        result = loaded(read, **keywords, **options, progress=False if quiet else progress)
-    if target is not None and not as_json:
-        for name, value in list(result.row(target).items())[1:]:
-            click.echo(f"{name} of {target} = {value}", err=output == "-")
+        result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
+    if "target" in options and not as_json:
+        for name, value in list(result.row(options["target"]).items())[1:]:
+            click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
     _write(result, output, top, as_json, quiet)
     for text in result.warnings:
         note(f"warning: {_as_options(text)}")
-    if device is not None and not quiet:
+    if "device" in options and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
     for line in () if result.chaos is None else result.chaos.lines():
         note(line)
     if verify:
         from vlang.cli.verify import verify_run  # start-up
 
-        for line in verify_run(loaded, read, keywords, {**options, "chaos": None}, result):
-            note(f"verified: {line}")
+        for line in verify_run(loaded, read, keywords, options, result):
+            note(line)
 
 
 def _check_device(options: dict[str, Any]) -> None:

@@ -10,36 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vlang.errors import BindError, DiskError, GraphError
-from vlang.options import parse_size
+from vlang.errors import DiskError, GraphError
 
 if TYPE_CHECKING:
     from vlang.api.program import Parameter, Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bindings", "field_values", "parameter_values", "run_option", "size", "unknown", "vertex_of"]
-
-
-def size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
-    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). An option's callback."""
-    if text is None:
-        return None
-    try:
-        return parse_size(text)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from None
-
-
-def run_option(_ctx: click.Context, param: click.Parameter, text: str | None) -> Any:
-    """An option of a run, read as in a call from Python. An option's callback."""
-    if text is None:
-        return None
-    from vlang.api.bind_options import read_option  # start-up
-
-    try:
-        return read_option(str(param.name), text)
-    except BindError as error:
-        raise click.BadParameter(str(error)) from None
+__all__ = ["bindings", "field_values", "parameter_values", "unknown", "vertex_of"]
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:

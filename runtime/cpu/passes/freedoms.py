@@ -9,8 +9,8 @@ from typing import Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.engine.machine import Options
 from vlang.runtime.plan.plan import LoopSpec
 
 __all__ = ["PLAIN", "Freedoms", "Frontier"]

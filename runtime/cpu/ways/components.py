@@ -15,10 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels, load_kernels
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
-from vlang.runtime.engine.machine import Done, Options, Start, Stats
+from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec

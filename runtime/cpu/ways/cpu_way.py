@@ -7,9 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.engine.machine import Loop, Options, Start
+from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 

@@ -10,11 +10,12 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage
-from vlang.runtime.engine.machine import Options, Start, Stats
+from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph
@@ -67,12 +68,12 @@ class Priority(CpuWay):
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop runs in rounds; "" if it runs in order of priority. Under "auto" it does where the weights of
         the edges differ and no other option says how supersteps run."""
-        if options.order == "rounds":
+        if options.schedule == "rounds":
             return "rounds, as asked"
         spec = _spec(loop)
         if spec is None:
             return _never(loop)
-        if options.order == "priority" or options.target is not None:
+        if options.schedule == "priority" or options.target is not None:
             return ""
         if options.max_rounds is not None:
             return "max_rounds counts supersteps"
@@ -109,7 +110,7 @@ class Priority(CpuWay):
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
         """Order of priority is asked for and no loop may run so; or a target, where the program cannot stop."""
-        if options.order == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
+        if options.schedule == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
             why = f": {_never(plan.loops[0])}" if plan.loops else ", as it has no loop"
             return f"{plan.name} cannot run in order of priority{why}"
         why = "" if options.target is None else self._no_target(plan, graph, options)

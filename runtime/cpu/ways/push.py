@@ -15,12 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
-from vlang.runtime.engine.machine import Options, Start, Stats
+from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.push import pushes_refused
-from vlang.runtime.engine.machine import Options, Start, Stats
+from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.layouts.reach_words import (

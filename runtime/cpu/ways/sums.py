@@ -15,12 +15,13 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import most_summed
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Running, asked_otherwise
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
-from vlang.runtime.engine.machine import Options, Start, Stats
+from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, whole_words
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph

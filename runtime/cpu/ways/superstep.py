@@ -8,12 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.options import Options
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_notify
 from vlang.runtime.cpu.passes.passes import Lists, Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
-from vlang.runtime.engine.machine import Done, Options, Start, Stats
+from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.options import Options
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.cut import Part

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.options import Options
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.topology.cut import long_rows
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.ways.notifying import NotifyPull, notify_sizes, notifying_kernels

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
-from vlang.runtime.engine.machine import Done, Loop, Options, Start, Stats
+from vlang.options import Options
+from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.kernels.sparse_layout import (
     ENDED_LARGE,
     FROM_HEARD,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from vlang.runtime.engine.machine import Loop, Options, Start
+from vlang.options import Options
+from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from vlang.runtime.engine.machine import Options
+from vlang.options import Options
 from vlang.runtime.gpu.ways.gpu_components import ComponentsWay
 from vlang.runtime.gpu.ways.gpu_superstep import FullWay, NotifyWay
 from vlang.runtime.gpu.ways.pushing import PushWay

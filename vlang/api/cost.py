@@ -1,0 +1,136 @@
+"""What a run needs and what a superstep moves, expected from counts: nothing is run and nothing measured."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from vlang.ir.facts import Facts, GatherFacts, LoopFacts
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import LoopScope
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import LoopSpec, Plan, field_of
+from vlang.types import Scalar, Tuple, Type, Vector
+
+__all__ = ["Cost", "SuperstepCost", "cost_of"]
+
+_ID = 4  # bytes of a neighbour's number
+_OFFSET = 8  # bytes of where the edges of a vertex begin
+
+
+@dataclass(frozen=True)
+class SuperstepCost:
+    """One superstep of a loop in which every vertex is active and pulls.
+
+    line: of the loop. edges: that it traverses. bytes: read and written by its passes, every value counted each time it
+    is used: numbers of neighbours, edge columns and values of neighbours once an edge, offsets and the fields that are
+    written once a vertex. Caches save a part of it.
+    """
+
+    line: int
+    edges: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a run on a graph needs, in bytes, and what the supersteps of each loop cost.
+
+    state: arrays of one value per vertex. adjacency: neighbours and offsets of every direction that is read, and of
+    both together where neighbourhoods are compared. columns:
+    edge columns that are read. supersteps: one entry a loop, in the order of the text.
+    """
+
+    state: int
+    adjacency: int
+    columns: int
+    supersteps: tuple[SuperstepCost, ...]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all three."""
+        return self.state + self.adjacency + self.columns
+
+    def __str__(self) -> str:
+        lines = [f"needs about {self.memory / 1e6:,.1f} MB: vertex state {self.state / 1e6:,.1f}, adjacency "
+                 f"{self.adjacency / 1e6:,.1f}, edge columns {self.columns / 1e6:,.1f}"]
+        lines += [f"a full superstep of the loop in line {one.line}: {one.edges:,} edges, {one.bytes:,} bytes"
+                  for one in self.supersteps]
+        return "\n".join(lines)
+
+
+def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> Cost:
+    """The cost of a plan, of which these are the facts, on a graph. without: optimisations that it leaves out."""
+    arrays = {spec.slot: _stored(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
+    fields = {spec.name: _stored(spec.dtype) * spec.width for spec in plan.fields}
+    arrays |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
+    arrays |= {slot: _ID for slot in plan.slots if slot.startswith("degree:")}
+    domains = {_kept(graph, domain) for stage in plan.stages for domain in (stage.domain, stage.notify)
+               if domain is not None}
+    lists = [*domains, *(["both"] if "near:neighbours" in plan.slots else [])]
+    columns = {(_kept(graph, stage.domain), column) for stage in plan.stages if stage.domain is not None
+               for column in stage.columns}
+    loops = dict(enumerate(facts.loops.values()))
+    return Cost(
+        state=graph.n * sum(arrays.values()),
+        adjacency=sum(_ID * _edges(graph, domain) + _OFFSET * (graph.n + 1) for domain in lists),
+        columns=sum(_edges(graph, domain) * _stored(dtype) for domain, (_, dtype) in columns),
+        supersteps=tuple(_superstep(loop, loops[loop.number], facts, graph, fields, without) for loop in plan.loops),
+    )
+
+
+def _kept(graph: Graph, domain: str) -> str:
+    """The domain whose adjacency is kept in memory: an undirected graph has one for all."""
+    return domain if graph.directed else "in"
+
+
+def _edges(graph: Graph, domain: str) -> int:
+    """Entries of the adjacency of a domain: both directions of a directed graph, or one."""
+    return graph.m * (2 if domain == "both" and graph.directed else 1)
+
+
+def _superstep(
+    loop: LoopSpec, fact: LoopFacts, facts: Facts, graph: Graph, fields: dict[str, int], without: frozenset[str]
+) -> SuperstepCost:
+    edges = moved = 0
+    for stage in loop.stages:
+        if stage.domain is not None:
+            mine = _edges(graph, stage.domain)
+            edges += mine
+            moved += mine * (_ID + sum(_stored(dtype) for _, dtype in stage.columns)) + _OFFSET * (graph.n + 1)
+        moved += graph.n * sum(fields.get(name, 0) for name in stage.written)
+    scope = LoopScope(facts.program, fact.loop)
+    for domain in fact.domains:
+        read = {value for gather in fact.gathers if gather.domain == domain
+                for value in _of_neighbours(scope.gathers[gather.name], gather, without)}
+        moved += _edges(graph, domain) * sum(_width(value.type) for value in read)
+    return SuperstepCost(loop.line, edges, moved)
+
+
+def _of_neighbours(gather: f.Gather, facts: GatherFacts, without: frozenset[str]) -> Iterator[f.Expr]:
+    """The values that an edge reads of the neighbour: messages whole, else fields and degrees."""
+    messages = () if "hoist" in without else facts.messages
+    reduce = gather.reduce
+    return _values((reduce.body, *(() if reduce.cond is None else (reduce.cond,))), messages)
+
+
+def _values(exprs: Iterable[f.Expr], messages: tuple[f.Expr, ...]) -> Iterator[f.Expr]:
+    for expr in exprs:
+        if expr in messages or (isinstance(expr, (f.Field, f.Degree)) and expr.of == "other"):
+            yield expr
+        else:
+            yield from _values(f.children(expr), messages)
+
+
+def _width(type_: Type) -> int:
+    """Bytes of a value of a type."""
+    if isinstance(type_, Vector):
+        return type_.size * _width(type_.item)
+    if isinstance(type_, Tuple):
+        return sum(map(_width, type_.items))
+    return type_.bits // 8 if isinstance(type_, Scalar) else 0
+
+
+def _stored(dtype: str) -> int:
+    """Bytes of a value of a stored type, such as f32."""
+    return int(dtype[1:]) // 8

@@ -1,0 +1,79 @@
+"""A program lowered for a graph: its facts, plan, texts and cost as one object, before anything is compiled or run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from vlang.api.bind_options import bind_options, options_by_name
+from vlang.api.calls import Stages
+from vlang.api.cost import Cost, cost_of
+from vlang.api.stage_text import stage_text
+from vlang.errors import BindError
+from vlang.ir.facts import Facts
+from vlang.options import Options
+from vlang.runtime.plan.plan import Plan
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["Lowered", "lower_program"]
+
+
+@dataclass(frozen=True, eq=False)
+class Lowered:
+    """A program as the compiler sees it, for a graph or, without one, for graphs with all of its edge columns.
+
+    Attributes: program, graph, options. Public as `vlang.Lowered`; `program.lower` makes it.
+    """
+
+    program: Program
+    graph: Graph | None
+    options: Options
+
+    @property
+    def stages(self) -> Stages:
+        """The checked tree, the IR and the facts."""
+        return self.program.stages(self.options.precision)
+
+    @property
+    def facts(self) -> Facts:
+        """What may be done with every loop, each rule with its reason; `loops` has one entry a loop."""
+        return self.stages.facts
+
+    @property
+    def plan(self) -> Plan:
+        """What the engine takes on the device: steps, arrays, and the text of the kernels."""
+        return self.plan_for("numba" if self.options.device == "cpu" else "cuda")
+
+    def plan_for(self, target: str) -> Plan:
+        """The plan for "numba" (CPU) or "cuda" (GPU), whatever the device."""
+        columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
+        return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without)
+
+    def text(self, stage: str) -> str:
+        """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for any other."""
+        return stage_text(self, stage)
+
+    def cost(self) -> Cost:
+        """The bytes that a run on the graph needs, and edges and bytes of a superstep. Raises BindError without one.
+
+        Nothing is run: the numbers follow from the counts of vertices and edges and the types of what is stored.
+        """
+        if self.graph is None:
+            raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")
+        return cost_of(self.plan, self.facts, self.graph, self.options.without)
+
+
+def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:
+    """See `Program.lower`."""
+    keywords = {name: value for name, value in options.items() if name != "options"}
+    chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})
+    if rest:
+        raise BindError(f"`{next(iter(rest))}` belongs to {program.name} itself, and is given when it runs; lower "
+                        "takes run options")
+    if chosen.device == "auto":
+        raise BindError("device='auto' is decided when a program runs; lower it for 'cpu' or 'gpu'")
+    return Lowered(program.derived(chosen.derive), graph, chosen)

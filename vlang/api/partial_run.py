@@ -1,0 +1,57 @@
+"""Runs on the CPU that end at a superstep of one loop."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import NDArray
+
+from vlang.api.bind import bind_parameters
+from vlang.options import Options
+from vlang.runtime.cpu.cpu_machine import CpuMachine
+from vlang.runtime.engine.engine import Goal, Outcome, run_plan
+from vlang.runtime.engine.machine import Start
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.results.result import Result
+
+__all__ = ["one_more_superstep", "run_to"]
+
+
+def run_to(
+    program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
+    options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
+) -> Outcome:
+    """Run a program up to a goal.
+
+    Args:
+        scalars: parameters given, as a run takes them.
+        arrays: vertex fields that skip their initializers, as stored.
+        options: of a run on the CPU.
+        starts: by number, loops that go on from another run.
+
+    The outcome holds the fields at the goal, and as its reason why the loop of the goal ended.
+    """
+    plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without)
+    machine = CpuMachine(plan, graph, options)
+    try:
+        return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal)
+    finally:
+        machine.close()
+
+
+def one_more_superstep(program: Program, result: Result, loop: int, names: tuple[str, ...], threads: int | None) -> \
+        Outcome:
+    """Run a program up to a loop, which then starts at the fields `names` of a result, and that loop for one superstep.
+
+    result: of a run of this program; it has its origin. loop: the number of the loop in the text.
+    """
+    origin = result.origin
+    assert origin is not None, "the result of a run in this process"
+    stages = program.stages(origin.precision)
+    scalars, _ = bind_parameters(stages.program, origin.graph, dict(origin.parameters), program.name)
+    arrays = {**origin.fields, **{name: result.stored(name) for name in names}}
+    return run_to(program, origin.precision, origin.graph, scalars, arrays, Options(threads=threads), Goal(loop, 1))

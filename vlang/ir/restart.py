@@ -1,0 +1,78 @@
+"""Which loops can be run once more from a result, and what one more superstep must then do (language.md 4.4 to 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from vlang.ir.facts import Facts, LoopFacts
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.visible import LoopScope, expressions, statements
+
+__all__ = ["Restart", "restarts"]
+
+
+@dataclass(frozen=True)
+class Restart:
+    """A loop whose fields in a finished run are the state in which it ended.
+
+    number: of the loop in the order of the text. line: of the text. fields: that it writes. still: one more superstep
+    from there changes nothing, as the loop ends when a superstep changes nothing and a superstep is a function of what
+    it reads. Else the loop ends on a tolerance, and one more superstep may or may not stay within it.
+    """
+
+    number: int
+    line: int
+    fields: tuple[str, ...]
+    still: bool
+
+
+def restarts(facts: Facts) -> tuple[Restart, ...]:
+    """The loops of a program that can be run once more from a result that converged."""
+    program = facts.program
+    return tuple(
+        Restart(number, loop.loop.span.line, loop.applied, loop.kind == "fixpoint")
+        for number, loop in enumerate(facts.loops.values())
+        if any(statement is loop.loop for statement in program.body) and loop.kind in ("fixpoint", "tolerance")
+        and _by_state(LoopScope(program, loop.loop), loop) and _alone(program, loop)
+    )
+
+
+def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
+    """Whether a superstep depends on nothing but the fields and values at its start: not on its number, nor on what
+    was told in earlier supersteps, nor on fields of its own block, nor on loops inside."""
+    if loop.reads_iteration or scope.inner is not None or scope.local:
+        return False
+    ends = {id(loop.loop.until), id(None if loop.loop.activate is None else loop.loop.activate.cond)}
+    inside = (expr for statement in statements((loop.loop,)) for expr in expressions(statement) if id(expr) not in ends)
+    return not any(isinstance(e, f.Field) and e.time == "change" for expr in inside for e in f.walk(expr))
+
+
+def _alone(program: f.Program, loop: LoopFacts) -> bool:
+    """Whether the fields of a loop start by initializers alone and keep, until the end, what the loop left: nothing
+    before it reads them, and nothing after it writes them."""
+    mine = frozenset(loop.applied)
+    if _reads((require.cond for require in program.requires), mine):
+        return False
+    before = True
+    for statement in program.body:
+        if statement is loop.loop:
+            before = False
+            continue
+        for inner in statements((statement,)):
+            starts = isinstance(inner, f.InitField) and before
+            if (_written(inner) & mine and not starts) or (before and _reads(expressions(inner), mine)):
+                return False
+    return bool(mine)
+
+
+def _written(statement: f.Statement) -> frozenset[str]:
+    if isinstance(statement, f.InitField):
+        return frozenset((statement.name,))
+    return frozenset(statement.fields) if isinstance(statement, f.Apply) else frozenset()
+
+
+def _reads(exprs: Iterable[f.Expr], names: frozenset[str]) -> bool:
+    """Whether an expression reads a field of these names."""
+    read: Iterator[str] = (e.name for expr in exprs for e in f.walk(expr) if isinstance(e, f.Field))
+    return not names.isdisjoint(read)
