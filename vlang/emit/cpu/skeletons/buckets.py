@@ -6,7 +6,50 @@ place behind its last entry, a multiple of ORDER_RUN where a new run is needed; 
 before it ends, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is such a number of bucket s.
 """
 
-from vlang.runtime.plan.layouts.order_words import *
+import numpy as np
+
+from vlang.emit.cpu.skeletons.holes import (
+    f64,
+    fence,
+    fetch_add,
+    fetch_or,
+    give_way,
+    i64,
+    inner,
+    max,
+    min,
+    peek,
+    pointer_i64,
+    pointer_u64,
+    poke,
+    range,
+    replace,
+    u32,
+    u64,
+    value_f64,
+)
+from vlang.runtime.plan.layouts.order_words import (
+    ORDER_BUCKETS,
+    ORDER_FEW,
+    ORDER_FREE,
+    ORDER_FRESH,
+    ORDER_FRESH_END,
+    ORDER_GRANT,
+    ORDER_HEAD,
+    ORDER_IDLE,
+    ORDER_LEAST,
+    ORDER_LEVELS,
+    ORDER_MOST,
+    ORDER_MOVED,
+    ORDER_OFFERS,
+    ORDER_PLACE,
+    ORDER_RUN,
+    ORDER_RUNS,
+    ORDER_SPILLED,
+    ORDER_TAKEN,
+    ORDER_WATCHED,
+    ORDER_WORKERS,
+)
 
 
 @inner

@@ -1,6 +1,8 @@
 """Common neighbours of two vertices: their sorted lists side by side, or the longer one searched where lengths differ
 much. Directions, loops and repetitions are out of the lists."""
 
+from vlang.emit.cpu.skeletons.holes import i64, inner, min, u32
+
 
 @inner
 def first_not_below(targets, low, high, wanted):

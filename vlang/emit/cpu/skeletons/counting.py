@@ -5,6 +5,8 @@ room: the memory, the number of edges of the vertex, the bits of a hash table, t
 clear returns the place behind a structure; take puts a value in if `holds`; read gives the result.
 """
 
+from vlang.emit.cpu.skeletons.holes import i64, inner, min, range, u32, u64
+
 
 @inner
 def table_bits(degree):

@@ -8,6 +8,23 @@ leaving.py) reduces each, `finish` merges them in order and applies. The cut is 
 not depend on pages, chunks, threads or the mode.
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    apply,
+    bind,
+    fetch_add,
+    get,
+    i64,
+    merge,
+    pointer_i64,
+    pointer_u32,
+    range,
+    ready,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED, SLOT_LONGS, SLOT_STATS
+
 
 def finish(frame, tasks, count, counter):
     env = bind(frame)

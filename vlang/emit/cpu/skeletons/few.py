@@ -3,6 +3,32 @@ supersteps at most; edges and vertices of a frontier that ends the call. Behind 
 vertices and edges of the last frontier. `carry` brings what was joined into the fields.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    bind,
+    bind_columns,
+    carry,
+    fresh,
+    i64,
+    inner,
+    join_alone,
+    min,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    range,
+    speak,
+    u64,
+)
+from vlang.runtime.plan.layouts.pass_words import (
+    WALK_BITS,
+    WALK_EDGES,
+    WALK_FOUND,
+    WALK_NOBODY,
+    WALK_QUEUE,
+    WALK_RECORDS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
+
 
 @inner
 def line_up(found, v, degree, at):

@@ -3,6 +3,10 @@ laid are written from the program and stand above. A block is reduced in LANES l
 by side in memory, so that LLVM writes vector instructions; then the lanes are merged in order.
 """
 
+from vlang.emit.cpu.skeletons.holes import bind, fetch_add, identity, inner, laid, lanes, lay, merge, min, put, range
+from vlang.emit.cpu.skeletons.holes import take as gather
+from vlang.runtime.plan.plan import BLOCK, LANES
+
 
 @inner
 def fold_block(frame, low, high):

@@ -3,6 +3,19 @@ that the pass leaves. `after_block` is written from the program. A block is due 
 whichever tasks they belong to, and whoever applies the last one does it; so results do not depend on tasks.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    after_block,
+    fetch_add,
+    fetch_add_ordered,
+    inner,
+    min,
+    pointer_i64,
+    pointer_u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
+from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW
+
 
 @inner
 def arrive(frame, low, high):

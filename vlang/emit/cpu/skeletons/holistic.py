@@ -5,6 +5,42 @@ A task of page -1 is one vertex of more than SEGMENT edges, whose edges may lie 
 the longest ahead, so that the others fill the time that they take.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    apply,
+    bind,
+    bind_columns,
+    conclude,
+    fetch_add,
+    i64,
+    identity,
+    inner,
+    max,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    prepare,
+    range,
+    ready,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.holes import gather_whole as gather
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.layouts.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS, STATS_WORKERS
+from vlang.runtime.plan.plan import (
+    PAGE_FIRST,
+    PAGE_OFFSETS,
+    PAGE_TARGETS,
+    PAGE_WORDS,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_LONGS,
+    SLOT_PAGES,
+    SLOT_SCRATCH,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+)
+
 
 def pull(frame, tasks, count, counter):
     env = bind(frame)

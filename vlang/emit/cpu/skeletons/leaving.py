@@ -3,6 +3,40 @@ and does not look at them where its own value cannot change. `decided` and `sett
 edges.py for the rest. Accumulators are those of all edges, so kernels that go on, by cache blocks, give the same.
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    apply,
+    bind,
+    bind_columns,
+    decided,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    put,
+    range,
+    ready,
+    settled,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import (
+    PAGE_FIRST,
+    PAGE_OFFSETS,
+    PAGE_TARGETS,
+    PAGE_WORDS,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_PAGES,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+)
+
 
 def pull(frame, tasks, count, counter):
     env = bind(frame)

@@ -1,7 +1,8 @@
 """Where the workers of a launch wait for each other. What words mean: MEET_... in
 runtime/plan/layouts/meet_words.py."""
 
-from vlang.runtime.plan.layouts.meet_words import *
+from vlang.emit.cpu.skeletons.holes import fence, fetch_add, give_way, i64, inner, peek, poke
+from vlang.runtime.plan.layouts.meet_words import MEET_TURN, MEET_WAITING
 
 
 @inner

@@ -1,5 +1,8 @@
 """Messages: the part of a contribution that only the sender knows, once per sender. `send` is written above."""
 
+from vlang.emit.cpu.skeletons.holes import bind, fetch_add, i64, inner, pointer_u32, range, send, value_i64
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED
+
 
 @inner
 def send_block(frame, low, high):

@@ -6,7 +6,64 @@ after it; they meet again and know how many there are. Nothing of this takes an 
 edge. Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
 """
 
-from vlang.runtime.plan.layouts.meet_words import *
+from vlang.emit.cpu.skeletons.holes import (
+    bind,
+    bind_columns,
+    fetch_add,
+    give_way,
+    i64,
+    inner,
+    level,
+    lowest,
+    max,
+    min,
+    peek_first,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    poke_last,
+    prefetch,
+    range,
+    renew,
+    u8,
+    u32,
+    u64,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.reach import cut
+from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_AHEAD,
+    REACH_COUNTS,
+    REACH_DESK,
+    REACH_DESKS,
+    REACH_EDGES,
+    REACH_FEW,
+    REACH_FINDERS,
+    REACH_FRONT,
+    REACH_HERE,
+    REACH_LONG,
+    REACH_LONGS,
+    REACH_MOST,
+    REACH_ONE,
+    REACH_PUSHED,
+    REACH_QUEUES,
+    REACH_RAN,
+    REACH_RECORDS,
+    REACH_ROOM,
+    REACH_ROUNDS,
+    REACH_ROWS,
+    REACH_SENDER,
+    REACH_SIDE,
+    REACH_THEIRS,
+    REACH_TOLD,
+    REACH_TURN,
+    REACH_TURNS,
+    REACH_VERTICES,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 
 @inner

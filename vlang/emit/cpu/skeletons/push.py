@@ -7,6 +7,39 @@ Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of 
 what an entry is: see WALK_... in runtime/plan/layouts/pass_words.py.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    bind,
+    bind_columns,
+    fetch_add,
+    fresh,
+    i64,
+    inner,
+    join,
+    max,
+    min,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    range,
+    silent,
+    speak,
+    u8,
+    u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.pass_words import (
+    WALK_BITS,
+    WALK_COUNTS,
+    WALK_EDGES,
+    WALK_FOUND,
+    WALK_NOBODY,
+    WALK_ORIGIN,
+    WALK_QUEUE,
+    WALK_RESERVED,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
+
 
 @inner
 def enqueue(found, counts, v, degree, at, end):

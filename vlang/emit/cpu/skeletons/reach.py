@@ -7,7 +7,48 @@ A superstep is `mark` and `unite`, or `early`; or many are run by `narrow` (narr
 Tasks are runs of words of the bitmaps, tasks[0] of them each.
 """
 
-from vlang.runtime.plan.layouts.reach_words import *
+from vlang.emit.cpu.skeletons.holes import (
+    bind,
+    bind_columns,
+    fetch_add,
+    i64,
+    inner,
+    level,
+    lowest,
+    min,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    poke,
+    prefetch,
+    range,
+    reach,
+    settled,
+    u32,
+    u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_COMING,
+    REACH_COUNTS,
+    REACH_CUT,
+    REACH_EDGES,
+    REACH_FRONT,
+    REACH_LEFT,
+    REACH_LEFT_EDGES,
+    REACH_LEFT_OVER,
+    REACH_LONG,
+    REACH_LONGS,
+    REACH_LOOKED,
+    REACH_MARKING,
+    REACH_MARKS,
+    REACH_ONE,
+    REACH_PULL,
+    REACH_SENDER,
+    REACH_VERTICES,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 
 @inner

@@ -1,5 +1,23 @@
 """Segments of long vertices in a pass over edges, one after the other (see edges.py)."""
 
+from vlang.emit.cpu.skeletons.holes import (
+    bind,
+    bind_columns,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    put,
+    range,
+    ready,
+    u64,
+    wanted,
+)
+from vlang.runtime.plan.plan import PAGE_TARGETS, PAGE_WORDS, SLOT_PAGES, SLOT_SEGMENTS
+
 
 def segments(frame, tasks, count, counter):
     env = bind(frame)

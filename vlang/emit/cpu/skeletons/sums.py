@@ -8,7 +8,45 @@ puts: supersteps run; entries and edges of the last frontier; vertices that the 
 active after it.
 """
 
-from vlang.runtime.plan.layouts.sum_words import *
+from vlang.emit.cpu.skeletons.holes import (
+    apply,
+    bind,
+    bind_columns,
+    gather,
+    i64,
+    identity,
+    inner,
+    lowest,
+    merge,
+    min,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    pour,
+    poured,
+    range,
+    ready,
+    send,
+    u8,
+    u32,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.runtime.plan.layouts.sum_words import (
+    SUM_ACTIVE,
+    SUM_HEARD,
+    SUM_LONG,
+    SUM_MARKS,
+    SUM_PULL,
+    SUM_QUEUE,
+    SUM_QUIET,
+    SUM_RECORDS,
+    SUM_TOP_COUNT,
+    SUM_TOPS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 
 
 @inner

@@ -1,5 +1,20 @@
 """A pass over vertices. The functions bind, ready and apply are written from the program and stand above."""
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    apply,
+    bind,
+    fetch_add,
+    i64,
+    pointer_i64,
+    pointer_u32,
+    range,
+    ready,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED, SLOT_STATS
+
 
 def compute(frame, tasks, count, counter):
     env = bind(frame)

@@ -1,5 +1,7 @@
 """Two words of a vertex that change together. Part of modules in which a pass joins into such."""
 
+from vlang.emit.cpu.skeletons.holes import inner, peek, peek_first
+
 
 @inner
 def both_words(words, v):
