@@ -93,7 +93,8 @@ class FieldSpec:
 class ArraySpec:
     """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
     place of a cache block for each worker, allocated when a pass first runs by them), "pushed" (one a vertex, allocated
-    when a pass first pushes sums) or "set:S" (one a member of S).
+    when a pass first pushes sums), "later" (one a vertex, allocated when a pass first sends messages for the pass after
+    it) or "set:S" (one a member of S).
     width: entries for each of these, one behind the other."""
 
     slot: str

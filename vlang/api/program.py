@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.bind import bind_fields, bind_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
+from vlang.api.verified import verified_plan, verified_program, verified_schedule
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import analyse
@@ -186,7 +187,7 @@ class Program:
         known = self._stages.get(precision)
         if known is None:
             checked = check(parse(self.source, self.filename), precision)
-            program = lower(checked)
+            program = verified_program(lower(checked))
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
                 known = _derived(known)
@@ -220,9 +221,10 @@ class Program:
         key = (stages.program.precision, present, given, target, without)
         known = self._plans.get(key)
         if known is None:
-            whole = schedule(stages.program, given, without)
+            whole = verified_schedule(schedule(stages.program, given, without))
             contracts = contract_stages(stages.program, whole, present)
-            known = self._plans[key] = emit(whole, stages.facts, present, contracts, target, without)
+            plan = emit(whole, stages.facts, present, contracts, target, without)
+            known = self._plans[key] = verified_plan(plan)
         return known
 
 
@@ -234,7 +236,7 @@ def _derived(plain: Stages) -> Stages:
     if not fields:
         why = "; ".join(refused) or "it has no loop"
         raise BindError(f"{program.name} cannot be run in delta form (rule D): {why}. Leave out derive")
-    return Stages(plain.checked, program, analyse(program), fields)
+    return Stages(plain.checked, verified_program(program), analyse(program), fields)
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
