@@ -104,9 +104,10 @@ class _Walk:
     def block(self, body: Iterable[f.Statement], names: frozenset[tuple[str, str]], loops: int) -> Iterator[Site]:
         for statement in body:
             yield from self._statement(statement, names, loops)
-            if isinstance(statement, (f.Gather, f.Let, f.InitGlobal)):
-                kind = "accumulator" if isinstance(statement, f.Gather) else "let"
-                names |= {("global" if isinstance(statement, f.InitGlobal) else kind, statement.name)}
+            if isinstance(statement, f.Gather):
+                names |= {("accumulator", statement.name)}
+            elif isinstance(statement, (f.Let, f.InitGlobal)):
+                names |= {("let" if isinstance(statement, f.Let) else "global", statement.name)}
 
     def _statement(self, one: f.Statement, names: frozenset[tuple[str, str]], loops: int) -> Iterator[Site]:
         def site(expr: f.Expr, level: str, wanted: Type | None, inside: int = loops) -> Site:
@@ -175,8 +176,9 @@ def _inside(node: Node) -> Iterator[Node]:
 # --------------------------------------------------------------------------------------------------------- rules
 def _twice(program: f.Program) -> Iterator[str]:
     """A field has a declaration and an initializer of one name, and so has a `global`."""
-    names = [decl.name for decl in (*program.params, *program.edges, *program.fields, *program.globals,
-                                    *program.reductions)]
+    names = [param.name for param in program.params] + [edge.name for edge in program.edges]
+    names += [decl.name for decl in program.fields] + [decl.name for decl in program.globals]
+    names += [reduction.name for reduction in program.reductions]
     names += [s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.ForVertices, f.ForRange))]
     yield from sorted({name for name in names if names.count(name) > 1})
 
@@ -186,8 +188,9 @@ def _undeclared(program: f.Program) -> Iterator[str]:
     edges: dict[str, Type] = {decl.name: decl.type for decl in program.edges}
     for node in nodes(program):
         expr = node.expr
-        known = fields if isinstance(expr, f.Field) else edges
-        if isinstance(expr, (f.Field, f.EdgeValue)) and known.get(expr.name) != expr.type:
+        if isinstance(expr, f.Field) and fields.get(expr.name) != expr.type:
+            yield str(node)
+        if isinstance(expr, f.EdgeValue) and edges.get(expr.name) != expr.type:
             yield str(node)
 
 
