@@ -30,10 +30,10 @@ def note(stats: Pointer[i64]) -> None: ...
 '''
 SHARED = '''"""Shared: it calls no hole."""
 
-from vlang.emit.cpu.skeletons.holes import note
+from vlang.emit.cpu.skeletons.holes import Pointer, i64, note
 
 
-def tidy(stats):
+def tidy(stats: Pointer[i64]) -> None:
     note(stats)
 '''
 FOLLOWING = '''"""What follows."""
@@ -54,12 +54,16 @@ from vlang.runtime.plan.layouts.meet_words import MEET_TURN
 
 
 @inner
-def helper(bind_me):
+def helper(bind_me: Pointer[tuple[i64, "é"]]) -> None:
     tidy(bind_me)  # “ä”
     note("é", gather(bind(bind_me), MEET_TURN))
 
 
-def kernel(frame):
+def kernel(
+    frame: Frame, more: i64 = 0
+) -> tuple[
+    i64
+]:
     helper = frame.bind
     if helper:
         arrive(frame)
@@ -71,7 +75,9 @@ def helper_s1(bind_me):
     note("é", gather_s1(bind_s1(bind_me), MEET_TURN))
 
 
-def kernel_s1(frame):
+def kernel_s1(
+    frame, more = 0
+):
     helper = frame.bind
     if helper:
         arrive_s1(frame)

@@ -1,9 +1,9 @@
 """Skeletons: kernel text as Python files, with holes that are written from the program (skeletons/holes.pyi).
 
-`ast` takes a file apart: its docstring and imports are left out of the kernel text, and every call and definition of a
-function that a pass has of its own is a place where the name of the pass is appended. A skeleton belongs to a pass if
-it calls a hole; the others are shared by all passes. What was found is kept in the cache directory, keyed by the texts,
-so that a warm start parses nothing.
+`ast` takes a file apart: its docstring, imports and types are left out of the kernel text, and every call and
+definition of a function that a pass has of its own is a place where the name of the pass is appended. A skeleton
+belongs to a pass if it calls a hole; the others are shared by all passes. What was found is kept in the cache
+directory, keyed by the texts, so that a warm start parses nothing.
 """
 
 from __future__ import annotations
@@ -135,9 +135,17 @@ class _File:
             raise ValueError(f"skeleton {self._name}: a docstring, imports and functions are needed")
         marks = [mark.lineno for mark in first.decorator_list] if isinstance(first, ast.FunctionDef) else []
         begin = self._lines[min([first.lineno, *marks]) - 1]
-        ends = sorted(self._named(files)) if self.own else []
-        dropped = sorted(self._for_following())
-        return Skeleton(self._pieces(begin, ends, []), self._pieces(begin, ends, dropped) if dropped else ())
+        ends = list(self._named(files)) if self.own else []
+        types, calls = list(self._types()), list(self._for_following())
+        return Skeleton(self._pieces(begin, ends, types), self._pieces(begin, ends, types + calls) if calls else ())
+
+    def _begin(self, node: ast.expr | ast.arg | ast.stmt) -> int:
+        return self._lines[node.lineno - 1] + node.col_offset
+
+    def _end(self, node: ast.expr) -> int:
+        assert node.end_lineno is not None
+        assert node.end_col_offset is not None
+        return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
         """Where the names end that are called or defined and that each pass has of its own."""
@@ -146,9 +154,19 @@ class _File:
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in own:
-                yield self._lines[node.func.lineno - 1] + node.func.col_offset + len(node.func.id)
+                yield self._end(node.func)
             elif isinstance(node, ast.FunctionDef) and node.name in own:
-                yield self._lines[node.lineno - 1] + node.col_offset + len("def ") + len(node.name)
+                yield self._begin(node) + len("def ") + len(node.name)
+
+    def _types(self) -> Iterator[tuple[int, int]]:
+        """The types of parameters and results, which are for mypy."""
+        for node in self._tree.body:
+            if isinstance(node, ast.FunctionDef):
+                for one in node.args.args:
+                    if one.annotation is not None:
+                        yield self._begin(one) + len(one.arg), self._end(one.annotation)
+                if node.returns is not None:
+                    yield self._text.rindex(b")", 0, self._begin(node.returns)) + 1, self._end(node.returns)
 
     def _for_following(self) -> Iterator[tuple[int, int]]:
         """The lines of calls for what follows the pass."""

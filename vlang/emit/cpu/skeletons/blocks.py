@@ -5,6 +5,8 @@ Each row takes its contributions in order, as in pull, so the results are the sa
 
 from vlang.emit.cpu.skeletons.following import arrive
 from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
     apply,
     bind,
     bind_columns,
@@ -49,7 +51,7 @@ from vlang.runtime.plan.plan import (
 )
 
 
-def blocked(frame, tasks, count, counter):
+def blocked(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     table = pointer_u64(frame, SLOT_PAGES)
     longs = pointer_i64(frame, SLOT_LONGS)

@@ -4,6 +4,8 @@ vertices and edges of the last frontier. `carry` brings what was joined into the
 """
 
 from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
     bind,
     bind_columns,
     carry,
@@ -31,7 +33,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 
 @inner
-def line_up(found, v, degree, at):
+def line_up(found: Pointer[u64], v: i64, degree: i64, at: i64) -> i64:
     """Put a vertex into the queue."""
     found[at] = u64(v)
     at += 1
@@ -41,7 +43,7 @@ def line_up(found, v, degree, at):
     return at
 
 
-def few(frame, tasks, count, counter, table):
+def few(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     targets = pointer_u32(table, PAGE_TARGETS)

@@ -4,9 +4,12 @@ whichever tasks they belong to, and whoever applies the last one does it; so res
 """
 
 from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
     after_block,
     fetch_add,
     fetch_add_ordered,
+    i64,
     inner,
     min,
     pointer_i64,
@@ -18,7 +21,7 @@ from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW
 
 
 @inner
-def arrive(frame, low, high):
+def arrive(frame: Frame, low: i64, high: i64) -> None:
     """Vertices low to high have been applied."""
     if value_i64(frame, SLOT_FOLLOW) == 0:
         return
@@ -34,7 +37,7 @@ def arrive(frame, low, high):
         low = stop
 
 
-def followed(frame, tasks, count, counter):
+def followed(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -67,9 +67,6 @@ class Said:
 class Edge:
     """The values of an edge."""
 
-class Structures:
-    """The scratch memory of a vertex, its degree, and where its structures begin."""
-
 class Lanes:
     """For each part of an accumulator memory of the worker's own."""
 
@@ -78,6 +75,9 @@ Acc = tuple[Any, ...]
 
 Masks = tuple[bool, ...]
 """The masks of a vertex that are known before it gathers."""
+
+Structures = tuple[Pointer[u64], i64, i64, *tuple[i64, ...]]
+"""The scratch memory of a vertex, its degree, the bits of its hash tables, and where its structures begin."""
 
 Frame = Pointer[u64]
 

@@ -6,6 +6,9 @@ the longest ahead, so that the others fill the time that they take.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
+    Env,
+    Frame,
+    Pointer,
     apply,
     bind,
     bind_columns,
@@ -21,6 +24,7 @@ from vlang.emit.cpu.skeletons.holes import (
     prepare,
     range,
     ready,
+    u64,
     value_i64,
     wanted,
 )
@@ -42,7 +46,7 @@ from vlang.runtime.plan.plan import (
 )
 
 
-def pull(frame, tasks, count, counter):
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)
@@ -83,7 +87,7 @@ def pull(frame, tasks, count, counter):
 
 
 @inner
-def long_vertex(frame, env, space, base, number):
+def long_vertex(frame: Frame, env: Env, space: Pointer[u64], base: i64, number: i64) -> i64:
     pages = pointer_u64(frame, SLOT_PAGES)
     table = pointer_i64(frame, SLOT_SEGMENTS)
     longs = pointer_i64(frame, SLOT_LONGS)

@@ -5,6 +5,8 @@ edges.py for the rest. Accumulators are those of all edges, so kernels that go o
 
 from vlang.emit.cpu.skeletons.following import arrive
 from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
     apply,
     bind,
     bind_columns,
@@ -38,7 +40,7 @@ from vlang.runtime.plan.plan import (
 )
 
 
-def pull(frame, tasks, count, counter):
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)
@@ -71,7 +73,7 @@ def pull(frame, tasks, count, counter):
         arrive(frame, low, high)
 
 
-def segments(frame, tasks, count, counter):
+def segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     table = pointer_i64(frame, SLOT_SEGMENTS)

@@ -1,10 +1,10 @@
 """What every generated module starts with."""
 
-from vlang.emit.cpu.skeletons.holes import fetch_add, inner
+from vlang.emit.cpu.skeletons.holes import Pointer, fetch_add, i64, inner
 
 
 @inner
-def note(stats, changed, active):
+def note(stats: Pointer[i64], changed: i64, active: i64) -> None:
     """Add one task's counts; additions of integers, so their order does not matter."""
     if changed:
         fetch_add(stats, 0, changed)

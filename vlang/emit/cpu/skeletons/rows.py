@@ -2,6 +2,8 @@
 
 from vlang.emit.cpu.skeletons.following import arrive
 from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
     apply,
     bind,
     bind_columns,
@@ -31,7 +33,7 @@ from vlang.runtime.plan.plan import (
 )
 
 
-def pull(frame, tasks, count, counter):
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)
