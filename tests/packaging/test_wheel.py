@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = (".py", ".lark", ".vp", ".cuh")
+KINDS = (".py", ".pyi", ".lark", ".vp", ".cuh")
 
 
 def expected() -> set[str]:
