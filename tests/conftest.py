@@ -1,10 +1,12 @@
 """Profiles for Hypothesis: `ci` draws the same examples every time, so that a failure repeats.
 
-And interrupts for a suite that was started in the background, where a shell ignores them for all that it starts.
+The compiler's own rules are checked in every test (`vlang.ir.verify`), also in processes that tests start. And
+interrupts for a suite that was started in the background, where a shell ignores them for all that it starts.
 """
 
 from __future__ import annotations
 
+import os
 import signal
 
 import pytest
@@ -12,6 +14,8 @@ from hypothesis import HealthCheck, settings
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+os.environ.setdefault("VLANG_VERIFY_IR", "1")
 
 settings.register_profile("ci", derandomize=True, deadline=None, print_blob=True,
                           suppress_health_check=[HealthCheck.too_slow])  # fmt: skip

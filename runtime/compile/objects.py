@@ -2,7 +2,8 @@
 
 A kernel is compiled, or loaded, when it is first asked for: of the kernels of a program a run needs about half. A warm
 process never imports numba: the object code of a kernel is found in the cache directory by a key made of the text, the
-name and signature, the versions of numba and llvmlite and the processor. An entry that is damaged or foreign is
+modules that it and the compiler import (`sources`), the name and signature, the versions of numba and llvmlite and the
+processor. An entry that is damaged or foreign is
 ignored and built again; entries appear whole or not at all, so that two processes may build the same one at once.
 """
 
@@ -17,7 +18,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from importlib.metadata import PackageNotFoundError, version
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import llvmlite.binding as llvm
@@ -27,18 +27,13 @@ from numpy.typing import NDArray
 from vlang.errors import InternalError
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu, execution_engine
+from vlang.runtime.compile.sources import sources_digest
 from vlang.runtime.threads.tasks import completed
 
 if TYPE_CHECKING:
     from vlang.runtime.compile.compile_numba import Compiler
 
-__all__ = ["COMPILERS", "CONSTANTS", "Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
-
-COMPILERS = ("compile_numba.py", "front_end.py", "intrinsics.py")
-CONSTANTS = ("../plan/plan.py", "../plan/layouts/crew_words.py", "../plan/layouts/meet_words.py",
-             "../plan/layouts/order_words.py", "../plan/layouts/pass_words.py", "../plan/layouts/reach_words.py",
-             "../plan/layouts/sum_words.py")
-"""The modules whose constants kernels name. What object code depends on beside its text: the text of all these."""
+__all__ = ["Kernel", "Kernels", "address_of", "compiled", "load_kernels"]
 
 _NOTHING = ctypes.c_char * 0
 
@@ -135,7 +130,7 @@ class Kernels(Mapping[str, Kernel]):
     """The kernels of one text, by name; holds the loaded code alive. Threads may share it."""
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
-        self._text = text
+        self._text, self._key = text, ""  # what object code depends on, but for the kernel's name and types
         self._signatures = {name: _Signature.parse(signature) for name, signature in exports.items()}
         self._compiler: Compiler | None = None
         self._engine: Any = None
@@ -175,7 +170,9 @@ class Kernels(Mapping[str, Kernel]):
             self[name]
 
     def _load(self, name: str, signature: _Signature) -> Kernel:
-        key = key_of(self._text, name, signature.result, *signature.args, *_environment())
+        if not self._key:
+            self._key = key_of(self._text, sources_digest(self._text), *_environment())
+        key = key_of(self._key, name, signature.result, *signature.args)
         data = read_entry(key, "kernels", _MAGIC)
         symbol = f"vlang_{key[:12]}_{name}"
         if data is None:
@@ -245,11 +242,9 @@ def compiled() -> tuple[int, ...]:
 
 @cache
 def _environment() -> tuple[str, ...]:
-    """What else the object code depends on."""
+    """The versions and the processor that object code depends on."""
     try:
         numba = version("numba")
     except PackageNotFoundError as error:
         raise InternalError("numba is not installed; vlang needs it to compile programs: pip install numba") from error
-    here = Path(__file__).parent
-    sources = [(here / name).read_text(encoding="utf-8") for name in (*COMPILERS, *CONSTANTS)]
-    return (numba, llvm.llvm_version_info.__repr__(), *cpu(), *sources)
+    return (numba, llvm.llvm_version_info.__repr__(), *cpu())

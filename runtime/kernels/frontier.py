@@ -82,7 +82,7 @@ def notify_segments(pages, segments, tasks, count, counter, marks):
 
 def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
     """Tasks over a list of short vertices, cut at pages and where `cost` has built up; total[0]: their edges."""
-    page, begin, work, edges, made = 0, 0, 0, 0, 0
+    page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
     for i in range(count):
         v = np.int64(vertices[i])
         while page + 1 < pages and firsts[page + 1] <= v:
@@ -92,7 +92,7 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
                 tasks[3 * made + 2] = i
                 made += 1
                 begin = i
-                work = 0
+                work = np.int64(0)
             page += 1
         degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
         edges += degree
@@ -103,7 +103,7 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
             tasks[3 * made + 2] = i + 1
             made += 1
             begin = i + 1
-            work = 0
+            work = np.int64(0)
     if count > begin:
         tasks[3 * made] = page
         tasks[3 * made + 1] = begin

@@ -25,10 +25,8 @@ are named in `Plan.slots`:
     near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
                   repetitions ignored
 
-A page row has the words PAGE_OFFSETS (u32 offsets relative to the page, from its first vertex on), PAGE_TARGETS,
-PAGE_FIRST (the first vertex), then the columns of the stage in order. A row of the table of cache blocks has the words
-BLOCK_... (see vlang.runtime.graph.topology.blocks). What passes of a CPU work on beside the frame:
-vlang.runtime.plan.layouts.pass_words.
+A page is described by a row of PAGE_WORDS words, a cache block by one of BLOCK_WORDS, and a page on a GPU by one of
+ROW_WORDS. What passes of a CPU work on beside the frame: vlang.runtime.plan.layouts.pass_words.
 """
 
 from __future__ import annotations
@@ -36,6 +34,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
+
+from vlang.runtime.plan.layout import Layout
 
 if TYPE_CHECKING:
     from vlang.runtime.plan.gpu_stage import GpuStage
@@ -58,24 +58,57 @@ BLOCK = 4096  # vertices: the grain of reductions over vertices
 LANES = 64  # vertices of a block that are reduced side by side
 RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
 
-PAGE_OFFSETS, PAGE_TARGETS, PAGE_FIRST, PAGE_COLUMNS = 0, 1, 2, 3
-PAGE_WORDS = 16
-BLOCK_WORDS = 2 * PAGE_WORDS  # a block has its columns where a page has them
-BLOCK_SENDERS, BLOCK_RUNS, BLOCK_MADE, BLOCK_ORDER, BLOCK_PLACES = range(PAGE_WORDS, PAGE_WORDS + 5)
-BLOCK_LOW, BLOCK_HIGH, BLOCK_LONG, BLOCK_LONG_END = range(PAGE_WORDS + 5, PAGE_WORDS + 9)
 BLOCK_MOST = 1 << 16  # vertices of a cache block at most: their numbers inside it have 16 bits
 BLOCK_GROUP = 4  # edges of a row that stand together
+THREADS = 256  # of a block of a GPU
 
-# On a GPU a page is described by a row of ROW_WORDS words. Offsets are those of the whole adjacency, u64[n + 1];
-# targets, places and columns are addressed by the number of the edge in the whole adjacency, so their addresses lie
-# before the page's own memory. Edges of the page are [ROW_BEGIN, ROW_END).
-ROW_OFFSETS, ROW_TARGETS, ROW_BEGIN, ROW_END, ROW_BLOCKS, ROW_PLACES, ROW_SHARDS, ROW_REPLICAS = range(8)
-ROW_COLUMNS = 12
-ROW_WORDS = 32
-THREADS = 256  # in a block
+# The row of a page. Of a whole adjacency that stands for one, offsets are u64.
+_PAGE = Layout()
+PAGE_OFFSETS = _PAGE.word("u32: offsets of the edges of each vertex, relative to the page, from its first vertex on")
+PAGE_TARGETS = _PAGE.word("u32: the neighbours")
+PAGE_FIRST = _PAGE.word("the first vertex")
+PAGE_WORDS = 16
+PAGE_COLUMNS = _PAGE.part(PAGE_WORDS - 3, "the columns of the stage, in order")
 
-SLOT_PAGES, SLOT_LIST, SLOT_LISTED, SLOT_SEGMENTS, SLOT_LONGS, SLOT_STATS, SLOT_SCRATCH, SLOT_FOLLOW = range(8)
-FIRST_SLOT = 8
+# The row of a cache block (vlang.runtime.graph.topology.blocks), which has its columns where a page has them.
+_BLOCK = Layout(PAGE_WORDS)
+BLOCK_SENDERS = _BLOCK.word("u32: the neighbours, in the order of the runs")
+BLOCK_RUNS = _BLOCK.word("u32[., 3]: the first place of a run, its places, and edges of each that stand side by side")
+BLOCK_MADE = _BLOCK.word("how many runs there are")
+BLOCK_ORDER = _BLOCK.word("u16: the vertex of each place, relative to BLOCK_LOW")
+BLOCK_PLACES = _BLOCK.word("u16: the place of each vertex")
+BLOCK_LOW = _BLOCK.word("the first vertex")
+BLOCK_HIGH = _BLOCK.word("the vertex behind the last")
+BLOCK_LONG = _BLOCK.word("the first of its long vertices, which are left out, in the table of those")
+BLOCK_LONG_END = _BLOCK.word("the long vertex behind the last of them")
+BLOCK_WORDS = _BLOCK.size(2 * PAGE_WORDS)
+
+# The row of a page on a GPU. Offsets are those of the whole adjacency, u64[n + 1]; targets, places and columns are
+# addressed by the number of the edge in the whole adjacency, so their addresses lie before the page's own memory.
+_ROW = Layout()
+ROW_OFFSETS = _ROW.word("u64: the offsets")
+ROW_TARGETS = _ROW.word("u32: the neighbours")
+ROW_BEGIN = _ROW.word("the first edge of the page")
+ROW_END = _ROW.word("the edge behind the last")
+ROW_BLOCKS = _ROW.word("u32: where the vertices of each row block begin")
+ROW_PLACES = _ROW.word("u16: the place of each edge's receiver in its shard")
+ROW_SHARDS = _ROW.word("u32: the bounds of the shards")
+ROW_REPLICAS = _ROW.word("u8: copies of the accumulators of each shard in shared memory")
+_ROW.skip(12)
+ROW_COLUMNS = _ROW.part(20, "the columns of the stage, in order")
+ROW_WORDS = _ROW.size()
+
+# The slots of a frame that are the engine's.
+_SLOTS = Layout()
+SLOT_PAGES = _SLOTS.word("the table of pages, or of cache blocks")
+SLOT_LIST = _SLOTS.word("u32: the vertices that a launch is for, if SLOT_LISTED")
+SLOT_LISTED = _SLOTS.word("whether tasks are runs of a list")
+SLOT_SEGMENTS = _SLOTS.word("i64[., 3]: vertex, first edge and edge behind the last of each segment, in its page")
+SLOT_LONGS = _SLOTS.word("i64[., 3]: vertex, first segment and segment behind the last of each long vertex")
+SLOT_STATS = _SLOTS.word("i64: vertices changed, vertices active, and numbers for workers")
+SLOT_SCRATCH = _SLOTS.word("scratch memory")
+SLOT_FOLLOW = _SLOTS.word("what follows the pass, 0 for nothing")
+FIRST_SLOT = _SLOTS.size()
 
 
 @dataclass(frozen=True)
@@ -95,7 +128,8 @@ class FieldSpec:
 class ArraySpec:
     """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
     place of a cache block for each worker, allocated when a pass first runs by them), "pushed" (one a vertex, allocated
-    when a pass first pushes sums) or "set:S" (one a member of S).
+    when a pass first pushes sums), "later" (one a vertex, allocated when a pass first sends messages for the pass after
+    it) or "set:S" (one a member of S).
     width: entries for each of these, one behind the other."""
 
     slot: str

@@ -11,8 +11,6 @@ from tests.cpu.compare import engine_run
 from tests.cuda.emulated import needs_compiler
 from tests.cuda.runs import assert_right, emulated, given, program
 from vlang import Graph
-from vlang.emit.cuda import cuda_target as target
-from vlang.runtime.gpu.kernels import sparse_layout
 from vlang.runtime.gpu.ways.relay import relay_kernel, relays
 from vlang.runtime.plan.plan import LoopSpec
 
@@ -36,14 +34,6 @@ def test_which_loops_go_on_without_the_host() -> None:
     assert relay_kernel(mis, 400, 100)[1] == "Passes<Phase<s1, 2>, Phase<s2, 2>, Ending<loop0_end>>"
     (kcore,) = loops_of("kcore")
     assert relay_kernel(kcore, 1600, 100)[1] == "Passes<WholePhase<s1, 4>>"
-
-
-def test_structs_have_the_words_that_the_host_knows() -> None:
-    from tests.cuda.test_sparse_kernels import members
-
-    assert "relay" in target.SKELETONS
-    assert members("Station") == list(sparse_layout.STATION)
-    assert members("Tour") == list(sparse_layout.TOUR)
 
 
 @pytest.mark.parametrize(("name", "graphs"), [

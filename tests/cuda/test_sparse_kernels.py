@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,7 +11,6 @@ from numpy.typing import NDArray
 
 from tests.cuda.emulated import EmulatedDevice, needs_compiler
 from tests.cuda.sparse_machine import Arcs, SampleMachine, stage_of
-from vlang.emit import cuda
 from vlang.runtime.engine.machine import Done, Stats
 from vlang.runtime.gpu.kernels import sparse_layout
 from vlang.runtime.gpu.ways import pushing
@@ -121,30 +118,6 @@ def run(loop: PushLoop, room: int | None = None) -> list[Done]:
         rows += loop.advance(room)
         assert len(rows) < NEVER
     return rows
-
-
-# ------------------------------------------------------------------------------------------------------------- layout
-def members(struct: str) -> list[str]:
-    """The words of a struct of the kernels, in order."""
-    folder = Path(cuda.__file__).parent / "skeletons"
-    text = "".join((folder / f"{name}.cuh").read_text() for name in ("frontier", "notify", "relay"))
-    found = re.search(rf"struct {struct} {{\n(.*?)\n}};", text, re.DOTALL)
-    assert found is not None
-    names: list[str] = []
-    for declared in re.findall(r"^  (?:const )?\w+\*? ([^;(]+);", found[1], re.MULTILINE):
-        for name in declared.split(", "):
-            plain, _, count = name.rstrip("]").partition("[")
-            names += [f"{plain}[{k}]" for k in range(int(count))] if count else [plain]
-    return names
-
-
-def test_structs_have_the_words_that_the_host_knows() -> None:
-    counts = list(sparse_layout.COUNTS)
-    assert members("Counts") == counts
-    assert members("Table") == list(sparse_layout.TABLE)
-    assert members("Lists") == list(sparse_layout.LISTS)
-    plain = [name for name in sparse_layout.CONTROL if not re.match(r"counts\[\d\]\.", name)]
-    assert members("Control") == [*plain, *(f"counts[{k}]" for k in range(3))]
 
 
 # --------------------------------------------------------------------------------------------------------------- push

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import ast
 import gc
-import re
 import resource
 from pathlib import Path
 
@@ -11,11 +11,12 @@ import pytest
 
 import vlang
 from vlang.errors import InternalError
+from vlang.runtime.compile import sources
 from vlang.runtime.compile.compile_numba import Compiler, _with_room
-from vlang.runtime.compile.objects import COMPILERS, CONSTANTS
+from vlang.runtime.compile.sources import modules_of, sources_digest
 
 _ROOT = Path(vlang.__file__).parent
-_TEXTS = [*_ROOT.glob("emit/cpu/skeletons/*.py"), *(_ROOT / "runtime/kernels").glob("*.py"),
+_TEXTS = [*(_ROOT / "runtime/kernels").glob("*.py"),
           *(_ROOT / "runtime/graph/kernels").glob("*.py")]  # those of the last folder hold what they import from it
 
 
@@ -61,16 +62,55 @@ def test_garbage_is_collected_afterwards_as_before(collecting: bool) -> None:
         gc.enable()
 
 
-def test_a_changed_constant_is_compiled_anew() -> None:
-    """What kernels import, and what that imports, is part of the key of their object code."""
-    known = {(_ROOT / "runtime/compile" / name).resolve() for name in (*COMPILERS, *CONSTANTS)}
-    imported: set[Path] = set()
-    files = [path for path in _TEXTS if path.name != "__init__.py"]
-    assert len(files) > 25
-    while files:
-        for module in re.findall(r"^from (vlang[\w.]+) import", files.pop().read_text(), re.M):
-            path = (_ROOT.parent / module.replace(".", "/")).with_suffix(".py").resolve()
-            if path not in imported and "graph/kernels" not in path.as_posix():
-                imported.add(path)
-                files.append(path)
-    assert imported <= known, [str(path) for path in imported - known]
+def _path(module: str) -> Path:
+    path = _ROOT.parent.joinpath(*module.split("."))
+    return path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+
+
+def _imports(path: Path) -> set[str]:
+    """The project's modules that a file imports at its top level."""
+    named: list[str] = []
+    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.ImportFrom):
+            named += [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            named += [alias.name for alias in node.names]
+    found = set()
+    for name in named:
+        if name.startswith("vlang."):
+            while not _path(name).is_file():
+                name = name.rpartition(".")[0]
+            found.add(name)
+    return found
+
+
+@pytest.mark.parametrize("path", [path for path in _TEXTS if path.name != "__init__.py"], ids=lambda path: path.stem)
+def test_object_code_depends_on_what_its_text_and_the_compiler_import(path: Path) -> None:
+    waiting = {"vlang.runtime.compile.compile_numba", *_imports(path)}
+    known: set[str] = set()
+    while waiting - known:
+        module = min(waiting - known)
+        known.add(module)
+        waiting |= _imports(_path(module))
+    found = modules_of(path.read_text(encoding="utf-8"))
+    assert set(found) == known
+
+
+def test_program_text_depends_on_every_layout_and_the_compiler() -> None:
+    found = set(modules_of(vlang.load("bfs").plan(frozenset()).text))
+    layouts = {f"vlang.runtime.plan.layouts.{name}_words" for name in ("meet", "order", "pass", "reach", "sum")}
+    compiler = {f"vlang.runtime.compile.{name}" for name in ("compile_numba", "front_end", "intrinsics", "llvm")}
+    assert layouts | compiler | {"vlang.runtime.plan.plan"} <= found
+
+
+def test_a_changed_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "from vlang.runtime.plan.layouts.meet_words import *\n"
+    plain, read = sources_digest(text), sources._text
+    sources._digest.cache_clear()
+    assert sources_digest(text) == plain
+    for changed in ("vlang.runtime.plan.layouts.meet_words", "vlang.runtime.compile.front_end"):
+        sources._digest.cache_clear()
+        monkeypatch.setattr(sources, "_text", lambda name, at=changed: read(name) + ("#" if name == at else ""))
+        assert sources_digest(text) != plain
+    monkeypatch.undo()
+    sources._digest.cache_clear()

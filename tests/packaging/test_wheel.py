@@ -15,7 +15,7 @@ import pytest
 from packaging.requirements import Requirement
 
 ROOT = Path(__file__).resolve().parents[2]
-KINDS = (".py", ".lark", ".vp", ".cuh", ".md")
+KINDS = (".py", ".pyi", ".lark", ".vp", ".cuh", ".md")
 
 
 def expected() -> set[str]:

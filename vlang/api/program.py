@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 from vlang.api.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
 from vlang.api.bind_options import bind_options, shadowed_note
 from vlang.api.calls import Call, Stages
+from vlang.api.verified import verified_plan, verified_program, verified_schedule
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
@@ -247,7 +248,7 @@ class Program:
         known = self._stages.get(precision)
         if known is None:
             checked = _apart(check, parse(self.source, self.filename), precision)
-            program = lower(checked)
+            program = verified_program(lower(checked))
             known = Stages(checked, program, analyse(program))
             if self.derive is not None:
                 known = _derived(known)
@@ -295,8 +296,8 @@ def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: f
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {e.name for e in program.edges}
-    whole = schedule(program, given, without)
-    return emit(whole, facts, present, contract_stages(program, whole, present), target, without)
+    whole = verified_schedule(schedule(program, given, without))
+    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without))
 
 
 def _derived(plain: Stages) -> Stages:
@@ -307,7 +308,7 @@ def _derived(plain: Stages) -> Stages:
     if not fields:
         why = "; ".join(refused) or "it has no loop"
         raise BindError(f"{program.name} cannot be run in delta form (rule D): {why}. Leave out derive")
-    return Stages(plain.checked, program, analyse(program), fields)
+    return Stages(plain.checked, verified_program(program), analyse(program), fields)
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:

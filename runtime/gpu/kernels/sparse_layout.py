@@ -1,7 +1,7 @@
 """What host and kernels share of sparse supersteps: parameters of the kernels, and the words of their structs.
 
-The structs are those of vlang/emit/cuda/skeletons/frontier.cuh and notify.cuh, whose members are words in the same
-order.
+The structs are those of vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh, whose members are words in
+the same order: tests/emit/test_layouts.py compares them, and the constants.
 """
 
 from __future__ import annotations

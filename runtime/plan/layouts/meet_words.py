@@ -1,12 +1,14 @@
 """Where the workers of one launch wait for each other inside a kernel (`Cpu.crew`, the skeleton `meeting`): the first
-MEET_WORDS words, i64, of a control block.
-
-CREW: how many workers there are. JOINED: those that have come. WAITING: those that wait at a meeting. TURN: meetings
-so far. Words that several workers change lie 64 bytes apart.
+MEET_WORDS words, i64, of a control block. Words that several workers change have lines of their own.
 """
 
 from __future__ import annotations
 
-__all__ = ["MEET_CREW", "MEET_JOINED", "MEET_TURN", "MEET_WAITING", "MEET_WORDS"]
+from vlang.runtime.plan.layout import Layout
 
-MEET_CREW, MEET_JOINED, MEET_WAITING, MEET_TURN, MEET_WORDS = range(0, 40, 8)
+_MEETING = Layout()
+MEET_CREW = _MEETING.line("how many workers there are")
+MEET_JOINED = _MEETING.line("workers that have come")
+MEET_WAITING = _MEETING.line("workers that wait at a meeting")
+MEET_TURN = _MEETING.line("meetings so far")
+MEET_WORDS = _MEETING.size()

@@ -5,25 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.shared.dialect import Dialect, Entry, Function
 from vlang.types import Scalar, Type
 
 __all__ = ["NumbaDialect"]
-
-_HEADS = {
-    "ready": "env, v", "wanted": "masks", "identity": "env", "bind_columns": "pages, row",
-    "gather": "env, columns, acc, v, u, k", "take": "env, acc, v", "merge": "env, a, b", "put": "env, s, acc",
-    "get": "env, s", "keep": "env, s, acc", "kept": "env, s", "lay": "room, s, acc", "laid": "room, s",
-    "pour": "env, s, acc", "poured": "env, s", "send": "env, v", "apply": "env, v, masks, acc", "bind": "frame",
-    "speak": "env, u", "tell": "env, u", "receive": "env, columns, said, acc, v, u, k", "heeds": "env, v",
-    "join": "env, columns, said, v, u, k", "join_alone": "env, columns, said, v, u, k",
-    "along": "columns, word, shift, k", "accept": "env, said, edge, acc, v, u", "offer": "env, said, edge, v, u",
-    "carry": "env, bits, v",
-    "rank": "env, v", "near_vertex": "env, v", "near_edge": "columns, k",
-    "fresh": "bits, v", "silent": "env, v", "settled": "env, v", "decided": "acc",
-    "level": "env, columns, u", "reach": "env, v, value", "renew": "env, v, value",
-    "gather whole": "env, columns, room, acc, v, u, k", "prepare": "space, base, degree", "conclude": "room, acc",
-}  # fmt: skip
 
 
 class NumbaDialect(Dialect):
@@ -111,7 +97,7 @@ class NumbaDialect(Dialect):
     def define(self, function: Function, name: str = "") -> str:
         """The text of a generated function, under its own name or another."""
         body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
-        head = f"{name or function.name}({_HEADS[function.name]})"
+        head = f"{name or function.name}({skeletons().heads[function.name]})"
         return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)
 
     def bind(self, entries: Sequence[Entry]) -> str:

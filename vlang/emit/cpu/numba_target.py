@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 
 from vlang.emit.cpu.numba_dialect import NumbaDialect
+from vlang.emit.cpu.skeleton import skeletons
 from vlang.emit.cpu.ways.way_texts import WAY_TEXTS
 from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.formulas import located
@@ -20,34 +20,21 @@ from vlang.types import BOOL, Scalar
 
 __all__ = ["NumbaTarget"]
 
-_SKELETONS = Path(__file__).resolve().parent / "skeletons"
-_CALLED = re.compile(
-    r"\b(bind|bind_columns|ready|wanted|identity|gather|merge|put|get|apply|send|"
-    r"keep|kept|lay|laid|pull|segments|finish|compute|messages|blocked|fold|prepare|conclude|long_vertex|"
-    r"speak|tell|receive|heeds|join|fresh|silent|settled|decided|enqueue|leave|push|begin|few|join_alone|carry|"
-    r"line_up|level|reach|renew|cut|bring_near|start|mark_row|mark|unite|early|"
-    r"narrow|wait_for|send_on|look_up|rows_of|share|hand_over|take_out|"
-    r"along|accept|offer|rank|near_vertex|near_edge|approach|expand|enter_all|collect|first_of|spread|"
-    r"empty_bucket|priority|arrive|after_block|followed|fold_block|send_block|pour|poured|gathered|sums)\("
-)
+_CALL = re.compile(r"\b([a-z]\w*)\(")
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
 _PASS = "void(u64*, i64*, i64, i64*)"
 
 
 def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
-    """The text of a skeleton, its functions renamed for one pass and its docstring left out. follows: something follows
-    the pass."""
-    text = (_SKELETONS / f"{name}.py").read_text(encoding="utf-8")
-    text = re.sub(r'\A""".*?"""\s*', "", text, flags=re.S)
-    if not follows:
-        text = re.sub(r"^ *arrive\(.*\n", "", text, flags=re.M)
-    return _called(text, suffix) if suffix else text
+    """The text of a skeleton, for one pass. follows: something follows the pass."""
+    return skeletons().files[name].text(suffix, follows)
 
 
 def _called(text: str, suffix: str) -> str:
-    """The text with the functions of a pass renamed for it."""
-    return _CALLED.sub(rf"\1_{suffix}(", text)
+    """A text that is written from the program, with the functions of a pass renamed for it."""
+    heads = skeletons().heads
+    return _CALL.sub(lambda found: f"{found[1]}_{suffix}(" if found[1] in heads else found[0], text)
 
 
 def _blocks(writer: StageWriter) -> bool:
@@ -170,7 +157,7 @@ class NumbaTarget:
         functions = [*writer.ready(), writer.identity(), self._columns(writer), prepare(writer.accumulations),
                      conclude(d, writer.accumulations)]
         texts = [d.define(one) for one in functions]
-        texts.append(d.define(Function("gather whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
+        texts.append(d.define(Function("gather_whole", tuple(edge.lines), d.pack("Acc", after)), "gather"))
         texts.append(d.define(writer.apply()))
         return self._joined(writer, texts, [_skeleton("holistic", writer.stage.name)], ["pull"], ("counting",))
 
@@ -233,7 +220,7 @@ class NumbaTarget:
         bodies += [_follow(name, kernels) for name, kernels in follows.items()]
         if any("common_count(" in body for body in bodies):
             support["common"] = None
-        parts = [_skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
+        parts = [skeletons().head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
         exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

@@ -3,8 +3,55 @@ block's places, are written from the program; so are lay and laid (see runs.py) 
 Each row takes its contributions in order, as in pull, so the results are the same to the bit.
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    keep,
+    kept,
+    laid,
+    lay,
+    local,
+    min,
+    pointer_i64,
+    pointer_u16,
+    pointer_u32,
+    pointer_u64,
+    range,
+    ready,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
+from vlang.runtime.plan.plan import (
+    BLOCK_GROUP,
+    BLOCK_HIGH,
+    BLOCK_LONG,
+    BLOCK_LONG_END,
+    BLOCK_LOW,
+    BLOCK_MADE,
+    BLOCK_MOST,
+    BLOCK_ORDER,
+    BLOCK_PLACES,
+    BLOCK_RUNS,
+    BLOCK_SENDERS,
+    BLOCK_WORDS,
+    RUN,
+    SLOT_LONGS,
+    SLOT_PAGES,
+    SLOT_STATS,
+)
 
-def blocked(frame, tasks, count, counter):
+
+def blocked(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     table = pointer_u64(frame, SLOT_PAGES)
     longs = pointer_i64(frame, SLOT_LONGS)

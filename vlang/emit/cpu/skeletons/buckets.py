@@ -6,11 +6,55 @@ place behind its last entry, a multiple of ORDER_RUN where a new run is needed; 
 before it ends, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is such a number of bucket s.
 """
 
-from vlang.runtime.plan.layouts.order_words import *
+import numpy as np
+
+from vlang.emit.cpu.skeletons.holes import (
+    Pointer,
+    f64,
+    fence,
+    fetch_add,
+    fetch_or,
+    give_way,
+    i64,
+    inner,
+    max,
+    min,
+    peek,
+    pointer_i64,
+    pointer_u64,
+    poke,
+    range,
+    replace,
+    u32,
+    u64,
+    value_f64,
+)
+from vlang.runtime.plan.layouts.order_words import (
+    ORDER_BUCKETS,
+    ORDER_FEW,
+    ORDER_FREE,
+    ORDER_FRESH,
+    ORDER_FRESH_END,
+    ORDER_GRANT,
+    ORDER_HEAD,
+    ORDER_IDLE,
+    ORDER_LEAST,
+    ORDER_LEVELS,
+    ORDER_MOST,
+    ORDER_MOVED,
+    ORDER_OFFERS,
+    ORDER_PLACE,
+    ORDER_RUN,
+    ORDER_RUNS,
+    ORDER_SPILLED,
+    ORDER_TAKEN,
+    ORDER_WATCHED,
+    ORDER_WORKERS,
+)
 
 
 @inner
-def has_room(control, desk):
+def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
     """Whether a worker gets another run."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
@@ -18,7 +62,7 @@ def has_room(control, desk):
 
 
 @inner
-def new_run(control, desk, links):
+def new_run(control: Pointer[i64], desk: Pointer[i64], links: Pointer[i64]) -> i64:
     """A run of entries; 0 if there are no more."""
     run = desk[ORDER_FREE]
     if run != 0:
@@ -35,7 +79,10 @@ def new_run(control, desk, links):
 
 
 @inner
-def deposit(control, desk, places, links, entries, spilled, slot, v):
+def deposit(
+    control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
+    spilled: Pointer[u64], slot: i64 | int, v: i64
+) -> None:
     """Put a vertex into a bucket; where there is no room, into the bitmap of those that wait for it."""
     at = places[slot]
     if at & (ORDER_RUN - 1) == 0:
@@ -51,13 +98,13 @@ def deposit(control, desk, places, links, entries, spilled, slot, v):
 
 
 @inner
-def give_back(desk, links, run):
+def give_back(desk: Pointer[i64], links: Pointer[i64], run: i64) -> None:
     links[run] = desk[ORDER_FREE]
     desk[ORDER_FREE] = run
 
 
 @inner
-def length_of(links, at):
+def length_of(links: Pointer[i64], at: i64) -> i64:
     """How many entries a list has."""
     count = i64(0)
     while at != 0:
@@ -68,7 +115,7 @@ def length_of(links, at):
 
 
 @inner
-def put_on_offer(desk, at, turn):
+def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
     """Let every worker take the runs of a list in a round. Nothing else of this worker's may be on offer. The number of
     the offer tells whoever takes a run that it has not been used again since they saw it."""
     desk[ORDER_OFFERS] += 4
@@ -77,14 +124,14 @@ def put_on_offer(desk, at, turn):
 
 
 @inner
-def on_offer(desk, turn):
+def on_offer(desk: Pointer[i64], turn: i64) -> bool:
     """Whether a worker has runs on offer in a round."""
     head = peek(desk, ORDER_HEAD)
     return (head >> ORDER_PLACE) & 3 == turn and head & ((i64(1) << ORDER_PLACE) - 1) != 0
 
 
 @inner
-def take_run(desk, links, turn):
+def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
     """The end of a run that a worker had on offer, which is the caller's now; 0 if there is none."""
     while True:
         head = peek(desk, ORDER_HEAD)
@@ -97,19 +144,19 @@ def take_run(desk, links, turn):
 
 
 @inner
-def slot_of(priority, origin, scale, least):
+def slot_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
     """The bucket of a priority, at least `least`; ORDER_BUCKETS for all that is beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 
 
 @inner
-def bounded(priority):
+def bounded(priority: f64) -> f64:
     """A priority as a finite number, so that it has a distance from others."""
     return max(min(priority, f64(ORDER_MOST)), f64(-ORDER_MOST))
 
 
 @inner
-def next_bucket(places, now):
+def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
     """The first bucket from `now` on that has entries; ORDER_MOVED if none has."""
     while now <= ORDER_BUCKETS and places[now] == 0:
         now += 1
@@ -117,7 +164,7 @@ def next_bucket(places, now):
 
 
 @inner
-def told(table, crew, word):
+def told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
     """The sum of what the workers have told."""
     total = i64(0)
     for w in range(crew):
@@ -126,7 +173,7 @@ def told(table, crew, word):
 
 
 @inner
-def least_told(table, crew, word):
+def least_told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
     """The least of what the workers have told."""
     least = i64(ORDER_MOVED)
     for w in range(crew):
@@ -135,7 +182,7 @@ def least_told(table, crew, word):
 
 
 @inner
-def least_origin(table, crew):
+def least_origin(table: Pointer[u64], crew: i64) -> f64:
     """The least priority that waits for a window; infinite if nothing does."""
     least = f64(np.inf)
     for w in range(crew):
@@ -144,7 +191,7 @@ def least_origin(table, crew):
 
 
 @inner
-def find_run(table, links, me, crew, turn):
+def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn: i64) -> i64:
     """A run that another worker has on offer; 0 if nobody has."""
     for w in range(1, crew):
         at = take_run(pointer_i64(table, ORDER_WORKERS + 2 * ((me + w) % crew)), links, turn)
@@ -154,7 +201,7 @@ def find_run(table, links, me, crew, turn):
 
 
 @inner
-def wait_for_runs(control, table, crew, turn):
+def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i64) -> bool:
     """Wait until somebody has a run on offer, or all are waiting; whether somebody has."""
     fence()
     fetch_add(control, ORDER_IDLE + turn, 1)
@@ -172,7 +219,7 @@ def wait_for_runs(control, table, crew, turn):
 
 
 @inner
-def change_of(pushed, again, crew, level):
+def change_of(pushed: i64, again: i64, crew: i64, level: i64) -> f64:
     """What to multiply the scale with after ORDER_WATCHED rounds: buckets are narrower where a quarter of the vertices
     are bettered in the bucket that they push from, and wider where there is little to do between two meetings."""
     if 4 * again > pushed and level > -ORDER_LEVELS:

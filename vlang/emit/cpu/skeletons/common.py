@@ -1,9 +1,11 @@
 """Common neighbours of two vertices: their sorted lists side by side, or the longer one searched where lengths differ
 much. Directions, loops and repetitions are out of the lists."""
 
+from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
+
 
 @inner
-def first_not_below(targets, low, high, wanted):
+def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> i64:
     """The first place of targets[low:high] whose value is not below `wanted`: steps that double, then bisection
     (Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976)."""
     step = i64(1)
@@ -21,7 +23,7 @@ def first_not_below(targets, low, high, wanted):
 
 
 @inner
-def common_count(starts, targets, a, b):
+def common_count(starts: Pointer[u64], targets: Pointer[u32], a: u32, b: u32) -> i64:
     """How many neighbours a and b have in common; none with `none`."""
     if u32(a) == u32(0xFFFFFFFF) or u32(b) == u32(0xFFFFFFFF):
         return i64(0)

@@ -5,9 +5,13 @@ room: the memory, the number of edges of the vertex, the bits of a hash table, t
 clear returns the place behind a structure; take puts a value in if `holds`; read gives the result.
 """
 
+from typing import Any
+
+from vlang.emit.cpu.skeletons.holes import Pointer, Structures, i64, inner, min, range, u32, u64
+
 
 @inner
-def table_bits(degree):
+def table_bits(degree: i64) -> i64:
     """A table of 2 ** bits slots is at least half empty."""
     bits = i64(1)
     while (i64(1) << bits) < 2 * degree:
@@ -16,19 +20,19 @@ def table_bits(degree):
 
 
 @inner
-def cleared(space, at, words):
+def cleared(space: Pointer[u64], at: i64, words: i64) -> i64:
     for i in range(at, at + words):
         space[i] = u64(0)
     return at + words
 
 
 @inner
-def mode32_clear(space, at, degree, bits):
+def mode32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
     return cleared(space, at, i64(1) << bits)
 
 
 @inner
-def mode32_take(room, at, holds, value, best, most):
+def mode32_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
     """The most frequent value, the smallest on ties. A slot is a value above the count of it, which is never 0."""
     if not holds:
         return best, most
@@ -48,13 +52,13 @@ def mode32_take(room, at, holds, value, best, most):
 
 
 @inner
-def mode64_clear(space, at, degree, bits):
+def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
     cleared(space, at, i64(1) << bits)
     return at + (i64(2) << bits)
 
 
 @inner
-def mode64_take(room, at, holds, value, best, most):
+def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
     """The same for wide values, which lie behind the counts."""
     if not holds:
         return best, most
@@ -76,12 +80,12 @@ def mode64_take(room, at, holds, value, best, most):
 
 
 @inner
-def mex_clear(space, at, degree, bits):
+def mex_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
     return cleared(space, at, (degree >> 6) + 1)
 
 
 @inner
-def mex_take(room, at, holds, value, before):
+def mex_take(room: Structures, at: i64, holds: bool, value: Any, before: Any) -> Any:
     """A bit for each value that a vertex of so many edges can have as its mex."""
     if holds and i64(value) <= room[1]:
         word = at + (i64(value) >> 6)
@@ -90,7 +94,7 @@ def mex_take(room, at, holds, value, before):
 
 
 @inner
-def mex_read(room, at):
+def mex_read(room: Structures, at: i64) -> i64:
     result = i64(0)
     while room[0][at] == ~u64(0):
         at += 1
@@ -103,14 +107,14 @@ def mex_read(room, at):
 
 
 @inner
-def median32_clear(space, at, degree, bits):
+def median32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
     """A list of keys behind the number of them."""
     space[at] = u64(0)
     return at + degree + 1
 
 
 @inner
-def median32_take(room, at, holds, key, before):
+def median32_take(room: Structures, at: i64, holds: bool, key: Any, before: Any) -> Any:
     if holds:
         count = room[0][at] + u64(1)
         room[0][at] = count
@@ -119,7 +123,7 @@ def median32_take(room, at, holds, key, before):
 
 
 @inner
-def median32_read(room, at):
+def median32_read(room: Structures, at: i64) -> u64:
     """Number (k - 1) // 2 of k keys, from 0 on. The keys are parted by the highest bit in which they differ, until
     those left are equal: as many turns as a key has bits at most, and on average two passes over all keys."""
     space = room[0]
@@ -152,12 +156,12 @@ median64_clear, median64_take, median64_read = median32_clear, median32_take, me
 
 
 @inner
-def hindex_clear(space, at, degree, bits):
+def hindex_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
     return cleared(space, at, degree + 1)
 
 
 @inner
-def hindex_take(room, at, holds, value, before):
+def hindex_take(room: Structures, at: i64, holds: bool, value: Any, before: Any) -> Any:
     """How many contributions there are of each size; sizes beyond the number of edges are all alike."""
     if holds:
         word = at + min(i64(value), room[1])
@@ -166,7 +170,7 @@ def hindex_take(room, at, holds, value, before):
 
 
 @inner
-def hindex_read(room, at):
+def hindex_read(room: Structures, at: i64) -> i64:
     h = room[1]
     reached = i64(room[0][at + h])
     while reached < h:

@@ -8,8 +8,27 @@ leaving.py) reduces each, `finish` merges them in order and applies. The cut is 
 not depend on pages, chunks, threads or the mode.
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    fetch_add,
+    get,
+    i64,
+    merge,
+    pointer_i64,
+    pointer_u32,
+    range,
+    ready,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED, SLOT_LONGS, SLOT_STATS
 
-def finish(frame, tasks, count, counter):
+
+def finish(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     longs = pointer_i64(frame, SLOT_LONGS)
     chosen = pointer_u32(frame, SLOT_LIST)

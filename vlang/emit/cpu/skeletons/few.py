@@ -3,9 +3,37 @@ supersteps at most; edges and vertices of a frontier that ends the call. Behind 
 vertices and edges of the last frontier. `carry` brings what was joined into the fields.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    bind_columns,
+    carry,
+    fresh,
+    i64,
+    inner,
+    join_alone,
+    min,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    range,
+    speak,
+    u64,
+)
+from vlang.runtime.plan.layouts.pass_words import (
+    WALK_BITS,
+    WALK_EDGES,
+    WALK_FOUND,
+    WALK_NOBODY,
+    WALK_QUEUE,
+    WALK_RECORDS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
+
 
 @inner
-def line_up(found, v, degree, at):
+def line_up(found: Pointer[u64], v: i64, degree: i64, at: i64) -> i64:
     """Put a vertex into the queue."""
     found[at] = u64(v)
     at += 1
@@ -15,7 +43,7 @@ def line_up(found, v, degree, at):
     return at
 
 
-def few(frame, tasks, count, counter, table):
+def few(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     targets = pointer_u32(table, PAGE_TARGETS)

@@ -3,9 +3,28 @@ laid are written from the program and stand above. A block is reduced in LANES l
 by side in memory, so that LLVM writes vector instructions; then the lanes are merged in order.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    fetch_add,
+    i64,
+    identity,
+    inner,
+    laid,
+    lanes,
+    lay,
+    merge,
+    min,
+    put,
+    range,
+)
+from vlang.emit.cpu.skeletons.holes import take as gather
+from vlang.runtime.plan.plan import BLOCK, LANES
+
 
 @inner
-def fold_block(frame, low, high):
+def fold_block(frame: Frame, low: i64, high: i64) -> None:
     env = bind(frame)
     room = lanes(identity(env))
     block, count = low // BLOCK, min(LANES, high - low)
@@ -22,7 +41,7 @@ def fold_block(frame, low, high):
     put(env, block, acc)
 
 
-def fold(frame, tasks, count, counter):
+def fold(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -3,9 +3,25 @@ that the pass leaves. `after_block` is written from the program. A block is due 
 whichever tasks they belong to, and whoever applies the last one does it; so results do not depend on tasks.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    after_block,
+    fetch_add,
+    fetch_add_ordered,
+    i64,
+    inner,
+    min,
+    pointer_i64,
+    pointer_u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
+from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW
+
 
 @inner
-def arrive(frame, low, high):
+def arrive(frame: Frame, low: i64, high: i64) -> None:
     """Vertices low to high have been applied."""
     if value_i64(frame, SLOT_FOLLOW) == 0:
         return
@@ -21,7 +37,7 @@ def arrive(frame, low, high):
         low = stop
 
 
-def followed(frame, tasks, count, counter):
+def followed(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -5,8 +5,48 @@ A task of page -1 is one vertex of more than SEGMENT edges, whose edges may lie 
 the longest ahead, so that the others fill the time that they take.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    Env,
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    conclude,
+    fetch_add,
+    i64,
+    identity,
+    inner,
+    max,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    prepare,
+    range,
+    ready,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.holes import gather_whole as gather
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.layouts.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS, STATS_WORKERS
+from vlang.runtime.plan.plan import (
+    PAGE_FIRST,
+    PAGE_OFFSETS,
+    PAGE_TARGETS,
+    PAGE_WORDS,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_LONGS,
+    SLOT_PAGES,
+    SLOT_SCRATCH,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+)
 
-def pull(frame, tasks, count, counter):
+
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)
@@ -47,7 +87,7 @@ def pull(frame, tasks, count, counter):
 
 
 @inner
-def long_vertex(frame, env, space, base, number):
+def long_vertex(frame: Frame, env: Env, space: Pointer[u64], base: i64, number: i64) -> i64:
     pages = pointer_u64(frame, SLOT_PAGES)
     table = pointer_i64(frame, SLOT_SEGMENTS)
     longs = pointer_i64(frame, SLOT_LONGS)

@@ -3,8 +3,44 @@ and does not look at them where its own value cannot change. `decided` and `sett
 edges.py for the rest. Accumulators are those of all edges, so kernels that go on, by cache blocks, give the same.
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    decided,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    put,
+    range,
+    ready,
+    settled,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import (
+    PAGE_FIRST,
+    PAGE_OFFSETS,
+    PAGE_TARGETS,
+    PAGE_WORDS,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_PAGES,
+    SLOT_SEGMENTS,
+    SLOT_STATS,
+)
 
-def pull(frame, tasks, count, counter):
+
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)
@@ -37,7 +73,7 @@ def pull(frame, tasks, count, counter):
         arrive(frame, low, high)
 
 
-def segments(frame, tasks, count, counter):
+def segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     table = pointer_i64(frame, SLOT_SEGMENTS)

@@ -1,11 +1,12 @@
 """Where the workers of a launch wait for each other. What words mean: MEET_... in
 runtime/plan/layouts/meet_words.py."""
 
-from vlang.runtime.plan.layouts.meet_words import *
+from vlang.emit.cpu.skeletons.holes import Pointer, fence, fetch_add, give_way, i64, inner, peek, poke
+from vlang.runtime.plan.layouts.meet_words import MEET_TURN, MEET_WAITING
 
 
 @inner
-def meet(control, crew):
+def meet(control: Pointer[i64], crew: i64) -> None:
     """Wait until every worker is here. Whoever waits long gives its processor away, as a machine may be busy."""
     if crew == 1:
         return

@@ -1,14 +1,28 @@
 """Messages: the part of a contribution that only the sender knows, once per sender. `send` is written above."""
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    fetch_add,
+    i64,
+    inner,
+    pointer_u32,
+    range,
+    send,
+    value_i64,
+)
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED
+
 
 @inner
-def send_block(frame, low, high):
+def send_block(frame: Frame, low: i64, high: i64) -> None:
     env = bind(frame)
     for v in range(low, high):
         send(env, v)
 
 
-def messages(frame, tasks, count, counter):
+def messages(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     vertices = pointer_u32(frame, SLOT_LIST)
     listed = value_i64(frame, SLOT_LISTED) != 0

@@ -6,11 +6,73 @@ after it; they meet again and know how many there are. Nothing of this takes an 
 edge. Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
 """
 
-from vlang.runtime.plan.layouts.meet_words import *
+from typing import Any
+
+from vlang.emit.cpu.skeletons.holes import (
+    Env,
+    Frame,
+    Pointer,
+    bind,
+    bind_columns,
+    fetch_add,
+    give_way,
+    i64,
+    inner,
+    level,
+    lowest,
+    max,
+    min,
+    peek_first,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    poke_last,
+    prefetch,
+    range,
+    renew,
+    u8,
+    u32,
+    u64,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.reach import cut
+from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_AHEAD,
+    REACH_COUNTS,
+    REACH_DESK,
+    REACH_DESKS,
+    REACH_EDGES,
+    REACH_FEW,
+    REACH_FINDERS,
+    REACH_FRONT,
+    REACH_HERE,
+    REACH_LONG,
+    REACH_LONGS,
+    REACH_MOST,
+    REACH_ONE,
+    REACH_PUSHED,
+    REACH_QUEUES,
+    REACH_RAN,
+    REACH_RECORDS,
+    REACH_ROOM,
+    REACH_ROUNDS,
+    REACH_ROWS,
+    REACH_SENDER,
+    REACH_SIDE,
+    REACH_THEIRS,
+    REACH_TOLD,
+    REACH_TURN,
+    REACH_TURNS,
+    REACH_VERTICES,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 
 @inner
-def wait_for(control, word, crew, turn):
+def wait_for(control: Pointer[i64], word: i64 | int, crew: i64, turn: i64) -> None:
     """Wait until a word of every worker says that it has come to a meeting."""
     for w in range(crew):
         tries = i64(0)
@@ -21,7 +83,10 @@ def wait_for(control, word, crew, turn):
 
 
 @inner
-def send_on(env, targets, queue, rows, place, finders, first, last, at, value, me, nobody, several):
+def send_on(
+    env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
+    first: i64, last: i64, at: i64, value: Any, me: i64, nobody: i64, several: bool
+) -> i64:
     """Entries of a queue, whose rows stand from `place` on, push; where those whom the worker finds end behind `at`."""
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
@@ -36,7 +101,10 @@ def send_on(env, targets, queue, rows, place, finders, first, last, at, value, m
 
 
 @inner
-def look_up(offsets, queue, rows, place, finders, at, end, me, several):
+def look_up(
+    offsets: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8], at: i64,
+    end: i64, me: i64, several: bool
+) -> tuple[i64, i64]:
     """Where the rows of the entries of a queue lie, without waiting for one before the next is asked for; without the
     entries that another worker keeps. How many are left, and their edges."""
     kept, edges = i64(0), i64(0)
@@ -53,13 +121,16 @@ def look_up(offsets, queue, rows, place, finders, at, end, me, several):
 
 
 @inner
-def rows_of(table, worker, side):
+def rows_of(table: Pointer[u64], worker: i64, side: i64) -> i64:
     """Where the rows of a queue stand."""
     return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
 
 
 @inner
-def share(env, control, table, queue, rows, words, me, several, parts, first, last, at, value):
+def share(
+    env: Env, control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], words: i64,
+    me: i64, several: bool, parts: i64, first: i64, last: i64, at: i64, value: Any
+) -> i64:
     """A worker pushes from [first, last) of all that the first `parts` workers have found, one after the other; where
     those whom it finds end in its queue, from `at` on."""
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
@@ -75,7 +146,10 @@ def share(env, control, table, queue, rows, words, me, several, parts, first, la
 
 
 @inner
-def hand_over(control, table, queue, rows, front, longs, counts, words, crew):
+def hand_over(
+    control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
+    longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
+) -> None:
     """What all have found is the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
@@ -92,7 +166,7 @@ def hand_over(control, table, queue, rows, front, longs, counts, words, crew):
 
 
 @inner
-def take_out(front, queue, n):
+def take_out(front: Pointer[u64], queue: Pointer[u32], n: i64) -> i64:
     """The frontier goes into a queue; how many there are."""
     active = i64(0)
     for w in range((n + 63) >> 6):
@@ -105,7 +179,7 @@ def take_out(front, queue, n):
     return active
 
 
-def narrow(frame, control, table):
+def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     me, crew = fetch_add(control, MEET_JOINED, 1), control[MEET_CREW]
     env = bind(frame)
     columns = bind_columns(table, 0)

@@ -1,7 +1,8 @@
 """Integer and float operations whose meaning Python's own does not give. Part of every generated module."""
 
 import numpy as np
-from vlang.runtime.compile.intrinsics import inner
+
+from vlang.runtime.compile.intrinsics import bits_of, float_of, inner
 
 
 @inner

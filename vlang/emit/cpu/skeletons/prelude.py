@@ -1,24 +1,10 @@
 """What every generated module starts with."""
 
-import numpy as np
-from numba import boolean
-from numba import float32 as f32
-from numba import float64 as f64
-from numba import int8 as i8
-from numba import int16 as i16
-from numba import int32 as i32
-from numba import int64 as i64
-from numba import uint8 as u8
-from numba import uint16 as u16
-from numba import uint32 as u32
-from numba import uint64 as u64
-from vlang.runtime.compile.intrinsics import *
-from vlang.runtime.plan.plan import *
-from vlang.runtime.plan.layouts.pass_words import *
+from vlang.emit.cpu.skeletons.holes import Pointer, fetch_add, i64, inner
 
 
 @inner
-def note(stats, changed, active):
+def note(stats: Pointer[i64], changed: i64, active: i64) -> None:
     """Add one task's counts; additions of integers, so their order does not matter."""
     if changed:
         fetch_add(stats, 0, changed)

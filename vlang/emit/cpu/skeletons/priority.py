@@ -16,10 +16,108 @@ vertex that moves inside one need not be entered again. All workers run `priorit
 together they read from desks that nobody changes before all have gone on.
 """
 
+import numpy as np
+
+from vlang.emit.cpu.skeletons.buckets import (
+    bounded,
+    change_of,
+    deposit,
+    find_run,
+    give_back,
+    has_room,
+    least_origin,
+    least_told,
+    length_of,
+    next_bucket,
+    put_on_offer,
+    slot_of,
+    take_run,
+    told,
+    wait_for_runs,
+)
+from vlang.emit.cpu.skeletons.holes import (
+    Columns,
+    Env,
+    Frame,
+    Pointer,
+    along,
+    bind,
+    bind_columns,
+    f64,
+    fetch_add,
+    i64,
+    inner,
+    min,
+    near_edge,
+    near_vertex,
+    offer,
+    peek,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    poke,
+    prefetch,
+    range,
+    rank,
+    silent,
+    store_f64,
+    tell,
+    u32,
+    u64,
+    value_f64,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.meeting import meet
+from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
+from vlang.runtime.plan.layouts.order_words import (
+    ORDER_AGAIN,
+    ORDER_AHEAD,
+    ORDER_BUCKETS,
+    ORDER_CURSOR,
+    ORDER_EDGES,
+    ORDER_ENTRIES,
+    ORDER_FILLING,
+    ORDER_FIRST,
+    ORDER_FIXED,
+    ORDER_IDLE,
+    ORDER_LEAST,
+    ORDER_LEFT,
+    ORDER_LEVEL,
+    ORDER_LINE,
+    ORDER_LINKS,
+    ORDER_MOVED,
+    ORDER_NEAR,
+    ORDER_NEXT,
+    ORDER_NOW,
+    ORDER_ORIGIN,
+    ORDER_POOL,
+    ORDER_PUSHED,
+    ORDER_REACHED,
+    ORDER_RECORDED,
+    ORDER_RECORDS,
+    ORDER_ROUNDS,
+    ORDER_RUN,
+    ORDER_SCALE,
+    ORDER_SHIFT,
+    ORDER_SPILLED,
+    ORDER_TARGET,
+    ORDER_TELLS,
+    ORDER_TOLD,
+    ORDER_UNSURE,
+    ORDER_VERTICES,
+    ORDER_WAITERS,
+    ORDER_WATCHED,
+    ORDER_WORKERS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
+
 
 @inner
-def expand(env, columns, offsets, targets, shift, control, desk, places, links, entries, spilled, u, origin, scale,
-           now, unsure):
+def expand(
+    env: Env, columns: Columns, offsets: Pointer[u64], targets: Pointer[u32], shift: i64, control: Pointer[i64],
+    desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32], spilled: Pointer[u64],
+    u: i64, origin: f64, scale: f64, now: i64, unsure: bool
+) -> tuple[i64, i64]:
     """Vertex u pushes; the edges along which it does, and how many vertices it betters inside the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
@@ -39,7 +137,10 @@ def expand(env, columns, offsets, targets, shift, control, desk, places, links, 
 
 
 @inner
-def approach(env, columns, offsets, targets, shift, entries, i, end, below):
+def approach(
+    env: Env, columns: Columns, offsets: Pointer[u64], targets: Pointer[u32], shift: i64, entries: Pointer[u32],
+    i: i64, end: i64, below: i64
+) -> None:
     """Bring near what the next vertices of a list will read: where their edges begin, then those edges. i: the place
     of the present one in its run, which ends at `end`; below: the beginning of the run after it."""
     at = i + 2 * ORDER_AHEAD
@@ -58,7 +159,10 @@ def approach(env, columns, offsets, targets, shift, entries, i, end, below):
 
 
 @inner
-def enter_all(env, control, desk, places, links, entries, spilled, n, filling):
+def enter_all(
+    env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
+    entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
+) -> None:
     """Vertices that are not silent at the start (filling 1), or that waited for room (2), wait for a window."""
     while True:
         if filling == 2 and not has_room(control, desk):
@@ -80,7 +184,10 @@ def enter_all(env, control, desk, places, links, entries, spilled, n, filling):
 
 
 @inner
-def collect(env, control, desk, places, links, entries, spilled, first, origin, scale):
+def collect(
+    env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
+    entries: Pointer[u32], spilled: Pointer[u64], first: i64, origin: f64, scale: f64
+) -> None:
     """Take the vertices out of the buckets from `first` on, less those that have moved to another one meanwhile."""
     for slot in range(first, ORDER_BUCKETS + 1):
         at = places[slot]
@@ -96,7 +203,7 @@ def collect(env, control, desk, places, links, entries, spilled, first, origin, 
 
 
 @inner
-def first_of(env, places, links, entries):
+def first_of(env: Env, places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32]) -> f64:
     """The least priority of vertices that wait for a window; infinite if there are none."""
     least = f64(np.inf)
     at = places[ORDER_MOVED]
@@ -109,7 +216,10 @@ def first_of(env, places, links, entries):
 
 
 @inner
-def spread(env, control, desk, places, links, entries, spilled, origin, scale):
+def spread(
+    env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
+    entries: Pointer[u32], spilled: Pointer[u64], origin: f64, scale: f64
+) -> None:
     """Vertices that wait for a window go into its buckets."""
     at = places[ORDER_MOVED]
     places[ORDER_MOVED] = 0
@@ -124,8 +234,11 @@ def spread(env, control, desk, places, links, entries, spilled, origin, scale):
 
 
 @inner
-def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries, spilled, me, crew,
-                 turn, origin, scale, now, unsure):
+def empty_bucket(
+    env: Env, columns: Columns, offsets: Pointer[u64], targets: Pointer[u32], shift: i64, control: Pointer[i64],
+    table: Pointer[u64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
+    spilled: Pointer[u64], me: i64, crew: i64, turn: i64, origin: f64, scale: f64, now: i64, unsure: bool
+) -> None:
     """The runs of a bucket push, those that others have on offer too, until there are no more."""
     tells = ORDER_TELLS + ORDER_TOLD * turn
     while True:
@@ -159,7 +272,7 @@ def empty_bucket(env, columns, offsets, targets, shift, control, table, desk, pl
         desk[tells + ORDER_AGAIN] += again
 
 
-def priority(frame, control, table):
+def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     me, crew = fetch_add(control, MEET_JOINED, 1), control[MEET_CREW]
     env = bind(frame)
     columns = bind_columns(table, 0)

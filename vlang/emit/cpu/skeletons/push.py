@@ -7,9 +7,44 @@ Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of 
 what an entry is: see WALK_... in runtime/plan/layouts/pass_words.py.
 """
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    bind_columns,
+    fetch_add,
+    fresh,
+    i64,
+    inner,
+    join,
+    max,
+    min,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    range,
+    silent,
+    speak,
+    u8,
+    u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.pass_words import (
+    WALK_BITS,
+    WALK_COUNTS,
+    WALK_EDGES,
+    WALK_FOUND,
+    WALK_NOBODY,
+    WALK_ORIGIN,
+    WALK_QUEUE,
+    WALK_RESERVED,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
+
 
 @inner
-def enqueue(found, counts, v, degree, at, end):
+def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: i64, end: i64) -> tuple[i64, i64]:
     """Put a vertex into the queue [at, end) of a worker, who reserves another part when it is full."""
     chunk, chunks = i64(0), max(i64(1), (degree + WALK_EDGES - 1) // WALK_EDGES)
     while chunk < chunks:
@@ -23,7 +58,7 @@ def enqueue(found, counts, v, degree, at, end):
 
 
 @inner
-def leave(found, counts, at, end, active, edges):
+def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
     """A worker has no more tasks."""
     while at < end:
         found[at] = u64(WALK_NOBODY)
@@ -32,7 +67,7 @@ def leave(found, counts, at, end, active, edges):
     fetch_add(counts, 2, edges)
 
 
-def push(frame, tasks, count, counter, table):
+def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -64,7 +99,7 @@ def push(frame, tasks, count, counter, table):
     leave(found, counts, at, end, active, edges)
 
 
-def begin(frame, tasks, count, counter, table):
+def begin(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """A queue of the vertices that are not silent (WALK_ORIGIN 0), or of those whose byte has bit 0 where WALK_ORIGIN
     points."""
     env = bind(frame)

@@ -7,11 +7,54 @@ A superstep is `mark` and `unite`, or `early`; or many are run by `narrow` (narr
 Tasks are runs of words of the bitmaps, tasks[0] of them each.
 """
 
-from vlang.runtime.plan.layouts.reach_words import *
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    bind_columns,
+    fetch_add,
+    i64,
+    inner,
+    level,
+    lowest,
+    min,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    poke,
+    prefetch,
+    range,
+    reach,
+    settled,
+    u32,
+    u64,
+    value_i64,
+)
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_COMING,
+    REACH_COUNTS,
+    REACH_CUT,
+    REACH_EDGES,
+    REACH_FRONT,
+    REACH_LEFT,
+    REACH_LEFT_EDGES,
+    REACH_LEFT_OVER,
+    REACH_LONG,
+    REACH_LONGS,
+    REACH_LOOKED,
+    REACH_MARKING,
+    REACH_MARKS,
+    REACH_ONE,
+    REACH_PULL,
+    REACH_SENDER,
+    REACH_VERTICES,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 
 @inner
-def cut(longs, counts, v, degree):
+def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
     """A vertex with many edges is pushed from by several workers."""
     parts = (degree + REACH_LONG - 1) // REACH_LONG
     at = fetch_add(counts, REACH_CUT, parts)
@@ -20,7 +63,7 @@ def cut(longs, counts, v, degree):
 
 
 @inner
-def bring_near(offsets, targets, there, base):
+def bring_near(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
     """The beginnings of the rows of some vertices will be read soon."""
     while there != u64(0):
         at = i64(offsets[base + lowest(there)])
@@ -28,7 +71,7 @@ def bring_near(offsets, targets, there, base):
         there &= there - u64(1)
 
 
-def start(frame, tasks, count, counter, table):
+def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """The vertices that the loop begins with."""
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -65,14 +108,14 @@ def start(frame, tasks, count, counter, table):
 
 
 @inner
-def mark_row(marks, mine, targets, low, high):
+def mark_row(marks: Pointer[u64], mine: i64, targets: Pointer[u32], low: u64, high: u64) -> None:
     """Set the bits of the neighbours."""
     for k in range(low, high):
         v = targets[i64(k)]
         marks[mine + i64(v >> u32(6))] |= u64(1) << u64(v & u32(63))
 
 
-def mark(frame, tasks, count, counter, table):
+def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Every worker sets the bits of the receivers in a bitmap of its own: that takes no indivisible step, and stays in
     the cache. tasks[1]: how many tasks are entries of LONGS."""
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -107,7 +150,7 @@ def mark(frame, tasks, count, counter, table):
                     mark_row(marks, mine, targets, low, high)
 
 
-def unite(frame, tasks, count, counter, table):
+def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Whoever has a bit in some bitmap, and was not reached before, is. tasks[1]: how many bitmaps there are."""
     env = bind(frame)
     columns = bind_columns(table, 0)
@@ -156,7 +199,7 @@ def unite(frame, tasks, count, counter, table):
 
 
 @inner
-def hopeful(offsets, left, w, n, unseen):
+def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
     """The vertices of a word that may be found; in a first look only those with edges, which the next ones remember. No
     branch asks for them, as nobody could guess who they are."""
     if unseen == 0:
@@ -167,7 +210,7 @@ def hopeful(offsets, left, w, n, unseen):
     return left[w] & bits
 
 
-def early(frame, tasks, count, counter, table):
+def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Vertices that nobody has reached look for a neighbour in the frontier, and stop at the first (the bottom-up step
     of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). tasks[1]: whether nobody has
     looked before."""

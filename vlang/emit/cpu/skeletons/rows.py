@@ -1,7 +1,39 @@
 """Short vertices of a pass over edges, one after the other (see edges.py)."""
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    range,
+    ready,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import (
+    PAGE_FIRST,
+    PAGE_OFFSETS,
+    PAGE_TARGETS,
+    PAGE_WORDS,
+    SLOT_LIST,
+    SLOT_LISTED,
+    SLOT_PAGES,
+    SLOT_STATS,
+)
 
-def pull(frame, tasks, count, counter):
+
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     vertices = pointer_u32(frame, SLOT_LIST)

@@ -4,8 +4,32 @@ side by side, and up to three without a loop. lay and laid, which keep an accumu
 program (see edges.py for the rest; over lists of vertices the pass runs by rows.py).
 """
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    laid,
+    lay,
+    local,
+    min,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    range,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, RUN, SLOT_PAGES, SLOT_STATS
 
-def pull(frame, tasks, count, counter):
+
+def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     stats = pointer_i64(frame, SLOT_STATS)

@@ -1,7 +1,27 @@
 """Segments of long vertices in a pass over edges, one after the other (see edges.py)."""
 
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    bind,
+    bind_columns,
+    fetch_add,
+    gather,
+    i64,
+    identity,
+    pointer_i64,
+    pointer_u32,
+    pointer_u64,
+    put,
+    range,
+    ready,
+    u64,
+    wanted,
+)
+from vlang.runtime.plan.plan import PAGE_TARGETS, PAGE_WORDS, SLOT_PAGES, SLOT_SEGMENTS
 
-def segments(frame, tasks, count, counter):
+
+def segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     pages = pointer_u64(frame, SLOT_PAGES)
     table = pointer_i64(frame, SLOT_SEGMENTS)

@@ -8,18 +8,60 @@ puts: supersteps run; entries and edges of the last frontier; vertices that the 
 active after it.
 """
 
-from vlang.runtime.plan.layouts.sum_words import *
+from vlang.emit.cpu.skeletons.holes import (
+    Acc,
+    Env,
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    bind_columns,
+    gather,
+    i64,
+    identity,
+    inner,
+    lowest,
+    merge,
+    min,
+    pointer_i64,
+    pointer_u8,
+    pointer_u32,
+    pointer_u64,
+    pour,
+    poured,
+    range,
+    ready,
+    send,
+    u8,
+    u32,
+    u64,
+    value_i64,
+    wanted,
+)
+from vlang.runtime.plan.layouts.sum_words import (
+    SUM_ACTIVE,
+    SUM_HEARD,
+    SUM_LONG,
+    SUM_MARKS,
+    SUM_PULL,
+    SUM_QUEUE,
+    SUM_QUIET,
+    SUM_RECORDS,
+    SUM_TOP_COUNT,
+    SUM_TOPS,
+)
+from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 
 
 @inner
-def mark(marks, tops, v):
+def mark(marks: Pointer[u8], tops: Pointer[u8], v: i64) -> None:
     """The vertex applies in this superstep. Two stores that wait for nothing: neighbours often share a word."""
     marks[v] = u8(1)
     tops[v >> 6] = u8(1)
 
 
 @inner
-def spread(env, table, entries):
+def spread(env: Env, table: Pointer[u64], entries: i64) -> i64:
     """The vertices of the queue tell; the edges along which they push."""
     columns = bind_columns(table, 0)
     offsets, targets = pointer_u64(table, PAGE_OFFSETS), pointer_u32(table, PAGE_TARGETS)
@@ -47,7 +89,7 @@ def spread(env, table, entries):
 
 
 @inner
-def gathered(env, table, v):
+def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
     """What a long vertex gathers, segment by segment."""
     columns = bind_columns(table, SUM_PULL)
     offsets, targets = pointer_u64(table, SUM_PULL + PAGE_OFFSETS), pointer_u32(table, SUM_PULL + PAGE_TARGETS)
@@ -64,7 +106,7 @@ def gathered(env, table, v):
 
 
 @inner
-def collect(env, table, tasks):
+def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
     """The marked vertices apply, and those that have something to tell are the queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
     queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
@@ -101,7 +143,7 @@ def collect(env, table, tasks):
     tasks[4], tasks[5], tasks[6], tasks[7] = entries, edges, changed, active
 
 
-def sums(frame, tasks, count, counter, table):
+def sums(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     env = bind(frame)
     queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
     records = pointer_i64(table, SUM_RECORDS)

@@ -1,7 +1,24 @@
 """A pass over vertices. The functions bind, ready and apply are written from the program and stand above."""
 
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import (
+    Frame,
+    Pointer,
+    apply,
+    bind,
+    fetch_add,
+    i64,
+    pointer_i64,
+    pointer_u32,
+    range,
+    ready,
+    value_i64,
+)
+from vlang.emit.cpu.skeletons.prelude import note
+from vlang.runtime.plan.plan import SLOT_LIST, SLOT_LISTED, SLOT_STATS
 
-def compute(frame, tasks, count, counter):
+
+def compute(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     env = bind(frame)
     vertices = pointer_u32(frame, SLOT_LIST)
     listed = value_i64(frame, SLOT_LISTED) != 0

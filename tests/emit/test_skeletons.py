@@ -1,0 +1,156 @@
+"""Skeletons are Python that is parsed once: what they define and call decides what a pass has of its own."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import vlang
+from vlang import stdlib
+from vlang.emit.cpu import skeleton
+from vlang.emit.cpu.numba_dialect import NumbaDialect
+from vlang.emit.cpu.skeleton import skeletons, take_apart
+from vlang.emit.shared.dialect import Function
+from vlang.runtime.compile import intrinsics, kept
+
+FOLDER = Path(skeleton.__file__).parent / "skeletons"
+
+HOLES = '''
+@hole
+def bind(frame: Frame) -> Env: ...
+@hole
+def take(env: Env, acc: Acc, v: i64 | int = 0) -> Acc: ...
+def note(stats: Pointer[i64]) -> None: ...
+'''
+SHARED = '''"""Shared: it calls no hole."""
+
+from vlang.emit.cpu.skeletons.holes import Pointer, i64, note
+
+
+def tidy(stats: Pointer[i64]) -> None:
+    note(stats)
+'''
+FOLLOWING = '''"""What follows."""
+
+from vlang.emit.cpu.skeletons.holes import bind
+
+
+def arrive(frame):
+    bind(frame)
+'''
+OF_A_PASS = '''"""Of a pass: “quoted”, so that columns and bytes differ."""
+
+from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.holes import bind, inner, note
+from vlang.emit.cpu.skeletons.holes import take as gather
+from vlang.emit.cpu.skeletons.shared import tidy
+from vlang.runtime.plan.layouts.meet_words import MEET_TURN
+
+
+@inner
+def helper(bind_me: Pointer[tuple[i64, "é"]]) -> None:
+    tidy(bind_me)  # “ä”
+    note("é", gather(bind(bind_me), MEET_TURN))
+
+
+def kernel(
+    frame: Frame, more: i64 = 0
+) -> tuple[
+    i64
+]:
+    helper = frame.bind
+    if helper:
+        arrive(frame)
+    note(helper)
+'''
+WRITTEN = '''@inner
+def helper_s1(bind_me):
+    tidy(bind_me)  # “ä”
+    note("é", gather_s1(bind_s1(bind_me), MEET_TURN))
+
+
+def kernel_s1(
+    frame, more = 0
+):
+    helper = frame.bind
+    if helper:
+        arrive_s1(frame)
+    note(helper)
+'''
+
+
+def test_functions_of_a_pass_are_renamed_and_nothing_else() -> None:
+    found = take_apart({"holes": HOLES, "shared": SHARED, "following": FOLLOWING, "own": OF_A_PASS})
+    assert found.files["own"].text("s1") == WRITTEN
+    assert found.files["own"].text("s1", follows=False) == WRITTEN.replace("        arrive_s1(frame)\n", "")
+    assert found.files["shared"].text("s1") == found.files["shared"].text() == "def tidy(stats):\n    note(stats)\n"
+    assert found.heads == {"bind": "frame", "take": "env, acc, v=0"}
+    assert "from vlang.runtime.plan.layouts.meet_words import *\n" in found.head
+
+
+def test_a_skeleton_without_functions_is_refused() -> None:
+    with pytest.raises(ValueError, match="skeleton own: a docstring"):
+        take_apart({"holes": HOLES, "own": '"""Nothing."""\n'})
+
+
+def test_a_function_without_a_hole_is_refused() -> None:
+    with pytest.raises(KeyError, match="unheard"):
+        NumbaDialect().define(Function("unheard", (), "1"))
+
+
+@pytest.fixture
+def unread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache directory, and a process that has not read the skeletons."""
+    monkeypatch.setattr(kept, "cache_dir", lambda: tmp_path)
+    skeleton._loaded.cache_clear()
+    yield tmp_path
+    skeleton._loaded.cache_clear()
+
+
+def test_a_warm_start_parses_nothing(unread: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = skeletons()
+    assert len(list(unread.iterdir())) == 1
+    skeleton._loaded.cache_clear()
+    monkeypatch.setattr(ast, "parse", None)
+    assert skeletons() == first
+
+
+def test_a_damaged_entry_is_parsed_again(unread: Path) -> None:
+    first = skeletons()
+    (entry,) = unread.iterdir()
+    entry.write_bytes(entry.read_bytes()[:-10])
+    skeleton._loaded.cache_clear()
+    assert skeletons() == first
+
+
+def test_stubs_of_intrinsics_are_those_of_the_intrinsics() -> None:
+    """Names, and how many arguments. The types are what mypy checks skeletons against."""
+    stubs = {node.name: len(node.args.args) for node in ast.parse((FOLDER / "holes.pyi").read_text()).body
+             if isinstance(node, ast.FunctionDef) and node.name not in skeletons().heads
+             and not hasattr(builtins, node.name) and node.name not in ("hole", "inner")}
+    assert len(stubs) > 20
+    real = {name: len(inspect.signature(getattr(intrinsics, name)._defn).parameters) - 1 for name in stubs}
+    assert stubs == real
+
+
+@pytest.mark.parametrize("name", stdlib.names())
+def test_kernel_text_defines_what_it_calls(name: str) -> None:
+    program = vlang.load(name)
+    text = program.plan(frozenset(edge.name for edge in program.edges)).text
+    tree = ast.parse(text)
+    named = {node.func.id for node in ast.walk(tree) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    imported: dict[str, object] = {}
+    exec("\n".join(line for line in text.splitlines() if line.startswith(("import ", "from "))), imported)
+    defined = [node.name for node in tree.body if isinstance(node, ast.FunctionDef)]
+    known = {*defined, *imported, *dir(builtins)}
+    known |= {target.id for node in tree.body if isinstance(node, ast.Assign) for one in node.targets
+              for target in ast.walk(one) if isinstance(target, ast.Name)}
+    assert named <= known
+    assert len(defined) == len(set(defined)), "a name is defined twice"
+    assert imported["np"] is np

@@ -1,0 +1,279 @@
+"""The rules of the IR, of schedules and of plans: whatever breaks one is found, with the sentence of the rule."""
+
+from __future__ import annotations
+
+import functools
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import vlang
+from tests.ir.helpers import ir
+from vlang import stdlib
+from vlang.emit.verify_plan import PLAN_RULES, verify_plan
+from vlang.errors import InternalError
+from vlang.ir import stages as s
+from vlang.ir.forms import forms as f
+from vlang.ir.schedule import schedule
+from vlang.ir.verify import PROGRAM_RULES, verify_program
+from vlang.ir.verify_schedule import SCHEDULE_RULES, verify_schedule
+from vlang.runtime.plan.plan import LoopSpec, Plan, StageSpec
+from vlang.types import F16, F32, I32, INTEGER, VERTEX
+
+TEXT = """\
+program p(source: vertex, some: vertices, turns: int = 5)
+
+edge weight: float = 1.0
+vertex far: float = 0.0 if self == source else inf
+vertex near: f16 = 0.0
+vertex level: int = 1
+global best = max(v.far for v in vertices)
+
+repeat at most turns times:
+    let low = min(v.far for v in vertices)
+    gather new = min(u.far + weight for u -> self)
+    where level > 0:
+        apply far = min(far, new)
+    apply near = new - low + old(far)
+    activate when changed(far)
+
+sweep level up:
+    gather all_of = sum(u.far for self -> u)
+    apply far = all_of
+"""
+
+
+@functools.cache
+def program() -> f.Program:
+    """The program that is damaged."""
+    return ir(TEXT)
+
+
+@functools.cache
+def steps() -> s.Schedule:
+    """Its schedule."""
+    return schedule(program())
+
+
+@functools.cache
+def plan(target: str = "numba") -> Plan:
+    """Its plan."""
+    return vlang.compile(TEXT).plan(frozenset(), target=target)
+
+
+# ------------------------------------------------------------------------------------------------------------ damage
+def _exprs(change: Callable[[f.Expr], f.Expr | None], body: Any = None) -> Any:
+    """The program with expressions changed wherever `change` gives another one."""
+    value = program() if body is None else body
+    if isinstance(value, f.Expr):
+        changed = change(value)
+        if changed is not None:
+            return changed
+        return f.rebuild(value, tuple(_exprs(change, child) for child in f.children(value)))
+    if isinstance(value, tuple):
+        return tuple(_exprs(change, item) for item in value)
+    if isinstance(value, (f.Program, f.Statement)):
+        names = [name for name in ("body", "value", "cond", "reduce", "limit", "until") if hasattr(value, name)]
+        return replace(value, **{name: _exprs(change, getattr(value, name)) for name in names
+                                 if getattr(value, name) is not None})
+    return value
+
+
+def _body(change: Callable[[f.Statement], tuple[f.Statement, ...]], body: tuple[f.Statement, ...]) -> Any:
+    """Statements with others in their place, inside blocks, too."""
+    found: list[f.Statement] = []
+    for one in body:
+        for other in change(one):
+            inner = getattr(other, "body", None)
+            found.append(other if inner is None or other is not one else
+                         replace(other, **{"body": _body(change, inner)}))
+    return tuple(found)
+
+
+def _statements(change: Callable[[f.Statement], tuple[f.Statement, ...]]) -> f.Program:
+    return replace(program(), body=_body(change, program().body))
+
+
+def _stages(change: Callable[[s.Stage], s.Stage], body: Any = None) -> Any:
+    """The schedule with passes changed."""
+    if body is None:
+        return replace(steps(), steps=_stages(change, steps().steps))
+    return tuple(change(step) if isinstance(step, s.Stage) else step if isinstance(step, s.ScalarStep) else
+                 replace(step, steps=_stages(change, step.steps)) for step in body)
+
+
+def _spec(**changes: Any) -> Plan:
+    """The plan whose first pass of the loop is changed."""
+    loop = next(step for step in plan().steps if isinstance(step, LoopSpec))
+    stage = next(step for step in loop.steps if isinstance(step, StageSpec))
+    new = replace(loop, steps=tuple(replace(stage, **changes) if step is stage else step for step in loop.steps))
+    return replace(plan(), steps=tuple(new if step is loop else step for step in plan().steps))
+
+
+def _is(kind: type[Any], **fields: Any) -> Callable[[Any], bool]:
+    return lambda value: isinstance(value, kind) and all(getattr(value, k) == v for k, v in fields.items())
+
+
+def _when(test: Callable[[Any], bool], new: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda value: new(value) if test(value) else None
+
+
+def _instead(test: Callable[[Any], bool], new: Callable[[Any], tuple[Any, ...]]) -> Callable[[Any], tuple[Any, ...]]:
+    return lambda value: new(value) if test(value) else (value,)
+
+
+_NEW = f.Accumulator(F32, "new")
+_GATHER = _is(f.Gather, name="new")
+
+PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
+    "an operand of another type": (lambda: _exprs(_when(
+        _is(f.Op, op="add"), lambda e: replace(e, args=(e.args[0], f.Const(I32, 1))))), "The operands of an operator"),
+    "a literal without a type": (lambda: _exprs(_when(
+        _is(f.Const, type=I32), lambda e: replace(e, type=INTEGER))), "The operands of an operator"),
+    "a constant beyond its type": (lambda: _exprs(_when(
+        _is(f.Const, type=I32), lambda e: replace(e, value=1 << 40))), "The operands of an operator"),
+    "a comparison that is no bool": (lambda: _exprs(_when(
+        _is(f.Op, op="gt"), lambda e: replace(e, type=F32))), "The operands of an operator"),
+    "f16 without a conversion": (lambda: replace(program(), body=(*program().body, f.Apply(
+        program().body[0].span, ("near",), f.Op(F16, "neg", (f.Field(F16, "near", "self"),))))),
+        "The operands of an operator"),
+    "a conversion left out": (lambda: _exprs(_when(
+        _is(f.Op, op="cast", type=F16), lambda e: e.args[0])), "The value of a place has the type of the place"),
+    "a field that is not declared": (lambda: _exprs(_when(
+        _is(f.Field, name="level"), lambda e: replace(e, name="other"))), "A field that is read is declared"),
+    "a name given twice": (lambda: _statements(_instead(
+        _GATHER, lambda g: (g, replace(g)))), "A name stands for one thing"),
+    "an accumulator before its gather": (lambda: _statements(_instead(
+        _GATHER, lambda g: (f.Apply(g.span, ("far",), _NEW), g))), "An accumulator, `let`, `global`, parameter"),
+    "`iteration` outside of loops": (lambda: replace(program(), body=(*program().body, f.Let(
+        program().body[0].span, "x", f.GraphValue(vlang.types.I64, "iteration", "builtin")))),
+        "An accumulator, `let`, `global`, parameter"),
+    "an accumulator of another type": (lambda: _exprs(_when(
+        _is(f.Accumulator, name="all_of"), lambda e: replace(e, type=I32))), "Such a value is read with the type"),
+    "a neighbour at a vertex": (lambda: _exprs(_when(
+        _is(f.Field, name="level"), lambda e: replace(e, of="other"))), "A neighbour and an edge are read at edges"),
+    "a vertex for the graph": (lambda: _statements(_instead(
+        _is(f.Let), lambda e: (replace(e, value=f.Field(F32, "far", "self")),))), "A neighbour and an edge"),
+    "the past outside of loops": (lambda: _exprs(_when(
+        _is(f.Field, of="other", name="far"), lambda e: replace(e, time="old"))), "The past of a field"),
+    "a reduction inside one over edges": (lambda: _exprs(_when(
+        _is(f.EdgeValue), lambda e: f.Reduce(
+            F32, "min", f.Field(F32, "far", "self"), f.Domain("vertices"), None, None))),
+        "A reduction over edges is evaluated for a vertex"),
+    "a set that is no parameter": (lambda: _exprs(_when(
+        _is(f.Reduce, domain=f.Domain("vertices")), lambda e: replace(e, domain=f.Domain("set", "source")))),
+        "A set that is named is a parameter"),
+    "a write to nothing": (lambda: _statements(_instead(
+        _is(f.Apply, fields=("near",)), lambda e: (replace(e, fields=("nowhere",)),))), "A field that is written"),
+    "an initializer left out": (lambda: _statements(_instead(
+        _is(f.InitField, name="level"), lambda e: ())), "A field has one initializer"),
+    "`activate when` in the middle": (lambda: _statements(_instead(
+        _is(f.Activate), lambda e: (e, f.Apply(e.span, ("far",), f.Field(F32, "far", "self"))))),
+        "`activate when` is the last statement"),
+    "a sweep over a float": (lambda: _statements(_instead(
+        _is(f.Sweep), lambda e: (replace(e, field="far"),))), "A sweep goes over a field of integers"),
+}  # fmt: skip
+
+
+SCHEDULES: dict[str, tuple[Callable[[], s.Schedule], str]] = {
+    "two passes of one name": (lambda: _stages(lambda x: replace(x, name="s0")), "A pass, an accumulator and a mask"),
+    "a gather over other edges": (lambda: _stages(lambda x: replace(x, domain="both" if x.domain else None)),
+                                  "All gathers of a pass go over its domain"),
+    "a mask after what it guards": (lambda: _stages(lambda x: replace(x, after=x.after[::-1])),
+                                    "In a pass, masks come before what they guard"),
+    "a guard that is nothing": (lambda: _stages(lambda x: replace(x, guard="nothing" if x.gathers else None)),
+                                "What guards is a mask"),
+    "what is read is not stored": (lambda: _stages(
+        lambda x: replace(x, after=tuple(w for w in x.after if isinstance(w, s.Mask))) if x.gathers else replace(
+            x, after=(*x.after, s.Write(("far",), _NEW, None, steps().program.body[0].span)))),
+        "What a pass reads of another one"),
+    "something else is stored": (lambda: _stages(lambda x: replace(x, stored=frozenset({"nothing"}))),
+                                 "A pass stores what it computes itself"),
+    "a read anywhere of what is written": (lambda: _stages(lambda x: replace(x, after=(*x.after, s.Write(
+        ("far",), f.Field(F32, "far", f.GraphValue(VERTEX, "source", "parameter")), None,
+        steps().program.body[0].span)))), "A pass does not read of a vertex anywhere"),
+    "a gather ahead of a write": (lambda: _stages(lambda x: replace(x, after=tuple(
+        replace(w, span=steps().program.body[0].span) for w in x.after)) if x.gathers else x),
+        "A gather does not run ahead of a write"),
+    "a statement left out": (lambda: _stages(lambda x: replace(x, after=x.after[:-1])),
+                             "Every statement of the program"),
+    "a loop of another level": (lambda: replace(steps(), steps=tuple(
+        replace(x, level=1) if isinstance(x, s.Loop) else x for x in steps().steps)), "Loops are numbered"),
+}  # fmt: skip
+
+PLANS: dict[str, tuple[Callable[[], Plan], str]] = {
+    "a kernel that is not exported": (lambda: replace(plan(), exports={"scalars": "void(u64*, i64, i64)"}),
+                                      "A kernel that a step names is exported"),
+    "a kernel for nothing": (lambda: replace(plan(), exports={**plan().exports, "more": "void(i64)"}),
+                             "A kernel that is exported is named"),
+    "a kernel without text": (lambda: replace(plan(), text=""), "The text defines each kernel"),
+    "a struct without text": (lambda: replace(plan("cuda"), text=""), "The text defines each kernel"),
+    "a slot of the engine": (lambda: replace(plan(), slots={k: v - 1 for k, v in plan().slots.items()}),
+                             "Slots are numbered"),
+    "a slot that is missing": (lambda: replace(plan(), slots={k: v for k, v in plan().slots.items()
+                                                              if k != "field:far"}), "A slot that a field"),
+    "a field that is missing": (lambda: _spec(written=("nowhere",)), "A field that a step names"),
+    "a swap without a write": (lambda: _spec(swaps=("level",)), "A pass that swaps the buffers"),
+    "an array of bools": (lambda: replace(plan(), arrays=(replace(plan().arrays[0], dtype="bool"),)),
+                          "Arrays have a type"),
+    "an array as long as nothing": (lambda: replace(plan(), arrays=(replace(plan().arrays[0], length="most"),)),
+                                    "Arrays have a type"),
+    "a value left out": (lambda: replace(plan(), defaults={}), "The graph-level values"),
+    "a value without a scalar": (lambda: replace(plan(), scalars={}), "A graph-level value has a scalar"),
+    "a loop of another level": (lambda: replace(plan(), steps=tuple(
+        replace(x, level=1) if isinstance(x, LoopSpec) else x for x in plan().steps)), "Loops have the level"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", PROGRAMS)
+def test_damaged_ir_is_found(what: str) -> None:
+    damage, sentence = PROGRAMS[what]
+    verify_program(program())
+    with pytest.raises(InternalError, match=f"\n  {sentence}"):
+        verify_program(damage())
+
+
+@pytest.mark.parametrize("what", SCHEDULES)
+def test_a_damaged_schedule_is_found(what: str) -> None:
+    damage, sentence = SCHEDULES[what]
+    verify_schedule(steps())
+    with pytest.raises(InternalError, match=f"\n  {sentence}"):
+        verify_schedule(damage())
+
+
+@pytest.mark.parametrize("what", PLANS)
+def test_a_damaged_plan_is_found(what: str) -> None:
+    damage, sentence = PLANS[what]
+    verify_plan(plan())
+    verify_plan(plan("cuda"))
+    with pytest.raises(InternalError, match=f"\n  {sentence}"):
+        verify_plan(damage())
+
+
+def test_every_rule_is_broken_here() -> None:
+    starts = tuple(start for cases in (PROGRAMS, SCHEDULES, PLANS) for _, start in cases.values())
+    sentences = [rule.sentence for rules in (PROGRAM_RULES, SCHEDULE_RULES, PLAN_RULES) for rule in rules]
+    assert [sentence for sentence in sentences if not sentence.startswith(starts)] == []
+
+
+@pytest.mark.parametrize("name", stdlib.names())
+def test_programs_that_come_with_vlang_keep_the_rules(name: str) -> None:
+    program = vlang.load(name)
+    for precision in (32, 64):
+        verify_program(program.stages(precision).program)
+    for without in (frozenset[str](), frozenset({"merge", "narrow", "fuse"})):
+        verify_schedule(schedule(program.stages().program, without=without))
+        for target in ("numba", "cuda"):
+            verify_plan(program.plan(frozenset(e.name for e in program.edges), target=target, without=without))
+
+
+@pytest.mark.parametrize("switch", ["1", ""])
+def test_rules_are_loaded_where_they_are_asked_for(switch: str) -> None:
+    code = "import sys, vlang; vlang.load('bfs').plan(frozenset()); print(any('verify_' in m for m in sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], env={"PATH": "", "VLANG_VERIFY_IR": switch}, text=True,
+                          capture_output=True, check=True)
+    assert done.stdout == f"{bool(switch)}\n"

@@ -1,0 +1,40 @@
+"""The compiler's own rules, checked where VLANG_VERIFY_IR is set; nothing is loaded or done elsewhere."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from vlang.ir.forms.forms import Program
+    from vlang.ir.stages import Schedule
+    from vlang.runtime.plan.plan import Plan
+
+__all__ = ["verified_plan", "verified_program", "verified_schedule"]
+
+
+def verified_program(program: Program) -> Program:
+    """The same program. Raises InternalError if a rule of the IR is broken and rules are checked."""
+    if os.environ.get("VLANG_VERIFY_IR"):
+        from vlang.ir.verify import verify_program  # start-up
+
+        verify_program(program)
+    return program
+
+
+def verified_schedule(schedule: Schedule) -> Schedule:
+    """The same schedule. Raises InternalError if a rule of schedules is broken and rules are checked."""
+    if os.environ.get("VLANG_VERIFY_IR"):
+        from vlang.ir.verify_schedule import verify_schedule  # start-up
+
+        verify_schedule(schedule)
+    return schedule
+
+
+def verified_plan(plan: Plan) -> Plan:
+    """The same plan. Raises InternalError if a rule of plans is broken and rules are checked."""
+    if os.environ.get("VLANG_VERIFY_IR"):
+        from vlang.emit.verify_plan import verify_plan  # start-up
+
+        verify_plan(plan)
+    return plan

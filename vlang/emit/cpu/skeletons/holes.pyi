@@ -1,0 +1,297 @@
+"""What skeletons use and do not define, with its types: the types and intrinsics of kernels, and the *holes*.
+
+Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it, and the imports are left out of the
+kernel text: its head imports the real ones. A function marked `@hole` is written from the program; its parameters are
+the argument list of the function that a writer fills in, which is written under the name by which skeletons call it.
+
+Values of different integer types do not mix here, as numba would compute i64 + u64 in f64.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Generic, Self, TypeVar, overload
+
+T = TypeVar("T")
+F = TypeVar("F", bound=Callable[..., Any])
+
+# -------------------------------------------------------------------------------------------------------------- types
+class Integer:
+    """An integer of fixed width. Python's integers adapt to it."""
+
+    def __init__(self, value: Integer | float | bool, /) -> None: ...
+    def __index__(self) -> int: ...
+    def __float__(self) -> float: ...
+    def __add__(self, other: Self | int, /) -> Self: ...
+    def __radd__(self, other: int, /) -> Self: ...
+    def __sub__(self, other: Self | int, /) -> Self: ...
+    def __rsub__(self, other: int, /) -> Self: ...
+    def __mul__(self, other: Self | int, /) -> Self: ...
+    def __rmul__(self, other: int, /) -> Self: ...
+    def __floordiv__(self, other: Self | int, /) -> Self: ...
+    def __mod__(self, other: Self | int, /) -> Self: ...
+    def __and__(self, other: Self | int, /) -> Self: ...
+    def __or__(self, other: Self | int, /) -> Self: ...
+    def __xor__(self, other: Self | int, /) -> Self: ...
+    def __lshift__(self, other: Self | int, /) -> Self: ...
+    def __rshift__(self, other: Self | int, /) -> Self: ...
+    def __invert__(self) -> Self: ...
+    def __neg__(self) -> Self: ...
+    def __eq__(self, other: object, /) -> bool: ...
+    def __lt__(self, other: Self | int, /) -> bool: ...
+    def __le__(self, other: Self | int, /) -> bool: ...
+    def __gt__(self, other: Self | int, /) -> bool: ...
+    def __ge__(self, other: Self | int, /) -> bool: ...
+
+class i64(Integer): ...
+class u8(Integer): ...
+class u16(Integer): ...
+class u32(Integer): ...
+class u64(Integer): ...
+
+f64 = float
+
+class Pointer(Generic[T]):
+    """Memory that a kernel reads and writes, indexed with signed integers."""
+
+    def __getitem__(self, index: i64 | int, /) -> T: ...
+    def __setitem__(self, index: i64 | int, value: T | int, /) -> None: ...
+
+class Env:
+    """The frame unpacked: pointers and values that generated functions read."""
+
+class Columns:
+    """Pointers to the edge columns of a page, and what else a gather reads of it."""
+
+class Said:
+    """What the contributions of a sender have in common."""
+
+class Edge:
+    """The values of an edge."""
+
+class Lanes:
+    """For each part of an accumulator memory of the worker's own."""
+
+Acc = tuple[Any, ...]
+"""The accumulators of a vertex, part by part."""
+
+Masks = tuple[bool, ...]
+"""The masks of a vertex that are known before it gathers."""
+
+Structures = tuple[Pointer[u64], i64, i64, *tuple[i64, ...]]
+"""The scratch memory of a vertex, its degree, the bits of its hash tables, and where its structures begin."""
+
+Frame = Pointer[u64]
+
+# ----------------------------------------------------------------------------------- Python's own, as numba types them
+@overload
+def range(begin: i64 | int, end: i64 | int = ..., /) -> Iterator[i64]: ...
+@overload
+def range(begin: u64, end: u64, /) -> Iterator[u64]: ...
+@overload
+def min(a: i64 | int, b: i64 | int, /) -> i64: ...
+@overload
+def min(a: u64, b: u64, /) -> u64: ...
+@overload
+def min(a: float, b: float, /) -> f64: ...
+@overload
+def max(a: i64 | int, b: i64 | int, /) -> i64: ...
+@overload
+def max(a: float, b: float, /) -> f64: ...
+
+# --------------------------------------------------------------------------------- intrinsics (compile/intrinsics.py)
+def inner(function: F) -> F: ...
+def pointer_i64(frame: Pointer[u64], slot: i64 | int) -> Pointer[i64]: ...
+def pointer_u8(frame: Pointer[u64], slot: i64 | int) -> Pointer[u8]: ...
+def pointer_u16(frame: Pointer[u64], slot: i64 | int) -> Pointer[u16]: ...
+def pointer_u32(frame: Pointer[u64], slot: i64 | int) -> Pointer[u32]: ...
+def pointer_u64(frame: Pointer[u64], slot: i64 | int) -> Pointer[u64]: ...
+def value_i64(frame: Pointer[u64], slot: i64 | int) -> i64: ...
+def value_f64(frame: Pointer[u64], slot: i64 | int) -> f64: ...
+def store_f64(frame: Pointer[u64], slot: i64 | int, value: f64) -> None: ...
+def local(values: Acc) -> Lanes: ...
+def lanes(values: Acc) -> Lanes: ...
+def fetch_add(pointer: Pointer[i64], index: i64 | int, value: i64 | int) -> i64: ...
+def fetch_add_ordered(pointer: Pointer[i64], index: i64 | int, value: i64 | int) -> i64: ...
+def fetch_or(pointer: Pointer[u64], index: i64 | int, value: u64) -> u64: ...
+def replace(pointer: Pointer[T], index: i64 | int, old: T, new: T) -> bool: ...
+def lowest(word: u64) -> i64: ...
+def peek(pointer: Pointer[T], index: i64 | int) -> T: ...
+def peek_first(pointer: Pointer[T], index: i64 | int) -> T: ...
+def poke(pointer: Pointer[T], index: i64 | int, value: T | int) -> None: ...
+def poke_last(pointer: Pointer[T], index: i64 | int, value: T | int) -> None: ...
+def prefetch(pointer: Pointer[Any], index: i64 | int) -> None: ...
+def fence() -> None: ...
+def give_way() -> None: ...
+
+# -------------------------------------------------------------------------------------------------------------- holes
+def hole(function: F) -> F:
+    """Marks a function that is written from the program."""
+
+@hole
+def bind(frame: Frame) -> Env:
+    """What the functions of a pass read of the frame."""
+
+@hole
+def bind_columns(pages: Pointer[u64], row: i64 | int) -> Columns:
+    """The columns of a page, of whose row the words begin at `row`."""
+
+@hole
+def ready(env: Env, v: i64 | int) -> Masks:
+    """The masks that are known before a vertex gathers."""
+
+@hole
+def wanted(masks: Masks) -> bool:
+    """Whether a vertex with these masks gathers."""
+
+@hole
+def identity(env: Env) -> Acc:
+    """The accumulators of nothing."""
+
+@hole
+def gather(env: Env, columns: Columns, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
+    """Accumulators of v with the contribution of edge k of the page, whose other end is u."""
+
+@hole
+def gather_whole(
+    env: Env, columns: Columns, room: Structures, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int
+) -> Acc:
+    """`gather` where some contributions go into the structures of the vertex. Called as `gather`."""
+
+@hole
+def take(env: Env, acc: Acc, v: i64 | int) -> Acc:
+    """Accumulators of a reduction over vertices with that of v. Called as `gather`."""
+
+@hole
+def merge(env: Env, a: Acc, b: Acc) -> Acc:
+    """The accumulators of two runs of contributions, `a` first."""
+
+@hole
+def put(env: Env, s: i64 | int, acc: Acc) -> None:
+    """Keep the accumulators of segment or block s."""
+
+@hole
+def get(env: Env, s: i64 | int) -> Acc:
+    """What `put` kept."""
+
+@hole
+def keep(env: Env, s: i64 | int, acc: Acc) -> None:
+    """Keep the accumulators of a place of a cache block."""
+
+@hole
+def kept(env: Env, s: i64 | int) -> Acc:
+    """What `keep` kept."""
+
+@hole
+def lay(room: Lanes, s: i64 | int, acc: Acc) -> None:
+    """Keep the accumulators of vertex s of a run, or of lane s."""
+
+@hole
+def laid(room: Lanes, s: i64 | int) -> Acc:
+    """What `lay` kept."""
+
+@hole
+def pour(env: Env, s: i64 | int, acc: Acc) -> None:
+    """Keep the sums that were pushed to vertex s."""
+
+@hole
+def poured(env: Env, s: i64 | int) -> Acc:
+    """What `pour` kept."""
+
+@hole
+def send(env: Env, v: i64 | int) -> None:
+    """Store the messages of a vertex."""
+
+@hole
+def apply(env: Env, v: i64 | int, masks: Masks, acc: Acc) -> i64:
+    """Write the fields of a vertex: bit 0 if that changed it, bit 1 if it is active."""
+
+@hole
+def after_block(frame: Frame, low: i64 | int, high: i64 | int) -> None:
+    """What follows the pass, for vertices low to high, which are one block."""
+
+@hole
+def speak(env: Env, u: i64 | int) -> Said:
+    """What the contributions of u have in common."""
+
+@hole
+def tell(env: Env, u: i64 | int) -> Said:
+    """`speak`, of the words in which contributions to u are joined."""
+
+@hole
+def receive(env: Env, columns: Columns, said: Said, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
+    """`gather` of a sender that said this."""
+
+@hole
+def heeds(env: Env, v: i64 | int) -> bool:
+    """Whether the masks around the write hold for v."""
+
+@hole
+def join(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
+    """Join the contribution of edge k into the words of v, atomically; whether that changed them."""
+
+@hole
+def join_alone(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
+    """`join` where no other worker writes."""
+
+@hole
+def carry(env: Env, bits: Pointer[u64], v: i64 | int) -> None:
+    """Copy what was joined into the words of v into its fields, and clear its bit."""
+
+@hole
+def fresh(bits: Pointer[u64], v: i64 | int) -> bool:
+    """Whether v was not found before in this superstep; it is now."""
+
+@hole
+def silent(env: Env, v: i64 | int) -> bool:
+    """Whether v contributes nothing."""
+
+@hole
+def settled(env: Env, v: i64 | int) -> bool:
+    """Whether nothing can change v any more; with a uniform frontier, whether v is reached."""
+
+@hole
+def decided(acc: Acc) -> bool:
+    """Whether no contribution can change these accumulators any more."""
+
+@hole
+def level(env: Env, columns: Columns, u: i64 | int) -> tuple[Any, bool]:
+    """What vertex u of a uniform frontier sends, and whether that changes a vertex that is not reached."""
+
+@hole
+def reach(env: Env, v: i64 | int, value: Any) -> None:
+    """Vertex v is reached by this value."""
+
+@hole
+def renew(env: Env, v: i64 | int, value: Any) -> bool:
+    """`reach`, unless v is reached already; whether it was not."""
+
+@hole
+def along(columns: Columns, word: i64, shift: i64, k: i64 | int) -> Edge:
+    """The values of edge k."""
+
+@hole
+def accept(env: Env, said: Said, edge: Edge, acc: Acc, v: i64 | int, u: i64 | int) -> Acc:
+    """`receive` of an edge with these values."""
+
+@hole
+def offer(env: Env, said: Said, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
+    """`join` of an edge with these values, and the priorities of v before and after."""
+
+@hole
+def rank(env: Env, v: i64 | int) -> f64:
+    """The priority of a vertex, the least first."""
+
+@hole
+def near_vertex(env: Env, v: i64 | int) -> None:
+    """Prefetch what is read of a vertex that pushes."""
+
+@hole
+def near_edge(columns: Columns, k: i64 | int) -> None:
+    """Prefetch the values of an edge."""
+
+@hole
+def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structures:
+    """Clear the structures of a vertex of so many edges."""
+
+@hole
+def conclude(room: Structures, acc: Acc) -> Acc:
+    """Accumulators with the results of the structures."""

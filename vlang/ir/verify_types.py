@@ -1,0 +1,146 @@
+"""The types of operators: what an expression takes and gives, operand by operand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from vlang.ir.forms import forms as f
+from vlang.reductions import REDUCTIONS
+from vlang.types import BOOL, F16, F64, I64, U8, U64, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
+
+__all__ = ["broken_type"]
+
+_SAME = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "neg", "bitor", "bitand", "bitxor", "min", "max",
+                   "abs", "sqrt", "exp", "log", "log1p", "tanh", "reverse"})
+_COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
+_COUNTS = {"neg": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "log1p": 1, "tanh": 1, "reverse": 1, "not": 1, "cast": 1,
+           "item": 1, "broadcast": 1, "floor": 1, "vsum": 1, "vmin": 1, "vmax": 1, "bit": 1, "hll_size": 1, "select": 3}
+"""Operands; two where nothing is said, any number for `tuple`, `vector`, `and` and `or`."""
+
+
+def broken_type(expr: f.Expr, outer: f.Expr | None, reductions: Mapping[str, Type]) -> str:
+    """What is wrong with the types of an expression; "" if nothing is. outer: the expression around it. reductions: the
+    types of those that the program declares."""
+    if any(item.weak for item in _items(expr.type)):
+        return "the type is left to the context"
+    if isinstance(expr, f.Const):
+        return _constant(expr)
+    if isinstance(expr, (f.Field, f.EdgeValue)):
+        stored = F16 in _items(expr.type)
+        cast = isinstance(outer, f.Op) and outer.op == "cast"
+        return "f16 is read without a conversion" if stored and not cast else ""
+    if isinstance(expr, (f.Vertex, f.Degree)):
+        whole = isinstance(expr.type, Scalar) and (expr.type == VERTEX or expr.type.integral)
+        return "" if whole else f"the type is {expr.type}"
+    if isinstance(expr, f.Reduce):
+        return _reduced(expr, reductions)
+    return _operator(expr, reductions) if isinstance(expr, f.Op) else ""
+
+
+def _items(type_: Type) -> tuple[Scalar, ...]:
+    """The scalars of a type."""
+    if isinstance(type_, VertexSet):
+        return ()
+    return type_.items if isinstance(type_, Tuple) else (type_.item,) if isinstance(type_, Vector) else (type_,)
+
+
+def _item(type_: Type) -> Scalar | None:
+    """A scalar, or what a vector is made of."""
+    return type_.item if isinstance(type_, Vector) else type_ if isinstance(type_, Scalar) else None
+
+
+def _constant(expr: f.Const) -> str:
+    type_, value = expr.type, expr.value
+    if not isinstance(type_, Scalar):
+        return "a constant is a scalar"
+    if type_ in (BOOL, VERTEX):
+        return "" if isinstance(value, bool if type_ == BOOL else type(None)) else f"the value is no {type_}"
+    if isinstance(value, bool) or not isinstance(value, float if type_.floating else int):
+        return f"the value is no {type_}"
+    return "" if type_.floating or type_.lowest <= value <= type_.highest else f"the value does not fit {type_}"
+
+
+def _operator(expr: f.Op, reductions: Mapping[str, Type]) -> str:
+    op, type_, args = expr.op, expr.type, tuple(arg.type for arg in expr.args)
+    if op not in ("tuple", "vector", "and", "or") and len(args) != _COUNTS.get(op, 2):
+        return f"{len(args)} operands"
+    good = True
+    if op in _SAME:
+        good = all(arg == type_ for arg in args)
+    elif op == "user":
+        good = type_ == reductions.get(str(expr.data)) and all(arg == type_ for arg in args)
+    elif op == "pow":
+        good = args[0] == type_ and (args[1] == type_ or (isinstance(expr.args[1], f.Const) and args[1] == I64))
+    elif op in ("shl", "shr"):
+        good = args[0] == type_ and all(item is not None and item.integral for item in map(_item, args)) and \
+            isinstance(args[0], Vector) == isinstance(args[1], Vector)
+    elif op in _COMPARED:
+        good = type_ == BOOL and args[0] == args[1]
+    elif op in ("not", "and", "or"):
+        good = type_ == BOOL and all(arg == BOOL for arg in args)
+    elif op == "select":
+        good = args == (BOOL, type_, type_)
+    else:
+        good = _shape(expr, args)
+    return "" if good else f"`{op}` of {', '.join(map(str, args))} gives {type_}"
+
+
+def _shape(expr: f.Op, args: tuple[Type, ...]) -> bool:
+    """Operators whose operands differ from their value."""
+    op, type_, first = expr.op, expr.type, args[0]
+    if op == "cast":
+        here, there = _item(first), _item(type_)
+        return first != type_ and here is not None and there is not None and \
+            (first.size if isinstance(first, Vector) else 0) == (type_.size if isinstance(type_, Vector) else 0)
+    if op == "tuple":
+        return type_ == Tuple(tuple(arg for arg in args if isinstance(arg, Scalar))) and len(args) > 1
+    if op == "item":
+        return isinstance(first, Tuple) and isinstance(expr.data, int) and 0 <= expr.data < len(first.items) and \
+            first.items[expr.data] == type_
+    if op == "vector":
+        return isinstance(type_, Vector) and args == (type_.item,) * type_.size
+    if op == "broadcast":
+        return isinstance(type_, Vector) and first == type_.item
+    if op == "component":
+        return isinstance(first, Vector) and first.item == type_ and isinstance(args[1], Scalar) and args[1].integral
+    if op in ("vsum", "vmin", "vmax"):
+        return isinstance(first, Vector) and first.item == type_
+    if op == "dot":
+        return isinstance(first, Vector) and first.item == type_ and args[1] == first
+    if op == "floor":
+        here, there = _item(first), _item(type_)
+        return here is not None and there is not None and here.floating and there.integral
+    if op == "bit":
+        return type_ == U64 and first == I64
+    if op in ("random", "hll_unit"):
+        return args == (U64, VERTEX) and (type_ == Vector(U8, 64)) == (op == "hll_unit")
+    if op == "position":
+        return first == VERTEX and isinstance(args[1], VertexSet)
+    if op == "common":
+        return args == (VERTEX, VERTEX)
+    return op == "hll_size" and first == Vector(U8, 64)
+
+
+def _reduced(expr: f.Reduce, reductions: Mapping[str, Type]) -> str:
+    body, type_ = expr.body.type, expr.type
+    if expr.cond is not None and expr.cond.type != BOOL:
+        return f"the condition is {expr.cond.type}"
+    if expr.default is not None and expr.default.type != type_:
+        return f"the default is {expr.default.type}, not {type_}"
+    if expr.user:
+        return "" if body == type_ == reductions.get(expr.name) else f"`{expr.name}` of {body} gives {type_}"
+    if expr.name not in REDUCTIONS:
+        return f"there is no reduction `{expr.name}`"
+    rule = REDUCTIONS[expr.name]
+    scalar = isinstance(type_, Scalar)
+    if expr.name == "count":
+        good = body == BOOL and scalar
+    elif expr.name in ("mex", "hindex"):
+        good = isinstance(body, Scalar) and body.integral and scalar
+    elif expr.name == "mean":
+        good = body == F64 and isinstance(type_, Scalar) and type_.floating
+    else:
+        good = body == type_
+    if rule.holistic and not expr.domain.edges:
+        return f"`{expr.name}` is for edges only"
+    return "" if good else f"`{expr.name}` of {body} gives {type_}"
