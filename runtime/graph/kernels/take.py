@@ -1,4 +1,4 @@
-"""Values of any width brought into another order."""
+"""Gathering values of any width by index."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
 
 
 def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 16 bits."""
+    """As take8, for 16 bits."""
     _take(column, places, first, last, out)
 
 
 def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 32 bits."""
+    """As take8, for 32 bits."""
     _take(column, places, first, last, out)
 
 
 def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 64 bits."""
+    """As take8, for 64 bits."""
     _take(column, places, first, last, out)
