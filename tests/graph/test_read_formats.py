@@ -179,7 +179,7 @@ NOTES = {
         "Undirected, as line 1 says; both directions of every edge are listed, and one of each is kept.",
         "2 vertices, 1 edge of 2 listed.",
         "No weights: edge fields take their defaults.",
-        "Line 2 speaks of 3 nodes and 9 edges; the file lists 2 vertices and 2 edges.",
+        "Line 2 declares 3 nodes and 9 edges; the file lists 2 vertices and 2 edges.",
     ],
     gzip.compress(b"source,target,w,name\na,b,1,x\n"): [
         "Text edge list with a header, commas between columns, gzip.",
