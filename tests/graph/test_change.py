@@ -1,4 +1,4 @@
-"""Edges inserted into and deleted from graphs: the adjacency lists are those of a graph made anew."""
+"""Edges inserted into and deleted from graphs: the adjacency lists equal those of a graph built from scratch."""
 
 from __future__ import annotations
 

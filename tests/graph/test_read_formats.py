@@ -1,4 +1,4 @@
-"""A small file of each format and style, with everything that is read from it."""
+"""A small file of each format and style, compared with everything that must be read from it."""
 
 from __future__ import annotations
 
