@@ -25,7 +25,14 @@ MOST_WEIGHT = 255
 
 @dataclass(frozen=True)
 class Input:
-    """A graph to measure on. source: dense number. seconds: time to build it with in- and out-edges and weights."""
+    """A graph to measure on.
+
+    Attributes:
+        name: for the table.
+        graph: the graph.
+        source: a dense vertex number.
+        seconds: time to build it with in- and out-edges and weights.
+    """
 
     name: str
     graph: Graph

@@ -49,7 +49,13 @@ SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class Cell:
-    """Milliseconds of a sweep of `row` with the choice `column`, or the error that prevented it."""
+    """One measured cell of a table.
+
+    Attributes:
+        table, row, column: its place; the column is the choice.
+        ms: milliseconds of a sweep; None after an error.
+        problem: the error, or "".
+    """
 
     table: str
     row: str

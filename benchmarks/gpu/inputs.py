@@ -33,9 +33,14 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Kind:
-    """A generator and its arguments, separated by commas.
+    """A kind of generated graph.
 
-    symmetrize: store both directions of every edge. corner: the source is vertex 0.
+    Attributes:
+        generator: its name.
+        arguments: of the generator, separated by commas.
+        directed: whether the graph is directed.
+        symmetrize: store both directions of every edge.
+        corner: the source is vertex 0.
     """
 
     generator: str
@@ -47,7 +52,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Input:
-    """A graph to measure on. seconds: time to build the edge list, and in- and out-edges with weights."""
+    """A graph to measure on.
+
+    Attributes:
+        name: for the table.
+        graph: the graph.
+        source: a dense vertex number.
+        seconds: time to build the edge list, and in- and out-edges with weights.
+    """
 
     name: str
     graph: Graph

@@ -29,7 +29,15 @@ A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
 
 @dataclass(frozen=True)
 class Spec:
-    """The arguments of a generator: positional ones as text, and options."""
+    """The parsed text of a generator.
+
+    Attributes:
+        text: the whole text, for messages.
+        args: the positional arguments.
+        seed: of random graphs.
+        directed: whether the graph is directed.
+        threads: how many threads generate the edges.
+    """
 
     text: str
     args: tuple[str, ...]

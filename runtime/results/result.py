@@ -180,7 +180,7 @@ class Result:
 
         A vector must have proper values in all components.
         """
-        self[name]  # reports an unknown name as everywhere
+        self[name]  # raises KeyError for an unknown name
         missing = self._missing(self._host(name), name)
         if missing is None:
             return np.ones(len(self), np.bool_)

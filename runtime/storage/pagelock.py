@@ -29,8 +29,11 @@ class _Range:
 class PageLocks:
     """The locked ranges, with a count of their users.
 
-    lock(address, nbytes, flags) and unlock(address) are the calls of the system; lock may raise `refusals`.
-    mapped(address) is the device address of a locked host address.
+    Args:
+        lock: the system call lock(address, nbytes, flags).
+        unlock: the system call unlock(address).
+        mapped: mapped(address) is the device address of a locked host address.
+        refusals: exceptions of `lock` that mean a refusal.
     """
 
     def __init__(self, lock: Callable[[int, int, int], None], unlock: Callable[[int], None],

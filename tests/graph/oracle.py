@@ -13,7 +13,13 @@ __all__ = ["Drawn", "draw", "lists"]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A random multigraph with self-loops, and an edge column."""
+    """A random multigraph with self-loops.
+
+    Attributes:
+        n: the number of vertices.
+        src, dst: uint32[E].
+        weight: an edge column, [E].
+    """
 
     n: int
     src: NDArray[np.uint32]

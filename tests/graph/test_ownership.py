@@ -86,7 +86,10 @@ def overwrite(arrays: list[Any]) -> None:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
-    """Before the first call, and after it. Column ranges matter, too, since checks are skipped by them."""
+    """The caller's arrays change before or after the first call, without effect on the graph.
+
+    Column ranges matter, too, since checks are skipped by them.
+    """
     make, _ = WAYS[way]()
     whole = make()
     source = whole.label(0)

@@ -17,6 +17,8 @@ MATRIX = b"%%MatrixMarket matrix coordinate "
 
 @dataclass(frozen=True)
 class Case:
+    """A file, the options to read it with, and everything that must be read."""
+
     content: bytes
     edges: list[tuple[Any, Any]]
     ids: list[Any]

@@ -38,7 +38,18 @@ WEIGHT = st.one_of(
 
 @dataclass(frozen=True)
 class Style:
-    """The style in which a list is written."""
+    """The style in which a list is written.
+
+    Attributes:
+        separator: between columns.
+        line_end: after each line.
+        last_end: whether the last line has one.
+        mark: whether the file begins with a byte order mark.
+        packed: whether it is gzip.
+        header: whether the first line names the columns.
+        noise: comments and blank lines between the lines.
+        threads: how many threads read.
+    """
 
     separator: str
     line_end: str

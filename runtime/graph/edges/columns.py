@@ -124,7 +124,7 @@ def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[An
                 raise _refusal(name, wanted, f"holds {part[odd][0]}", "that takes integers only")
     for value in (column.low, column.high):
         if not least <= int(value) <= most:
-            raise _refusal(name, wanted, f"holds {int(value)}", f"that goes from {least} to {most}")
+            raise _refusal(name, wanted, f"holds {int(value)}", f"its range is {least} to {most}")
 
 
 def _chunks(values: Array) -> list[Array]:

@@ -62,7 +62,13 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
 
 
 def uniform(first: Any, last: Any, seed: Any, scale: Any, src: Any, dst: Any) -> None:
-    """Draw the edges first..last-1 with both ends uniform in 0..2^scale - 1, into src and dst (u32)."""
+    """Draw the edges first..last-1 with both ends uniform in 0..2^scale - 1.
+
+    Args:
+        first, last: the range of edges.
+        seed, scale: of the graph.
+        src, dst: out, u32.
+    """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
         word = _mix(seed, np.uint64(e))

@@ -80,9 +80,9 @@ def pick_first(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any,
     Args:
         offsets, targets: adjacency lists.
         first, last: the range of rows.
-        no_loops, no_parallel: whether to drop self-loops, parallel edges.
+        no_loops, no_parallel: not 0 to drop self-loops, parallel edges.
         starts: u64, where the list of each row begins in `picks`.
-        picks: out, entries.
+        picks: out, i64, the indices of the kept entries.
     """
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, picks, False)
 

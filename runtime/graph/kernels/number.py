@@ -27,7 +27,14 @@ NEWLINE, QUOTE = 10, 34
 
 
 def mark(ids: Any, first: Any, end: Any, lowest: Any, bits: Any) -> None:
-    """Set the bit id - lowest of every id in ids[first:end]."""
+    """Set the bit id - lowest of every id in ids[first:end].
+
+    Args:
+        ids: u32.
+        first, end: the range of ids.
+        lowest: the id of bit 0.
+        bits: u64, the bitmap.
+    """
     last = np.int64(-1)
     for i in range(first, end):
         key = np.int64(ids[i]) - lowest
@@ -54,9 +61,14 @@ def count_before(bits: Any, words: Any, before: Any) -> Any:
 
 
 def rank_marked(ids: Any, first: Any, end: Any, lowest: Any, bits: Any, before: Any) -> None:
-    """Replace every id of ids[first:end] by the number of smaller ids that are marked in `bits`.
+    """Replace every id of ids[first:end] by the number of smaller ids that are marked.
 
-    before: as written by `count_before`.
+    Args:
+        ids: u32.
+        first, end: the range of ids.
+        lowest: the id of bit 0.
+        bits: u64, the bitmap.
+        before: as written by `count_before`.
     """
     for i in range(first, end):
         key = np.int64(ids[i]) - lowest
@@ -110,7 +122,7 @@ def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, unique
 
 
 def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Insert the keys uniques[0:count] into an empty table."""
+    """Insert the keys uniques[0:count] into an empty table; arguments as in `insert_keys`."""
     for k in range(count):
         at = np.int64(_mixed(uniques[k])) & mask
         while slots[at] != 0:
@@ -181,7 +193,7 @@ def insert_tokens(text: Any, tokens: Any, end: Any, numbers: Any, slots: Any, ma
 
 
 def refill_hashes(hashes: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Insert the tokens 0..count-1 into an empty table by their hashes."""
+    """Insert the tokens 0..count-1 into an empty table by their hashes; arguments as in `insert_tokens`."""
     for k in range(count):
         at = np.int64(hashes[k]) & mask
         while slots[at] != 0:

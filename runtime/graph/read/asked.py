@@ -48,7 +48,7 @@ def parse_missing(value: object) -> Missing:
         return number
     if isinstance(value, str) and value in ("error", "drop"):
         return value
-    raise GraphError(f"missing={value!r}: write 'error', 'drop' or a number, which stands for missing cells")
+    raise GraphError(f"missing={value!r}: write 'error', 'drop' or a number, which replaces missing cells")
 
 
 def _number(value: object) -> int | float | None:

@@ -26,9 +26,10 @@ Array = NDArray[Any]
 class Adjacency:
     """Compressed adjacency lists; all arrays are read-only.
 
-    kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
-    offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]]. targets: uint32[entries], in each row
-    increasing, parallel edges in the order of the input.
+    Attributes:
+        kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
+        offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
+        targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
     """
 
     def __init__(

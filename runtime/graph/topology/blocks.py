@@ -147,7 +147,8 @@ def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 def _jag(adjacency: Adjacency, low: int, high: int, start: int, end: int) -> Block:
     """The block of the rows low..high-1."""
     counts = np.empty(SEGMENT + 2, np.int64)
-    runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)  # each doubling of length begins new runs
+    # An upper bound: each group of rows whose lengths differ by less than a factor of two has runs of its own.
+    runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)
     order, places = np.empty(high - low, np.uint16), np.empty(high - low, np.uint16)
     made = kernels("blocks", "u32")["jag"](
         adjacency.offsets, low, high, SEGMENT, BLOCK_GROUP, counts, order, places, runs)
