@@ -27,7 +27,7 @@ Timed = tuple[float, Any]
 SWEEPS = 20
 EARLY = 3  # supersteps left out of the median: the first ones do extra work
 DELTAS = tuple(4.0**k for k in range(7, -1, -1))
-WORSE = 2.0  # relative to the best so far: after that no smaller delta is tried, since only the rounds would increase
+WORSE = 2.0  # relative to the best so far: no smaller delta is tried after that, as only rounds would increase
 
 
 @dataclass(frozen=True)

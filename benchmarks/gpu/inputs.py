@@ -1,9 +1,13 @@
 """The graphs of the measurements, built on the measuring machine: the same everywhere, never stored.
 
-Names and parameters are those in the measurements of the peers: rmat22 and rmat24 (R-MAT a .57 b .19 c .19 d .05, 16
-edges a vertex, directed, ids scrambled), urand22 (uniformly random, same size as rmat22), grid2000 (2000 x 2000, both
-directions), rmat22s (rmat22 in both directions). Weights are whole numbers 1..64, a hash of the ends of an edge. The
-source is the vertex of largest out-degree; in a grid it is a corner.
+Names and parameters are those in the measurements of the peers:
+- rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
+- rmat22s: rmat22 in both directions;
+- urand22: uniformly random, of the same size as rmat22;
+- grid2000: 2000 x 2000, both directions.
+
+Weights are whole numbers 1..64, a hash of the ends of an edge. The source is the vertex of largest out-degree; in a
+grid it is a corner.
 
     python benchmarks/gpu/inputs.py [NAME ...]     builds them and prints the time
 """

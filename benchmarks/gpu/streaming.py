@@ -145,7 +145,7 @@ def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: in
 
 
 def measured(device: Device, adjacency: Adjacency, share: float, sizes: Sequence[int]) -> Iterator[list[str]]:
-    """The lines of the table.
+    """Measure, and give the lines of the table.
 
     Args:
         device: the device.

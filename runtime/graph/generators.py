@@ -22,8 +22,8 @@ MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
 FACTOR = 16
 
-# Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21: upper left
-# .57, upper right .19, lower left .19, lower right .05, summed from the left.
+# Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
+# upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.
 A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
 
 

@@ -121,7 +121,7 @@ class Result:
     # ---- reading
     @property
     def graph(self) -> Graph | None:
-        """The graph that the program ran on; None for a result that was read or copied by pickle."""
+        """The graph that the program ran on; None for a result that was read from a file or copied by pickle."""
         return None if self.origin is None else self.origin.graph
 
     @cached_property
@@ -199,7 +199,7 @@ class Result:
 
         Returns:
             The rows. Ties are in the order of the vertices; NaN comes last. Integer `inf` is the float inf, `none` is
-                None.
+            None.
 
         Raises:
             KeyError: there is no such field.

@@ -26,7 +26,7 @@ _MOST = (1 << 32) - 2
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some exceed 2^63 - 1: no integer type holds both. args: an id of the later chunk."""
+    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. args: an id of the later chunk."""
 
 
 class BadText(Exception):

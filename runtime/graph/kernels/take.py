@@ -21,7 +21,14 @@ def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
 
 
 def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """out[i] = column[places[i]] for i in first..last-1."""
+    """out[i] = column[places[i]] for i in first..last-1.
+
+    Args:
+        column: values of 8 bits.
+        places: i64, indices into `column`.
+        first, last: the range of results.
+        out: of the dtype of `column`.
+    """
     _take(column, places, first, last, out)
 
 

@@ -50,8 +50,8 @@ def read_edges(
 
     Returns:
         The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
-            the file (int64, or uint64 if one is above 2^63 - 1), or texts if one is not an integer. The vertices are
-            1..n where the format declares n, else those that occur.
+        the file (int64, or uint64 if one is above 2^63 - 1), or texts if one is not an integer. The vertices are
+        1..n where the format declares n, else those that occur.
 
     Raises:
         GraphError: the content is wrong; the message gives the line, its text and what was expected.

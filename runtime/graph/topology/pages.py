@@ -128,7 +128,10 @@ def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
 
 
 def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
-    """The last of the increasing `ends` and `inner` that is at most `most`, but at least the first after `start`."""
+    """The end of the page that begins at `start`: the last possible end up to `most`, else the first one after `start`.
+
+    Pages may end at `ends` (of vertices) and at `inner` (of segments), both increasing.
+    """
     first, last = int(ends[-1]), 0
     for stops in (ends, inner):
         after, at = np.searchsorted(stops, (start, most), side="right").tolist()
