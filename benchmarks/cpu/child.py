@@ -64,8 +64,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
 
     Returns:
         peak: of the graph and of a run on it, above this process after a run on a small graph.
-        arrays: those of the adjacency lists (an undirected graph has one), the weights if they are used, and the
-            outputs.
+        arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
     """
     from benchmarks.cpu.contests import program
     from benchmarks.cpu.inputs import build

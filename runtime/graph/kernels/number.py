@@ -132,7 +132,7 @@ def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
 
 @njit
 def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: Any) -> Any:
-    """Copy a token and a line end to arena[used:], with doubled quotes reduced to one; (its end, its hash)."""
+    """Copy a token and a line end to arena[used:], with doubled quotes reduced to one. Returns its end and hash."""
     code = np.uint64(0xCBF29CE484222325)
     j = np.int64(0)
     while j < length:

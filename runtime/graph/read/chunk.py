@@ -73,7 +73,7 @@ class Chunk:
     """The rows of a chunk, stored in a Scratch that is reused after the next window.
 
     Attributes:
-        layout: with the roles that the scan used.
+        layout: the layout of the lines, with the roles that the scan used.
         rows: without the rows dropped for a missing cell.
         lines: of the whole chunk.
         ends: the ids.

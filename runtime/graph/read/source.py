@@ -138,7 +138,7 @@ class TextFile:
         return bytes(buffer[:have]), have < size
 
     def windows(self, size: int) -> Iterator[Window]:
-        """The text in windows of at most `size` bytes; a missing line end of the last line is added.
+        """The text in windows of at most `size` bytes; the last line gets a line end if it has none.
 
         Raises GraphError for a line longer than a window, DiskError if the disk fails.
         """

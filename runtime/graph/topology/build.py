@@ -88,7 +88,7 @@ class Scan(Protocol):
         """
 
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
-        """Write the entries of first..last-1 in a group of buckets to the positions of the cursors.
+        """Write the entries of first..last-1 that belong to a group of buckets to where the cursors point.
 
         Args:
             first, last: the scanned range.

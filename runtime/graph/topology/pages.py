@@ -119,7 +119,7 @@ def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
-    """The first edge of every page and the end, filling each page greedily with whole vertices and segments."""
+    """The first edge of every page, and the end: pages are filled greedily with whole vertices and segments."""
     total = int(offsets[-1])
     starts = [0]
     while starts[-1] < total:
