@@ -1,10 +1,10 @@
-"""The measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
+"""Write the measured tables of README.md and docs/benchmarks.md, from two records in benchmarks/results.
 
-    python benchmarks/documents.py                           writes them anew from the records that they name
-    python benchmarks/documents.py CPU-RECORD GPU-RECORD     and from other records
+    python benchmarks/documents.py                           updates them from the records that they name
+    python benchmarks/documents.py CPU-RECORD GPU-RECORD     or from other records
 
-A table stands between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. `cpu` and `gpu` are whole
-records, `speed` some rows of both, and `claim` one sentence.
+A table is between the lines `<!-- measured: NAME -->` and `<!-- end of measured -->`. `cpu` and `gpu` are whole
+records, `speed` is a selection of rows of both, and `claim` is one sentence.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DOCUMENTS = (ROOT / "README.md", ROOT / "docs" / "benchmarks.md")
 _BLOCK = re.compile(r"(<!-- measured: (\w+) -->\n).*?(<!-- end of measured -->\n)", re.DOTALL)
 _NAMED = re.compile(r"Record: `benchmarks/results/((?:cpu|gpu)-[^`]*\.json)`")
 
-# The rows of `speed`: device, work and graph as the records name them, and as a reader does.
+# The rows of `speed`: device, work and graph as named in the records, and the names for readers.
 SPEED = (
     ("cpu", "pagerank", "kron:20", "PageRank, a sweep", "Kronecker, 33.6 M edges"),
     ("cpu", "bfs", "kron:20", "breadth-first search", "Kronecker, 33.6 M edges"),
@@ -52,7 +52,7 @@ class Pair(NamedTuple):
 
 
 def tables(cpu: Path, gpu: Path) -> dict[str, str]:
-    """The text of every block by its name. Raises SystemExit where a record lacks what a block shows."""
+    """The text of every block by its name. Raises SystemExit if a record lacks a row of a block."""
     records = {"cpu": json.loads(cpu.read_text(encoding="utf-8")), "gpu": json.loads(gpu.read_text(encoding="utf-8"))}
     return {
         "cpu": cpu_report.markdown(records["cpu"], cpu.name),
@@ -63,7 +63,7 @@ def tables(cpu: Path, gpu: Path) -> dict[str, str]:
 
 
 def filled(text: str, found: Mapping[str, str]) -> str:
-    """A document with its blocks as they are now. Raises SystemExit for a block of another name."""
+    """A document with its blocks updated. Raises SystemExit for a block with an unknown name."""
     missing = {match[2] for match in _BLOCK.finditer(text)} - set(found)
     if missing:
         raise SystemExit(f"nothing is called {', '.join(sorted(missing))}; known are {', '.join(found)}")
@@ -71,7 +71,7 @@ def filled(text: str, found: Mapping[str, str]) -> str:
 
 
 def recorded(text: str) -> tuple[Path, Path]:
-    """The records that a document names, of the CPU and of the GPU. Raises SystemExit unless it names one of each."""
+    """The CPU record and the GPU record that a document names. Raises SystemExit unless it names one of each."""
     names = sorted(set(_NAMED.findall(text)))
     if [name[:3] for name in names] != ["cpu", "gpu"]:
         raise SystemExit(f"a document names one record of a CPU and one of a GPU, and not {', '.join(names) or 'none'}")
@@ -97,7 +97,7 @@ def _claim(record: Mapping[str, Any]) -> str:
 
 
 def _best(record: Mapping[str, Any], work: str, graph: str) -> Pair:
-    """vlang and the system that came closest to it, or was faster: both times from the same rounds."""
+    """Times of vlang and of the fastest other system, from the same rounds."""
     if "rows" in record:
         rows = (row for row in record["rows"] if (row["work"], row["graph"]) == (work, graph) and row["peer"])
         pairs = [Pair(row["ms"], row["peer"][1], row["peer"][0]) for row in rows]
@@ -112,7 +112,7 @@ def _best(record: Mapping[str, Any], work: str, graph: str) -> Pair:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Write the documents anew."""
+    """Update the documents."""
     if len(arguments) not in (0, 2):
         raise SystemExit(__doc__)
     named = recorded((ROOT / "docs" / "benchmarks.md").read_text(encoding="utf-8")) if not arguments else ()

@@ -1,4 +1,4 @@
-"""Which machine runs a program."""
+"""The choice of the machine that runs a program."""
 
 from __future__ import annotations
 
@@ -18,7 +18,14 @@ __all__ = ["Opened", "open_machine"]
 
 @dataclass(frozen=True)
 class Opened:
-    """A machine with the plan made for it. device: "cpu" or "gpu:K"; reason: why that one."""
+    """A machine and the plan compiled for it.
+
+    Attributes:
+        machine: the machine.
+        plan: the plan.
+        device: "cpu" or "gpu:K".
+        reason: why this device was chosen.
+    """
 
     machine: Machine
     plan: Plan
@@ -30,10 +37,19 @@ class Opened:
 def open_machine(
     plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None
 ) -> Iterator[Opened]:
-    """The machine that the options ask for, closed at the end. plan_for: makes the plan for "numba" or "cuda". draws:
-    by which a machine of the CPU takes every freedom at random.
+    """A context with the machine that the options select; it closes the machine at the end.
 
-    Raises DeviceError for a device that is not there, OutOfMemory, and what the plan raises.
+    Args:
+        plan_for: compiles the plan for "numba" or "cuda".
+        graph: the graph to run on.
+        options: the run options.
+        draws: random draws with which a machine of the CPU takes every freedom of the plan; None for an ordinary run.
+
+    Raises:
+        DeviceError: there is no such device.
+        OutOfMemory: the state does not fit.
+
+    Exceptions of `plan_for` pass through.
     """
     if options.device == "cpu":
         with _on_cpu(plan_for, graph, options, "as asked", draws) as opened:
@@ -79,7 +95,7 @@ def _on_cpu(
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:
-    """Bytes of the arrays over vertices, and of the offsets of one orientation."""
+    """Bytes of the arrays over vertices, and of the offsets of one adjacency."""
     dtypes = {field.name: field.dtype for field in plan.fields}
     sizes = [DTYPES[dtypes[name]].itemsize for name in map(field_of, plan.slots) if name is not None]
     sizes += [DTYPES[array.dtype].itemsize for array in plan.arrays if array.length == "vertices"]

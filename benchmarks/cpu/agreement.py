@@ -1,4 +1,4 @@
-"""When values of ours and of a peer mean the same."""
+"""Comparison of the results of vlang and of a peer."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ FAR = 1e30
 
 
 def same_distances(ours: Array, other: Array) -> None:
-    """Distances or hops; where none leads, ours is infinite or the largest integer, the other huge or below 0.
+    """Compare distances or hops. Raises AssertionError on a difference, as do all functions here.
 
-    Raises AssertionError, as all of these.
+    An unreachable vertex is infinite or the largest integer in `ours`, and huge or below 0 in `other`.
     """
     reached = _reached(ours)
     found = (np.asarray(other) >= 0) & (np.asarray(other) < FAR)
-    assert (reached == found).all(), f"{int((reached != found).sum())} vertices are reached by one only"
+    assert (reached == found).all(), f"{int((reached != found).sum())} vertices are reached by only one of the two"
     np.testing.assert_allclose(np.asarray(ours)[reached], np.asarray(other)[reached], rtol=1e-6)
 
 
 def same_reach(ours: Array, other: Array) -> None:
-    """other: the vertices that were reached, in any order."""
-    assert np.array_equal(np.flatnonzero(_reached(ours)), np.sort(other)), "other vertices are reached"
+    """Compare the vertices that were reached. other: their numbers, in any order."""
+    assert np.array_equal(np.flatnonzero(_reached(ours)), np.sort(other)), "the vertices reached differ"
 
 
 def same_parts(ours: Array, other: Array) -> None:
-    """Two labellings of the same components."""
+    """Compare two labellings of components; the labels themselves may differ."""
     for a, b in ((ours, other), (other, ours)):
         _, first, inverse = np.unique(a, return_index=True, return_inverse=True)
         assert (np.asarray(b) == np.asarray(b)[first][inverse]).all(), "the components differ"
 
 
 def same_ranks(ours: Array, other: Array) -> None:
-    """PageRanks that were stopped at different sweeps."""
+    """Compare PageRanks that were stopped at different sweeps."""
     other = np.asarray(other, dtype=np.float64) / np.sum(other)
     np.testing.assert_allclose(ours, other, rtol=0.05, atol=1e-3 / len(other))
 
 
 def same_scores(ours: Array, other: Array) -> None:
-    """Betweenness, in 32 bits against 64."""
+    """Compare betweenness computed in 32 bits with betweenness in 64 bits."""
     np.testing.assert_allclose(ours, other, rtol=1e-3, atol=1e-3 * float(np.max(other)) / len(other))
 
 

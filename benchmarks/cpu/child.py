@@ -1,4 +1,4 @@
-"""What runs in processes of its own: jobs whose memory is watched."""
+"""Jobs that run in a process of their own, to measure its memory."""
 
 from __future__ import annotations
 
@@ -18,11 +18,20 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int) -> dict[str, int]:
-    """Peaks in bytes, each above the memory of this process after it has done the same with a small file.
+    """Peaks in bytes, each above the memory of this process after the same job on a small file.
 
-    read: reading the file, as directed, so that the adjacencies are two. whole: reading it and running the program,
-    which builds what it needs; what a command does. run: running again on the graph in memory. adjacencies, fields: the
-    arrays that they are measured by, 4 E + 8 n bytes for each of the two adjacencies, and the outputs.
+    Args:
+        program: name of a program.
+        path: the file.
+        arguments: of the program.
+        threads: how many threads to use.
+
+    Returns:
+        read: peak of reading the file as directed, so that there are two adjacencies.
+        whole: peak of reading it and running the program, as a command does.
+        run: peak of another run on the graph in memory.
+        adjacencies: 4 E + 8 n bytes for each of the two adjacencies.
+        fields: bytes of the outputs.
     """
     from vlang import Graph, load
 
@@ -30,7 +39,7 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
     with tempfile.TemporaryDirectory() as folder:
         small = Path(folder) / "small.txt"
         small.write_text("1 2\n2 3\n3 1\n", encoding="ascii")
-        _settle(lambda: Graph.read(small, directed=True, threads=threads), runs, dict.fromkeys(arguments, 1), threads)
+        _warm_up(lambda: Graph.read(small, directed=True, threads=threads), runs, dict.fromkeys(arguments, 1), threads)
     base = _reset()
     graph = Graph.read(path, directed=True, threads=threads)
     read = _peak() - base
@@ -45,9 +54,18 @@ def watch_file(program: str, path: str, arguments: dict[str, Any], threads: int)
 
 
 def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -> dict[str, int]:
-    """peak: bytes of the graph and of a run on it, above those of this process after a run on a small graph. arrays:
-    those of the adjacency lists (of an undirected graph there is one), of the weights where they count, and of the
-    outputs."""
+    """The peak memory of a work, and the size of the arrays that it needs, in bytes.
+
+    Args:
+        kind, graph: of the work.
+        quick: whether the graph is small.
+        sources: how many sources betweenness has.
+        threads: how many threads to use.
+
+    Returns:
+        peak: of the graph and of a run on it, above this process after a run on a small graph.
+        arrays: adjacency lists (an undirected graph has one), weights if they are used, and outputs.
+    """
     from benchmarks.cpu.contests import program
     from benchmarks.cpu.inputs import build
     from vlang import Graph
@@ -57,7 +75,7 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
     if kind == "pagerank":
         arguments = {"tol": 0.0, "max_rounds": 20}
     small: dict[str, dict[str, Any]] = {"bfs": {"source": 1}, "sssp": {"source": 1}, "betweenness": {"sources": [1]}}
-    _settle(lambda: Graph.read("kron:4", threads=threads), runs, arguments | small.get(kind, {}), threads)
+    _warm_up(lambda: Graph.read("kron:4", threads=threads), runs, arguments | small.get(kind, {}), threads)
     base = _reset()
     given = build(graph, quick, threads)
     assert given is not None
@@ -76,16 +94,16 @@ def watch_work(kind: str, graph: str, quick: bool, sources: int, threads: int) -
     return {"peak": _peak() - base, "arrays": arrays + sum(result[name].nbytes for name in result.fields)}
 
 
-def _settle(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
+def _warm_up(graph: Callable[[], Any], runs: Any, arguments: dict[str, Any], threads: int) -> None:
     """Load everything that runs need, once."""
     for mode in ("pull", "notify-pull", "auto"):
         runs(graph(), research={"mode": mode}, threads=threads, **arguments)
 
 
 def _reset() -> int:
-    """Forget the peak so far; bytes resident now.
+    """Reset the recorded peak; returns the bytes resident now.
 
-    The kernel's VmHWM belongs to this program alone; ru_maxrss would begin with the size of the process that forked it.
+    The kernel's VmHWM belongs to this program alone; ru_maxrss would start at the size of the process that forked it.
     """
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     return _peak()
@@ -99,7 +117,7 @@ def _peak() -> int:
 
 
 def main(arguments: list[str]) -> None:
-    """`file JSON` or `work JSON`; prints JSON."""
+    """Run `file JSON` or `work JSON`; prints JSON."""
     watch = watch_file if arguments[0] == "file" else watch_work
     print(json.dumps(watch(**json.loads(arguments[1]))))
 

@@ -19,7 +19,7 @@ __all__ = ["conditions", "package_version"]
 
 
 def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
-    """Machine and versions (of `packages`, too), and how busy the machine is."""
+    """Machine, versions (also of `packages`) and the load of the machine."""
     known = ("numpy", "numba", "llvmlite", "scipy", *packages)
     return {
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
@@ -32,8 +32,8 @@ def conditions(threads: int, packages: Sequence[str] = ()) -> dict[str, Any]:
         "load": os.getloadavg()[0],
         "python": platform.python_version(),
         "versions": {"vlang": vlang.__version__, **{name: package_version(name) for name in known}},
-        "commit": _said("git", "rev-parse", "--short", "HEAD"),
-        "g++": f"{_said('g++', '-dumpfullversion')} {' '.join(FLAGS)}",
+        "commit": _output_of("git", "rev-parse", "--short", "HEAD"),
+        "g++": f"{_output_of('g++', '-dumpfullversion')} {' '.join(FLAGS)}",
     }
 
 
@@ -59,8 +59,8 @@ def _text(path: str) -> str:
         return ""
 
 
-def _said(*command: str) -> str:
-    """What a command prints; nothing if it is not there."""
+def _output_of(*command: str) -> str:
+    """The output of a command; "" if it is not installed."""
     if shutil.which(command[0]) is None:
         return ""
     here = Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Each kind of work: how vlang and its C++ reference do it on one graph, and when their results agree."""
+"""For each kind of work: the call of vlang, its C++ reference, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -25,15 +25,21 @@ Array = NDArray[Any]
 Timed = tuple[float, Any]
 
 SWEEPS = 20
-EARLY = 3  # supersteps left out of the median: the first ones set things up
+EARLY = 3  # supersteps left out of the median: the first ones do extra work
 DELTAS = tuple(4.0**k for k in range(7, -1, -1))
-WORSE = 2.0  # times the best so far: smaller deltas are not tried then, since their rounds only grow in number
+WORSE = 2.0  # relative to the best so far: no smaller delta is tried after that, as only rounds would increase
 
 
 @dataclass(frozen=True)
 class Contest:
-    """ours(threads), other(): milliseconds and what came out. same: raises AssertionError if those differ. against:
-    what the other is."""
+    """Both sides of a work.
+
+    Attributes:
+        against: the name of the other side.
+        ours: ours(threads) gives milliseconds and the result.
+        other: other() gives milliseconds and the result.
+        same: raises AssertionError if the results differ.
+    """
 
     against: str
     ours: Callable[[int], Timed]
@@ -42,12 +48,26 @@ class Contest:
 
 
 def contest(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Both sides of a work on a graph, everything that is not measured done."""
+    """Both sides of a work on a graph, with all unmeasured preparation done.
+
+    Args:
+        work: the work.
+        given: the graph.
+        references: the C++ functions.
+        threads: how many threads to use.
+    """
     return _KINDS[work.kind](work, given, references, threads)
 
 
 def sweep_ms(given: Input, references: References, threads: int, sweeps: int = 3) -> float:
-    """The unit: milliseconds of a sweep of the C++ PageRank."""
+    """The unit of the table: milliseconds of one sweep of the C++ PageRank, the median of several.
+
+    Args:
+        given: the graph.
+        references: the C++ functions.
+        threads: how many threads to use.
+        sweeps: how many to time.
+    """
     return _cpp_ranks(given, references, threads, sweeps)[0]
 
 
@@ -74,11 +94,11 @@ def _nearly(ours: Array, other: Array) -> None:
 
 
 def _pagerank(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """A later superstep, as `history` has it, against a later sweep: medians of one run."""
+    """A later superstep, as recorded in `history`, against a later sweep: medians of one run."""
 
     def ours(threads: int) -> Timed:
         _, result = _call("pagerank", given.graph, threads, tol=0.0, max_rounds=SWEEPS)
-        later = result.history[EARLY:] or result.history  # the ranks of a tiny graph come to rest sooner
+        later = result.history[EARLY:] or result.history  # the ranks of a tiny graph converge sooner
         return 1e3 * median(row.seconds for row in later), result.rank
 
     return Contest("C++ loop", ours, lambda: _cpp_ranks(given, references, threads, SWEEPS), _nearly)
@@ -95,7 +115,7 @@ def _cpp_ranks(given: Input, references: References, threads: int, sweeps: int) 
 
 
 def _bfs(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Against the faster of two: a queue alone, and changing direction."""
+    """Against the faster of two: a queue alone, and direction-optimising."""
     n, out, into = given.graph.n, given.graph.adjacency("out"), given.graph.adjacency("in")
 
     def run(function: str, *more: Array) -> Timed:
@@ -118,7 +138,7 @@ def _bfs(work: Work, given: Input, references: References, threads: int) -> Cont
 
 
 def _sssp(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """Against delta-stepping with the delta that suits it best."""
+    """Against delta-stepping with the fastest delta."""
     n, out = given.graph.n, given.graph.adjacency("out")
     edges = np.empty(len(out), np.dtype([("to", np.uint32), ("weight", np.float32)]))
     edges["to"], edges["weight"] = out.targets, out.column("weight", np.float32)
@@ -184,8 +204,7 @@ def _betweenness(work: Work, given: Input, references: References, threads: int)
 
 
 def _triangles(work: Work, given: Input, references: References, threads: int) -> Contest:
-    """On a graph object of its own each time, since common neighbours stay with a graph once counted; both sides order
-    their adjacency."""
+    """Each run has a new graph object, since a graph caches its common neighbours; both sides order their adjacency."""
     simple = given.graph.thinned("drop", "drop")
     lists = simple.adjacency("in")
 

@@ -1,9 +1,9 @@
-"""The graphs of the measurements: generated on the machine that measures, and published ones where they are.
+"""The graphs of the measurements: generated on the measuring machine, and published ones if available.
 
-kron:K and uniform:K (2^K vertices, 16 edges a vertex drawn, stored both ways), road (a grid of 1500 x 1500, 4
-neighbours), with weights 1..255 by a hash of an edge's ends. The source is the vertex of largest out-degree, in a grid
-a corner. Published graphs lie in the folder that VLANG_DATA names, else in ../shared/data beside the checkout, as
-NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
+kron:K and uniform:K have 2^K vertices and 16 drawn edges a vertex, stored in both directions; road is a grid of 1500 x
+1500 with 4 neighbours. Weights 1..255 are a hash of the ends of an edge. The source is the vertex of largest
+out-degree; in a grid it is a corner. Published graphs are in the folder VLANG_DATA, by default ../shared/data beside
+the checkout, as NAME/NAME.txt.gz or .gr.gz; the road network has its own weights.
 """
 
 from __future__ import annotations
@@ -25,7 +25,14 @@ MOST_WEIGHT = 255
 
 @dataclass(frozen=True)
 class Input:
-    """A graph to measure on. source: dense number. seconds: what building it took, both orientations with weights."""
+    """A graph to measure on.
+
+    Attributes:
+        name: for the table.
+        graph: the graph.
+        source: a dense vertex number.
+        seconds: time to build it with in- and out-edges and weights.
+    """
 
     name: str
     graph: Graph
@@ -53,7 +60,7 @@ INPUTS = (*_GENERATED, *_PUBLISHED)
 
 
 def build(name: str, quick: bool, threads: int) -> Input | None:
-    """The graph of that name; None for a published one that is not there, or with `quick`: all are small then."""
+    """The graph of that name; with `quick` a small one. None for a published graph that is missing, or with `quick`."""
     begin = time.perf_counter()
     if name in _PUBLISHED:
         path = _folder() / name / f"{name}.{_PUBLISHED[name]}"

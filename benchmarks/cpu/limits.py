@@ -1,4 +1,4 @@
-"""What memory allows, measured in the same run: bytes read in order, and 4-byte reads at random places."""
+"""The limits of memory, measured in the same run: sequential reads, and random reads of 4 bytes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ GATHERS = 1 << 25
 
 @dataclass(frozen=True)
 class Limits:
-    """read: bytes a second in order. gathers: 4-byte reads a second by the bytes that they are drawn from."""
+    """read: bytes a second, sequential. gathers: random 4-byte reads a second, by the size of the array in bytes."""
 
     read: float
     gathers: dict[int, float]
@@ -30,8 +30,10 @@ class Limits:
 
 
 def measure_limits(references: References, threads: int, quick: bool) -> Limits:
-    """Both, with as many threads as the works have; medians of a few runs. Arrays are in large pages where those are
-    given on request."""
+    """Both limits, with as many threads as the works have; medians of a few runs.
+
+    Arrays are in large pages where the system grants them on request.
+    """
     size = 16 * MB if quick else 512 * MB
     values = np.ones(size // 8, dtype=np.uint64)
     count, seconds = len(values), np.empty(1)

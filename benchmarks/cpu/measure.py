@@ -1,4 +1,4 @@
-"""Figures: what was measured, against what, and the target; and runs in turn."""
+"""Figures (the measurement, its reference, the target), and runs in alternation."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from statistics import median
 
 __all__ = ["Figure", "Rounds", "alternate", "limited", "paired"]
 
-QUIET = 0.1  # processors that others may use in a round that counts
+QUIET = 0.1  # processors that other processes may use in a valid round
 REST = 0.03  # seconds before each measurement
 TRIES = 3
-SECONDS = 120.0  # after which no more than FEW rounds are begun
+SECONDS = 120.0  # after which at most FEW rounds are begun
 FEW = 3
 
 
@@ -22,12 +22,22 @@ FEW = 3
 class Figure:
     """One row of the table.
 
-    ours, other: medians, in `unit`; other is another program's figure, a limit, or a size, as `against` says. ratio:
-    ours / other. target: the largest ratio that is good enough; None for a figure that is only told. sweeps,
-    sweep_target: ours in sweeps of the C++ PageRank on the same graph, and how many are good enough. gain: one thread's
-    time by ours. peak: MiB that a process takes beyond itself, graph included; arrays: MiB of the arrays that must be
-    there. samples: (ours, other, ...) of every round. others: processors that other processes had in the most disturbed
-    of them; None where it makes no difference, as for CPU time and memory.
+    Attributes:
+        name: of the work.
+        unit: of `ours` and `other`.
+        ours, other: medians. `other` is the figure of another program, a limit, or a size; see `against`.
+        against: the name of `other`.
+        ratio: ours / other.
+        target: the largest ratio that meets the target; None for a figure without one.
+        graph: the name of the graph.
+        sweeps: `ours` in sweeps of the C++ PageRank on the same graph.
+        sweep_target: the largest number of sweeps that meets the target.
+        gain: the time of one thread divided by ours.
+        peak: MiB that a process with the graph takes in addition to its own code.
+        arrays: MiB of the arrays that are needed.
+        samples: (ours, other, ...) of every round.
+        others: processors that other processes used in the most disturbed round; None where this makes no difference,
+            as for CPU time and memory.
     """
 
     name: str
@@ -48,7 +58,7 @@ class Figure:
 
     @property
     def met(self) -> bool | None:
-        """Whether it is good enough; None without a target."""
+        """Whether the target is met; None without a target."""
         if self.sweep_target is not None and self.sweeps is not None:
             return self.sweeps <= self.sweep_target
         return None if self.target is None else self.ratio <= self.target
@@ -56,25 +66,25 @@ class Figure:
 
 @dataclass(frozen=True)
 class Rounds:
-    """Of each round what the contestants took. others: processors that others had in the most disturbed round."""
+    """The times of all contestants by round. others: processors used by other processes in the most disturbed round."""
 
     samples: list[tuple[float, ...]]
     others: float
 
     def median(self, number: int) -> float:
-        """What contestant `number` took."""
+        """The median time of contestant `number`."""
         return median(sample[number] for sample in self.samples)
 
     def ratio(self, first: int, second: int) -> float:
-        """The median of the ratios of runs that stood side by side."""
+        """The median of the ratios of two contestants in the same round."""
         return median(sample[first] / sample[second] for sample in self.samples)
 
 
 def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds:
-    """All in turn, so that what slows the machine down slows all; every other round goes backwards.
+    """Run all contestants in turn, so that a slow machine slows all of them; every second round is reversed.
 
-    A round that other processes disturbed is repeated, up to TRIES times as many in all; if there are not `rounds`
-    quiet ones then, the least disturbed are taken. Of what takes long there are FEW rounds.
+    A round that other processes disturbed is repeated, with at most TRIES times `rounds` rounds in all. If fewer than
+    `rounds` are quiet, the least disturbed ones count. Of long runs there are FEW rounds.
     """
     begin = time.perf_counter()
     measured: list[tuple[float, tuple[float, ...]]] = []
@@ -91,15 +101,16 @@ def alternate(contestants: Sequence[Callable[[], float]], rounds: int) -> Rounds
 
 
 def _rested(contestant: Callable[[], float]) -> float:
-    """The time of one, when the threads of the one before sleep: those of OpenMP look for work for some milliseconds
-    after it is done, on the processors that the next one needs."""
+    """The time of one contestant, started when the threads of the previous one sleep.
+
+    Threads of OpenMP spin for some milliseconds after their work, on processors that the next contestant needs.
+    """
     time.sleep(REST)
     return contestant()
 
 
 def _ticks() -> tuple[float, float, float]:
-    """Seconds so far: by the clock, of the processors that this process may use (at work, and taken by other guests),
-    of this process alone."""
+    """Seconds so far: wall clock, processors of this process (busy or taken by other guests), this process."""
     mine = {f"cpu{number}" for number in os.sched_getaffinity(0)}
     busy = 0
     for line in Path("/proc/stat").read_text(encoding="ascii").splitlines():
@@ -111,18 +122,28 @@ def _ticks() -> tuple[float, float, float]:
 
 
 def _disturbed(before: tuple[float, float, float], after: tuple[float, float, float]) -> float:
-    """How many processors others had, on average."""
+    """How many processors other processes used, on average."""
     clock, busy, mine = (b - a for a, b in zip(before, after))
     return max(0.0, busy - mine) / clock
 
 
 def paired(name: str, unit: str, against: str, target: float | None, rounds: Rounds, graph: str = "") -> Figure:
-    """The figure of two that alternated: ours, then the other."""
+    """The figure of two contestants that alternated: ours, then the other.
+
+    Args:
+        name, unit, against, target, graph: see `Figure`.
+        rounds: the times of both.
+    """
     return Figure(name, unit, rounds.median(0), rounds.median(1), against, rounds.ratio(0, 1), target, graph,
                   samples=rounds.samples, others=rounds.others)  # fmt: skip
 
 
 def limited(name: str, unit: str, against: str, limit: float, target: float | None, samples: list[float]) -> Figure:
-    """The figure of runs against a fixed limit."""
+    """The figure of runs against a fixed limit.
+
+    Args:
+        name, unit, against, target, samples: see `Figure`.
+        limit: in `unit`.
+    """
     middle = median(samples)
     return Figure(name, unit, middle, limit, against, middle / limit, target, samples=[(s, limit) for s in samples])

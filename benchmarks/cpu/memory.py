@@ -1,4 +1,4 @@
-"""Peak memory of reading and running, against the arrays that must be there."""
+"""Peak memory of reading and running, against the size of the arrays that are needed."""
 
 from __future__ import annotations
 
@@ -34,7 +34,14 @@ def measure_memory(text: Text, threads: int) -> Iterator[Figure]:
 
 
 def with_memory(figure: Figure, work: Work, quick: bool, threads: int) -> Figure:
-    """The figure of a work with the peak of a process that does nothing else."""
+    """The figure of a work with the peak memory of a process that does nothing else.
+
+    Args:
+        figure: of the work.
+        work: the work.
+        quick: whether the graph is small.
+        threads: how many threads to use.
+    """
     found = _watched("work", kind=work.kind, graph=work.graph, quick=quick, sources=work.sources, threads=threads)
     return replace(figure, peak=found["peak"] / MIB, arrays=found["arrays"] / MIB)
 

@@ -1,4 +1,4 @@
-"""python-graphblas: algorithms as its documentation writes them in linear algebra, on SuiteSparse:GraphBLAS."""
+"""python-graphblas: the algorithms of its documentation in linear algebra, on SuiteSparse:GraphBLAS."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SWEEPS = 20
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. Parallel edges become one entry, which counts them."""
+    """See `Calls`. Parallel edges become one entry with their number as its value."""
     gb.ss.config["nthreads"] = threads
     n, source = given.graph.n, given.source
     out, pull = (_matrix(given.graph.adjacency(kind), n) for kind in ("out", "in"))

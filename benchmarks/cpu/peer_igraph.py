@@ -13,7 +13,7 @@ __all__ = ["calls"]
 
 
 def calls(given: Input, threads: int) -> Calls:
-    """See `Calls`. Weights are kept as the list that igraph takes them in."""
+    """See `Calls`. Weights are stored as a list, the type that igraph takes."""
     edges = given.graph.edges()
     pairs = np.column_stack([edges.src, edges.dst]).astype(np.int64)
     graph = igraph.Graph(given.graph.n, pairs, directed=given.graph.directed)
@@ -22,7 +22,7 @@ def calls(given: Input, threads: int) -> Calls:
 
     def betweenness() -> Array:
         score = np.asarray(graph.betweenness(sources=[source]))
-        return score if given.graph.directed else 2 * score  # it halves what an undirected graph sees from both ends
+        return score if given.graph.directed else 2 * score  # igraph counts each pair once
 
     return {
         "bfs": ("distances(source)", lambda: np.asarray(graph.distances(source=source)[0]), same_distances),

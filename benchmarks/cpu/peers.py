@@ -1,6 +1,6 @@
-"""Other graph systems on the same graphs: each one's own fastest documented call, where it is installed.
+"""Other graph systems on the same graphs, where installed: for each the fastest documented call.
 
-A graph is converted before, which is not measured but told. Results are compared with ours.
+The conversion of the graph is reported, but not part of the measured time. Results are compared with those of vlang.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ __all__ = ["PACKAGES", "WIDTHS", "Calls", "PeerFigure", "measure_peers"]
 
 Array = NDArray[Any]
 Calls = Mapping[str, tuple[str, Callable[[], Any], Callable[[Any, Any], None]]]
-"""For a kind of work: what is called; the call, which returns values, of pagerank with the number of sweeps; and what
-raises AssertionError if our values and these differ."""
+"""By kind of work: the name of a call, the call, and a comparison of its values with ours.
+
+The call of pagerank also returns the number of sweeps. The comparison raises AssertionError on a difference.
+"""
 
 PACKAGES = ("networkit", "igraph", "python-graphblas", "scipy")
 WIDTHS = (17, 12, 17, 10, 10, 7, 28, 11, 5)
@@ -32,8 +34,16 @@ WIDTHS = (17, 12, 17, 10, 10, 7, 28, 11, 5)
 
 @dataclass(frozen=True)
 class PeerFigure:
-    """ours, other: milliseconds (of a sweep for pagerank). converted: seconds to make the peer's graph. agrees: whether
-    the results are the same."""
+    """A measured call of a peer.
+
+    Attributes:
+        peer, work, graph: names.
+        ours, other: milliseconds (of a sweep for pagerank).
+        ratio: ours / other.
+        call: the name of the call.
+        converted: seconds to convert the graph.
+        agrees: whether the results are the same.
+    """
 
     HEADER: ClassVar[tuple[str, ...]] = (
         "peer", "work", "graph", "ours", "peer's", "ratio", "what is called", "to convert", "same"
@@ -50,13 +60,20 @@ class PeerFigure:
     agrees: bool
 
     def cells(self) -> list[str]:
-        """As in the table."""
+        """The cells of the row in the table."""
         return [self.peer, self.work, self.graph, f"{self.ours:.3g} ms", f"{self.other:.3g} ms", f"{self.ratio:.2f}",
                 self.call, f"{self.converted:.2f} s", "yes" if self.agrees else "NO"]  # fmt: skip
 
 
 def measure_peers(contests: Mapping[Work, Contest], given: Input, threads: int, rounds: int) -> Iterator[PeerFigure]:
-    """Every installed peer on every work that it has a call for."""
+    """Every installed peer on every work for which it has a call.
+
+    Args:
+        contests: both sides of each work.
+        given: the graph.
+        threads: how many threads to use.
+        rounds: how often each side runs.
+    """
     modules = {"networkit": "networkit", "igraph": "igraph", "python-graphblas": "graphblas", "scipy": "scipy"}
     for package in PACKAGES:
         if package_version(package) == "none":

@@ -1,4 +1,4 @@
-"""Text to both adjacencies, against numpy.loadtxt and scipy's conversions to compressed rows and columns."""
+"""Text to in-edges and out-edges, against numpy.loadtxt and scipy's conversions to compressed rows and columns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TARGET = 0.2
 
 
 def measure_reading(text: Text, rounds: int, threads: int) -> Iterator[Figure]:
-    """The figure for a file; both have it in the page cache, and both find as many vertices with edges."""
+    """The figure for a file; both sides read it from the page cache and find equally many vertices with edges."""
     convert, against = _other()
     ours_of, other_of = _ours(text, threads), _theirs(text, convert)
     filled, theirs = ours_of()[1], other_of()[1]
@@ -53,12 +53,12 @@ def _theirs(text: Text, convert: Callable[[Any], list[Any]]) -> Callable[[], tup
 
 
 def _filled(offsets: NDArray[Any]) -> int:
-    """How many lists are not empty: scipy adds up parallel edges, and has rows for ids that no edge has."""
+    """The number of non-empty lists: other counts differ, as scipy adds up parallel edges and has unused rows."""
     return int(np.count_nonzero(offsets[1:] != offsets[:-1]))
 
 
 def _other() -> tuple[Callable[[NDArray[Any]], list[Any]], str]:
-    """What follows loadtxt, and what to call it. Without scipy nothing does: a lead for the other side."""
+    """The conversion after loadtxt, and its name. Without scipy there is none, which favours the other side."""
     try:
         from scipy.sparse import coo_matrix
     except ImportError:

@@ -1,4 +1,4 @@
-"""The C++ loops, built with g++ when they are first needed, and called through ctypes."""
+"""The C++ loops, built with g++ on their first use, and called through ctypes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _SCALARS = {int: ctypes.c_int64, float: ctypes.c_float}
 
 
 class References:
-    """Functions of the .cpp files beside this one; `folder` takes the libraries.
+    """Functions of the .cpp files beside this one. folder: for the libraries.
 
-    Raises SystemExit with what to install if there is no g++.
+    Raises SystemExit with the package to install if there is no g++.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,9 +30,9 @@ class References:
         self._libraries: dict[str, ctypes.CDLL] = {}
 
     def call(self, file: str, function: str, *arguments: Any) -> int:
-        """`function` of `file`.cpp; what it returns, if it returns an int64.
+        """Call `function` of `file`.cpp; returns its int64, if it returns one.
 
-        Arrays go as pointers, int as int64, float as float; ctypes values as they are.
+        Arrays are passed as pointers, int as int64, float as float; ctypes values unchanged.
         """
         found = getattr(self._library(file), function)
         found.restype = ctypes.c_int64

@@ -51,7 +51,14 @@ def line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS, left: Sequence[i
 
 
 def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], peers: Sequence[PeerFigure]) -> Path:
-    """Write a run to `folder`; the file is named after its date."""
+    """Write a run to `folder`, in a file named after its date.
+
+    Args:
+        folder: for the record.
+        record: machine, versions and limits.
+        figures: the rows of the table.
+        peers: the rows of the other systems.
+    """
     folder.mkdir(exist_ok=True)
     path = folder / f"cpu-{record['date'][:19].replace(':', '')}.json"
     whole = {**record, "load after": os.getloadavg()[0], "figures": [{**asdict(f), "met": f.met} for f in figures],
@@ -61,7 +68,7 @@ def save(folder: Path, record: Mapping[str, Any], figures: Sequence[Figure], pee
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as it stands in documents; name: of its file."""
+    """The record of a run as a table for documents. name: of its file."""
     figures = [Figure(**{key: value for key, value in f.items() if key != "met"}) for f in record["figures"]]
     versions = record["versions"]
     shown = ", ".join(f"{key} {versions[key]}" for key in versions if key != "vlang" and versions[key] != "none")

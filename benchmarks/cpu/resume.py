@@ -1,9 +1,9 @@
-"""Programs that go on after edges came or went (rule I), against runs on the new graph.
+"""Programs that resume after edges were added or removed (rule I), against runs on the new graph.
 
     python benchmarks/cpu/resume.py [--graph kron:18] [--share 0.001] [--rounds 5]
 
-Both sides are warm: compiled, and with the adjacency lists of the old graph. The call that goes on also merges the
-edges into them; a graph made anew from its edges is a row of its own.
+Both sides are warm: compiled, and with the adjacency lists of the old graph. The time to resume includes merging the
+edges into these lists; building the graph from all its edges is a row of its own.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--graph", default="kron:18")
-    parser.add_argument("--share", type=float, default=0.001, help="of the edges that come or go")
+    parser.add_argument("--share", type=float, default=0.001, help="of the edges that are added or removed")
     parser.add_argument("--rounds", type=int, default=5)
     options = parser.parse_args()
     whole = Graph.read(options.graph, weights="1..255").edges()
@@ -40,7 +40,7 @@ def main() -> None:
     added = {"src": whole.src[rest], "dst": whole.dst[rest], "weight": weight[rest]}
     removed = np.stack([whole.src[kept[:count]], whole.dst[kept[:count]]], axis=1)
     hub = int(np.argmax(old.out_degree))
-    print(f"{old}; {count:,} edges come or go")
+    print(f"{old}; {count:,} edges added or removed")
     merged, anew = _timed([lambda: old.changed(added), lambda: _anew(whole, weight)], options.rounds)
     print(f"{'the graph':<16}{_times(merged, anew)}")
     works: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
@@ -73,7 +73,7 @@ def _anew(whole: Any, weight: Any) -> Graph:
 
 
 def _timed(sides: list[Callable[[], Any]], rounds: int) -> list[float]:
-    """The median seconds of each, run in turn."""
+    """The median seconds of each side, run in turn."""
     samples: list[list[float]] = [[] for _ in sides]
     for _ in range(rounds):
         for side, found in zip(sides, samples):

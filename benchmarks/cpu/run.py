@@ -1,9 +1,9 @@
 """Measure vlang on the CPU: python benchmarks/cpu/run.py [--quick] [--only bfs,sssp,read] [--graphs road] [--peers]
 
 Builds graphs and C++ loops, runs all sides in alternating rounds in one process, and compares their results. Prints one
-table, and writes it with machine, versions, limits and every sample to benchmarks/results (not with --quick, which runs
-on small graphs to see that everything works, and holds nothing against its targets). The last column says how many
-processors other processes had meanwhile: figures with more than 0.1 there are noise.
+table, and writes it with machine, versions, limits and every sample to benchmarks/results. With --quick the graphs are
+small, to test the scripts: there are no targets, and nothing is written. The last column is the number of processors
+that other processes used meanwhile: figures with more than 0.1 there are noise.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from functools import cache
 from itertools import groupby
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
 
 from benchmarks.cpu import peers, report
 from benchmarks.cpu.conditions import conditions
@@ -50,11 +50,11 @@ class Session:
         self.folder = folder
 
     def figures(self, works: list[Work], parts: list[str]) -> Iterator[Figure]:
-        """Every work, graph by graph; then what is measured beside them."""
+        """Every work, graph by graph; then reading, start and memory."""
         for name, group in groupby(sorted(works, key=lambda work: INPUTS.index(work.graph)), lambda work: work.graph):
             given = build(name, self.quick, self.threads)
             if given is None:
-                print(f"# {name}: not measured, it is not here")
+                print(f"# {name}: not measured, it is missing")
                 continue
             print(f"# {given.graph!r}: built in {given.seconds:.1f} s")
             contests = {work: contest(work, given, self.references, self.threads) for work in group}
@@ -67,7 +67,7 @@ class Session:
         yield from self.parts(parts)
 
     def figure(self, work: Work, given: Input, sides: Contest) -> Figure:
-        """A work: both sides, the unit and one thread in turn, after results were compared."""
+        """One work: compare the results, then run both sides, the unit and one thread in turn."""
         try:
             sides.same(sides.ours(self.threads)[1], sides.other()[1])
         except AssertionError as error:
@@ -127,7 +127,14 @@ def main() -> None:
 
 
 def measure(options: argparse.Namespace, record: dict[str, object], works: list[Work], parts: list[str]) -> None:
-    """Measure works and parts, print as it goes, write the record."""
+    """Measure works and parts, print figures as they are measured, write the record.
+
+    Args:
+        options: of the command line.
+        record: the conditions.
+        works: to measure.
+        parts: to measure: reading, start, memory.
+    """
     figures: list[Figure] = []
     with tempfile.TemporaryDirectory() as folder:
         session = Session(options, Path(folder))

@@ -24,10 +24,10 @@ RUNS = {"bfs": ["bfs", "karate", "source=1"], "sssp": ["sssp", "karate", "source
 
 
 def measure_start(quick: bool) -> Iterator[Figure]:
-    """CPU time (user and system) is what a start costs, however busy the machine is.
+    """The CPU time (user and system) of commands, which is independent of the load of the machine.
 
-    warm: everything is in the cache. first: everything but the program, whose kernels are compiled, with those of the
-    engine that another program did not need; what another program did need is there. empty: nothing is.
+    warm: everything is cached. first: the kernels of the program are compiled, and those of the engine that no earlier
+    program used. empty: nothing is cached.
     """
     many, few = (3, 1) if quick else (11, 3)
     imports = [cpu_seconds(["-c", "import vlang"], "") for _ in range(many)]
@@ -55,7 +55,7 @@ def _run(arguments: list[str], cache: str) -> float:
 
 
 def _run_with(cache: str, arguments: list[str]) -> float:
-    """With a copy of a cache directory."""
+    """Run a command with a copy of a cache directory."""
     with tempfile.TemporaryDirectory() as folder:
         shutil.copytree(cache, folder, dirs_exist_ok=True)
         os.chmod(folder, 0o700)
@@ -67,9 +67,9 @@ def _limited(name: str, limit: str, samples: list[float]) -> Figure:
 
 
 def cpu_seconds(arguments: list[str], cache: str) -> float:
-    """User and system time of `python ARGUMENTS`, which must succeed."""
+    """User and system time of `python ARGUMENTS`; the command must succeed."""
     environment = {**os.environ, "VLANG_CACHE": cache, "PYTHONPATH": str(ROOT)}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands find their byte code, as users do
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # commands use their cached byte code, as for users
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen([sys.executable, *arguments], cwd=ROOT, env=environment, stdout=said, stderr=said)
         _, status, usage = os.wait4(process.pid, 0)

@@ -1,4 +1,4 @@
-"""A text edge list to read: the edges of a generator in random order, a tab between columns."""
+"""A text edge list to read: generated edges in random order, a tab between columns."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LINES = 1 << 18
 
 @dataclass(frozen=True)
 class Text:
-    """A file of `lines` edges; hub: the vertex with the most lines that begin with it."""
+    """A file of `lines` edges. hub: the most frequent source vertex."""
 
     path: Path
     lines: int
@@ -24,7 +24,7 @@ class Text:
 
 
 def write_text(spec: str, path: Path) -> Text:
-    """Write the edges as drawn (kron:20 draws 2^24), in random order. Vertices without edges are lost."""
+    """Write the generated edges (kron:20 draws 2^24) in random order. Vertices without edges are lost."""
     edges = Graph.read(spec, directed=True).edges()
     order = np.random.default_rng(1).permutation(len(edges.src))
     with path.open("w", encoding="ascii") as file:

@@ -1,4 +1,4 @@
-"""What is measured: programs on graphs, with what must be reached."""
+"""The works to measure: programs on graphs, with their targets."""
 
 from __future__ import annotations
 
@@ -7,18 +7,22 @@ from dataclasses import dataclass
 __all__ = ["GAIN", "PARTS", "WORKS", "Work", "chosen"]
 
 PARTS = ("read", "start", "memory")
-"""What is measured beside the works; see reading.py, start.py, memory.py."""
+"""Measurements other than works; see reading.py, start.py, memory.py."""
 
 GAIN = 1.7
-"""How much faster two threads must be than one."""
+"""How many times as fast two threads must be as one."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """One row. kind: names a program and its reference (contests.py). sources: of betweenness.
+    """One row of the table.
 
-    sweeps: the time to reach, in sweeps of the C++ PageRank on the same graph; ratio: to reach, of the C++ reference of
-    the same work. None where nothing is to be reached.
+    Attributes:
+        kind: of a program and its reference (contests.py).
+        graph: its name.
+        sweeps: the target in sweeps of the C++ PageRank on the same graph; None for no target.
+        ratio: the target relative to the C++ reference of the same work; None for no target.
+        sources: the number of sources of betweenness.
     """
 
     kind: str
@@ -29,7 +33,7 @@ class Work:
 
     @property
     def name(self) -> str:
-        """As it is printed."""
+        """The name in the table."""
         return self.kind if self.sources == 1 else f"{self.kind}, {self.sources} sources"
 
 
@@ -56,5 +60,5 @@ WORKS = (
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The works of these kinds on these graphs; all if none are given."""
+    """The works of these kinds on these graphs; an empty list selects all."""
     return [w for w in WORKS if (not only or w.kind in only) and (not graphs or w.graph in graphs)]

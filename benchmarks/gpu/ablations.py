@@ -1,12 +1,13 @@
-"""What each choice is worth: python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]
+"""The effect of each choice: python benchmarks/gpu/ablations.py [replication] [kernels] [streams] [cache] [--quick]
 
-replication: a sweep of a skewed graph by the edge-parallel kernel, for a sum of floats, a minimum of floats and a sum
-of integers, with no replicas, 1 to 32 of them, Garaph's formula, and what measured costs say.
+replication: a sweep of a skewed graph by the edge-parallel kernel, with no replicas, with 1 to 32, with the number of
+Garaph's formula, and with the number by measured costs. Reductions: a sum of floats, a minimum of floats, a sum of
+integers.
 kernels: a PageRank sweep by every kernel on uniformly random graphs of 2, 8, 32 and 128 edges a vertex.
 streams: a streamed PageRank sweep, no edges resident, by the number of streams.
 cache: a streamed PageRank sweep by the share of the edges that stay on the device.
 
-Milliseconds a sweep, medians of three. Everything goes into benchmarks/results, too (not with --quick).
+Milliseconds a sweep, medians of three. Results are written to benchmarks/results (not with --quick).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.inputs import Kind
@@ -32,7 +33,7 @@ PARTS = ("replication", "kernels", "streams", "cache")
 FEW, MANY = 2, 8  # sweeps of the two runs whose difference gives the time of one
 REPEATS = 3
 
-# Sweeps whose values change every time, so that none is left out.
+# Sweeps that change all values, so that no work is skipped.
 SWEEPS = {
     "float sum": "gather all = sum(u.x for u -> self)\n    apply x = all * 0.001 + 1",
     "float min": "gather all = min(u.x for u -> self)\n    apply x = all + 1",
@@ -48,7 +49,13 @@ SHARES = (0.0, 0.1, 0.25, 0.5, 0.75, 0.9, 1.0)
 
 @dataclass(frozen=True)
 class Cell:
-    """Milliseconds of a sweep of `row` with the choice `column`, or why there are none."""
+    """One measured cell of a table.
+
+    Attributes:
+        table, row, column: its place; the column is the choice.
+        ms: milliseconds of a sweep; None after an error.
+        problem: the error, or "".
+    """
 
     table: str
     row: str
@@ -58,10 +65,17 @@ class Cell:
 
 
 def cell(table: str, row: str, column: object, which: Program, graph: Graph, **options: Any) -> Cell:
-    """A measured cell; what goes wrong is kept in it."""
+    """Measure a cell; an error becomes its text.
+
+    Args:
+        table, row, column: its place.
+        which: the program.
+        graph: the graph.
+        options: of the run.
+    """
     try:
         return Cell(table, row, str(column), sweep_ms(which, graph, **options))
-    except Exception as error:  # one choice must not take the others with it
+    except Exception as error:  # a failing choice must not stop the others
         return Cell(table, row, str(column), None, f"{type(error).__name__}: {error}"[:200])
 
 
@@ -77,7 +91,7 @@ def sweep_ms(which: Program, graph: Graph, **options: Any) -> float:
 
 
 def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By replicas, a row a reduction."""
+    """By the number of replicas; one row for each reduction."""
     graph = inputs.build("rmat22", quick).graph
     more = {**options, "mode": "pull", "kernel": "edge"}
     for name, body in SWEEPS.items():
@@ -86,7 +100,7 @@ def replication(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By kernels, a row a density; graphs of about 33 M edges each."""
+    """By kernel; one row for each density, with graphs of about 33 M edges."""
     more = {**options, "tol": 0.0, "mode": "pull"}
     for power in (1, 3, 5, 7):
         scale = (15 if quick else 25) - power
@@ -96,7 +110,7 @@ def kernels(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By streams, 0 being the engine's own choice."""
+    """By the number of streams; 0 is the choice of the engine."""
     given = inputs.build("rmat22", quick)
     call = prepared(Work("pagerank", "rmat22", 0, 0, resident=0.0), given, options)
     yield [cell("streams", "no edges resident", count, call.program, given.graph, **call.arguments, streams=count)
@@ -104,7 +118,7 @@ def streams(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
-    """By the share of the edges that fits the budget beside the vertices and two pages."""
+    """By the share of the edges that fits into the budget beside the vertices and two pages."""
     given, whole = inputs.build("rmat22", quick), Work("pagerank", "rmat22", 0, 0)
     call = prepared(whole, given, options)
     least, edges = least_budget(call), bytes_of_edges(whole, given)
@@ -113,7 +127,7 @@ def cache(quick: bool, options: dict[str, Any]) -> Iterable[list[Cell]]:
 
 
 def show(cells: list[Cell]) -> None:
-    """A row of a table, and below it what went wrong."""
+    """Print a row of a table, and below it the errors."""
     print(report.table_line([cells[0].row, "", *("-" if c.ms is None else f"{c.ms:.3f}" for c in cells)],
                             (20, 0, *_widths(cells))), flush=True)  # fmt: skip
     for problem in dict.fromkeys(c.problem for c in cells if c.problem):

@@ -1,8 +1,8 @@
-"""Results held against what they must satisfy, computed by NumPy and SciPy from the adjacency lists alone.
+"""Checks of results by NumPy and SciPy, computed from the adjacency lists alone.
 
-Levels and distances are right if and only if every vertex but the source has the least of what its in-edges offer
-(all weights being positive), so one pass over the edges settles them; a sweep of PageRank is repeated in f64; labels
-are compared with SciPy's components.
+All weights are positive. So levels and distances are right if and only if every vertex except the source has the
+minimum over its in-edges, which one pass over the edges checks. A sweep of PageRank is repeated in f64; labels are
+compared with SciPy's components.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ PARTS = 64
 
 
 def check_levels(given: Input, result: Result) -> None:
-    """Hops from the source. Raises AssertionError for a wrong one."""
+    """Check hops from the source. Raises AssertionError if one is wrong."""
     depth = np.where(result.reached("depth"), result["depth"], np.inf)
     near = _reduced(given.graph.adjacency("in"), lambda u, edges: depth[u], np.minimum, np.inf)
     _same("hops", given.source, depth, near + 1)
 
 
 def check_paths(given: Input, result: Result) -> None:
-    """Distances from the source. Raises AssertionError for a wrong one."""
+    """Check distances from the source. Raises AssertionError if one is wrong."""
     adjacency = given.graph.adjacency("in")
     weight, dist = adjacency.column("weight", np.float32), result["dist"].astype(np.float64)
     near = _reduced(adjacency, lambda u, edges: dist[u] + weight[edges], np.minimum, np.inf)
@@ -41,7 +41,16 @@ def check_paths(given: Input, result: Result) -> None:
 
 
 def check_sweep(given: Input, before: Result, after: Result, damping: float = 0.85) -> None:
-    """`after` is one sweep of PageRank further than `before`. Raises AssertionError if it is not, within 1e-5."""
+    """Check that `after` is one sweep of PageRank after `before`.
+
+    Args:
+        given: the graph.
+        before, after: two results.
+        damping: of PageRank.
+
+    Raises:
+        AssertionError: a rank is wrong by more than 1e-5 of itself.
+    """
     rank, degree = before["rank"].astype(np.float64), given.graph.out_degree
     share = np.divide(rank, degree, out=np.zeros_like(rank), where=degree > 0)
     inflow = _reduced(given.graph.adjacency("in"), lambda u, edges: share[u], np.add, 0.0)
@@ -53,7 +62,7 @@ def check_sweep(given: Input, before: Result, after: Result, damping: float = 0.
 
 
 def check_components(given: Input, result: Result) -> None:
-    """The smallest vertex of each component of a symmetric graph. Raises AssertionError for a wrong one."""
+    """Check that labels are the smallest vertex of each component of a symmetric graph. Raises AssertionError."""
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import connected_components
 
@@ -64,7 +73,7 @@ def check_components(given: Input, result: Result) -> None:
     # Strong components of a symmetric graph are its components, and SciPy needs no transpose for them.
     count, number = connected_components(matrix, directed=True, connection="strong")
     first = np.empty(count, np.int64)
-    first[number[::-1]] = np.arange(n)[::-1]  # the last one written is the smallest
+    first[number[::-1]] = np.arange(n)[::-1]  # the last value written to an index is the smallest
     wrong = int((result["label"] != first[number]).sum())
     assert not wrong, f"{wrong} labels of {n} are wrong"
 
@@ -79,7 +88,10 @@ def _same(what: str, source: int, have: Array, want: Array) -> None:
 def _reduced(
     adjacency: Adjacency, offered: Callable[[Array, slice], Array], reduce: np.ufunc, empty: float
 ) -> NDArray[np.float64]:
-    """For each row the reduction of what its entries offer: offered(targets, their places) -> values; float64[n]."""
+    """The reduction of each row over its entries, float64[n].
+
+    offered(targets, positions of the entries) gives their values.
+    """
     offsets = adjacency.offsets.view(np.int64)
     n = len(offsets) - 1
     out = np.full(n, empty)

@@ -1,11 +1,15 @@
-"""The graphs of the measurements, built on the machine that measures: the same everywhere, never stored.
+"""The graphs of the measurements, built on the measuring machine: the same everywhere, never stored.
 
-Names and parameters are those of the peers' measurements: rmat22 and rmat24 (R-MAT a .57 b .19 c .19 d .05, 16 edges a
-vertex, directed, ids scrambled), urand22 (uniformly random, same size as rmat22), grid2000 (2000 x 2000, both ways),
-rmat22s (rmat22 in both directions). Weights are whole numbers 1..64, drawn by a hash of an edge's ends. The source is
-the vertex of largest out-degree; in a grid it is a corner.
+Names and parameters are those in the measurements of the peers:
+- rmat22 and rmat24: R-MAT a .57 b .19 c .19 d .05, 16 edges a vertex, directed, ids scrambled;
+- rmat22s: rmat22 in both directions;
+- urand22: uniformly random, of the same size as rmat22;
+- grid2000: 2000 x 2000, both directions.
 
-    python benchmarks/gpu/inputs.py [NAME ...]     builds them and says how long it took
+Weights are whole numbers 1..64, a hash of the ends of an edge. The source is the vertex of largest out-degree; in a
+grid it is a corner.
+
+    python benchmarks/gpu/inputs.py [NAME ...]     builds them and prints the time
 """
 
 from __future__ import annotations
@@ -33,7 +37,15 @@ CHUNK = 1 << 16
 
 @dataclass(frozen=True)
 class Kind:
-    """A generator, arguments by comma. symmetrize: both directions of every edge. corner: the source is vertex 0."""
+    """A kind of generated graph.
+
+    Attributes:
+        generator: its name.
+        arguments: of the generator, separated by commas.
+        directed: whether the graph is directed.
+        symmetrize: store both directions of every edge.
+        corner: the source is vertex 0.
+    """
 
     generator: str
     arguments: str
@@ -44,7 +56,14 @@ class Kind:
 
 @dataclass(frozen=True)
 class Input:
-    """A graph to measure on. seconds: what building it took, edge list and both orientations with weights."""
+    """A graph to measure on.
+
+    Attributes:
+        name: for the table.
+        graph: the graph.
+        source: a dense vertex number.
+        seconds: time to build the edge list, and in- and out-edges with weights.
+    """
 
     name: str
     graph: Graph
@@ -70,7 +89,7 @@ QUICK = {
 
 
 def build(name: str, quick: bool = False) -> Input:
-    """The graph of that name; small with `quick`. KeyError for another name."""
+    """The graph of that name; with `quick` a small one. Raises KeyError for an unknown name."""
     begin = time.perf_counter()
     graph = generated(name, (QUICK if quick else INPUTS)[name])
     source = 0 if INPUTS[name].corner else int(np.argmax(graph.out_degree))
@@ -78,7 +97,14 @@ def build(name: str, quick: bool = False) -> Input:
 
 
 def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None) -> Graph:
-    """A graph of a kind, with both orientations and the column `weight`, whole numbers 1..most as f32, in both."""
+    """A graph of a kind, with in- and out-edges.
+
+    Args:
+        name: for messages.
+        kind: the generator.
+        most: the column `weight` holds whole numbers 1..most as f32.
+        threads: how many threads build; None for one per processor.
+    """
     threads = threads or available_threads()
     text = f"{kind.generator}:{kind.arguments}"
     drawn = GENERATORS[kind.generator].edges(Spec(text, tuple(kind.arguments.split(",")), 1, kind.directed, threads))
@@ -86,7 +112,7 @@ def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None)
     edges = EdgeList(drawn.src, drawn.dst, drawn.ids, columns, drawn.directed)
     del drawn
     graph = Graph(edges, name=name, symmetrize=kind.symmetrize, threads=threads)
-    del edges  # so that the list goes when the first orientation is there
+    del edges  # so that the list is freed when the first adjacency is built
     for orientation in ("in", "out"):
         graph.adjacency(orientation).column("weight", np.float32)
     return graph
@@ -95,7 +121,13 @@ def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None)
 def weights(
     src: NDArray[np.uint32], dst: NDArray[np.uint32], threads: int, most: int = 64
 ) -> NDArray[np.uint8]:
-    """1..most for each edge, shape [E], most <= 255; the same for both directions of an edge."""
+    """Weights 1..most for each edge, shape [E]; the same for both directions of an edge.
+
+    Args:
+        src, dst: shape [E].
+        threads: how many threads to use.
+        most: at most 255.
+    """
     out = np.empty(len(src), dtype=np.uint8)
 
     def work(first: int, last: int) -> None:

@@ -1,4 +1,4 @@
-"""What the GPU and its link can do, measured beside the runs that are held against it.
+"""The limits of the GPU and of its link, measured beside the runs that are compared with them.
 
     python benchmarks/gpu/limits.py      measures and prints
 """
@@ -19,15 +19,21 @@ __all__ = ["Limits", "gather_seconds", "measure_limits"]
 
 MB = 1 << 20
 REPEATS = 7
-GATHERS = 1 << 26  # random ones of a measurement
+GATHERS = 1 << 26  # number of random gathers in a measurement
 BARRIERS = 1000
 
 
 @dataclass(frozen=True)
 class Limits:
-    """copy: bytes a second read and written by a copy in device memory. gathers: 4-byte gathers a second by the bytes
-    that they are drawn from. link: bytes a second from page-locked memory to the device by the bytes of a piece.
-    launch: seconds of a launch and the wait for it. barrier: seconds of a barrier over the whole grid."""
+    """Measured limits of a device.
+
+    Attributes:
+        copy: bytes a second read and written by a copy in device memory.
+        gathers: random 4-byte gathers a second, by the size of the array in bytes.
+        link: bytes a second from page-locked memory to the device, by the bytes of a piece.
+        launch: seconds of a launch and the wait for it.
+        barrier: seconds of a barrier over the whole grid.
+    """
 
     copy: float
     gathers: dict[int, float]
@@ -37,7 +43,7 @@ class Limits:
 
     @property
     def best_link(self) -> float:
-        """Bytes a second with the pieces that suit the link best."""
+        """Bytes a second of the link with the fastest size of pieces."""
         return max(self.link.values())
 
     def __str__(self) -> str:
@@ -64,7 +70,10 @@ def measure_limits() -> Limits:
 
 
 def gather_seconds(targets: NDArray[np.uint32], n: int) -> float:
-    """Seconds to read all targets in order and to gather the float of each of n vertices: a sweep's limit."""
+    """Seconds to read all targets in order and to gather one float for each: the limit of a sweep.
+
+    n: the number of vertices.
+    """
     import cupy
 
     found = _gather(cupy.asarray(targets), n)
@@ -85,7 +94,7 @@ def _processors() -> int:
 
 
 def _timed(work: Callable[[], object]) -> float:
-    """Seconds on the device, the median of several runs after one that does not count."""
+    """Seconds on the device, the median of several runs after a warm-up."""
     import cupy
 
     work()
@@ -108,7 +117,7 @@ def _copy(size: int) -> float:
 
 
 def _gather(targets: Any, n: int) -> float:
-    """Seconds; targets: cupy uint32[E]."""
+    """Seconds of one gather. targets: cupy uint32[E]."""
     import cupy
 
     kernel = _module().get_function("gather")

@@ -1,8 +1,8 @@
-"""Where a run's time goes: python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]
+"""The profile of a run: python benchmarks/gpu/profiling.py WORK GRAPH [--option NAME=VALUE ...] [--ncu]
 
-Runs a work of run.py twice and shows of the second run: its supersteps; every kernel, copy and fill with its time on
-the device (by events around each, which cost about two microseconds a launch); and what the host waited for. With
-`--ncu` the kernels that Nsight Compute measures, instead: time, bytes of memory, cache hits, warps in flight.
+Runs a work of run.py twice and shows the second run: its supersteps; every kernel, copy and fill with its time on the
+device (by events around each, which cost about two microseconds a launch); and the waits of the host. With `--ncu` it
+shows the kernels as measured by Nsight Compute: time, bytes of memory, cache hits, warps in flight.
 
     python benchmarks/gpu/profiling.py bfs rmat22
     python benchmarks/gpu/profiling.py pagerank rmat24 --option kernel=stream --ncu
@@ -23,7 +23,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
 
 from benchmarks.gpu import inputs
 from benchmarks.gpu.report import table_line
@@ -33,8 +33,8 @@ from benchmarks.gpu.works import WORKS
 from vlang import Result
 from vlang.runtime.gpu.device.cuda import CudaDevice
 
-QUEUED = ("fill", "upload", "copy")  # methods that put work into a stream
-WAITING = ("download", "synchronize", "load", "allocate", "register", "close")  # those that the host waits for
+QUEUED = ("fill", "upload", "copy")  # methods that queue work on a stream
+WAITING = ("download", "synchronize", "load", "allocate", "register", "close")  # methods for which the host waits
 METRICS = {
     "gpu__time_duration.sum": "time",
     "dram__bytes.sum": "memory",
@@ -49,14 +49,14 @@ ROUNDS = 24  # supersteps that are shown
 
 @dataclass
 class Record:
-    """What was queued: name, shape, and the events before and after; what the host waited for: calls and seconds."""
+    """The queued work: name, shape, and the events before and after; and the waits of the host: calls and seconds."""
 
     queued: list[tuple[str, str, Any, Any, CudaDevice]] = field(default_factory=list)
     waited: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
 
 
 def watch(record: Record) -> None:
-    """Have every device of this process keep a record, for good: this process is for profiling."""
+    """Patch the devices of this process to keep a record, permanently: this process is only for profiling."""
     launch = CudaDevice.launch
 
     def launched(self: CudaDevice, kernel: Any, blocks: int, threads: int, args: Any, shared: int = 0,
@@ -100,7 +100,7 @@ def _waited(name: str, method: Callable[..., Any], record: Record) -> Callable[.
 
 
 def show(result: Result, seconds: float, record: Record) -> None:
-    """The supersteps, the device's works by total time, and the host's waits."""
+    """Print the supersteps, the work of the device by total time, and the waits of the host."""
     print(f"# {result.rounds} supersteps in {result.seconds * 1e3:.3f} ms of a call of {seconds * 1e3:.1f} ms; "
           f"{result.reason}")
     widths: tuple[int, ...] = (12, 12, 12, 14, 14)

@@ -21,9 +21,21 @@ HEADER = ("work", "graph", "ms", "must", "aim", "best peer", "limit", "met", "ro
 
 @dataclass(frozen=True)
 class Row:
-    """One measured work; all times in milliseconds. limit: what measured limits allow. steps, call: of the
-    supersteps alone, and of the whole call. problem: why there is no time,
-    or what is wrong with it."""
+    """One measured work; all times in milliseconds.
+
+    Attributes:
+        work, graph: names.
+        ms: the median time; None if there is none.
+        must, aim: the target, and the time aimed at.
+        peer: name and time of the best published system.
+        limit: the time that the measured limits allow.
+        rounds: supersteps.
+        edges: edges traversed.
+        steps: time of the supersteps alone.
+        call: time of the whole call.
+        samples: of `ms`.
+        problem: the reason why there is no time, or what is wrong with it.
+    """
 
     work: str
     graph: str
@@ -41,13 +53,13 @@ class Row:
 
     @property
     def met(self) -> str:
-        """ "aim", "yes" (what must be reached), "NO", or nothing where there is no target."""
+        """"aim", "yes" (the target is met), "NO", or "" without a target."""
         if self.ms is None or self.must is None:
             return ""
         return "aim" if self.aim is not None and self.ms <= self.aim else "yes" if self.ms <= self.must else "NO"
 
     def cells(self) -> tuple[str, ...]:
-        """As in the table."""
+        """The cells of the row in the table."""
         peer = "" if self.peer is None else f"{self.peer[1]:g} {self.peer[0]}"
         return (self.work, self.graph, _short(self.ms), _short(self.must), _short(self.aim), peer, _short(self.limit),
                 self.met, f"{self.rounds:g}", f"{self.edges / 1e6:.1f}", _short(self.steps), _short(self.call))
@@ -57,7 +69,7 @@ class Row:
 
 
 def table_line(cells: Sequence[str], widths: Sequence[int] = _WIDTHS) -> str:
-    """Cells in columns: the first two to the left, the others to the right."""
+    """Cells in columns: the first two aligned to the left, the others to the right."""
     return "  ".join(c.ljust(w) if i < 2 else c.rjust(w) for i, (c, w) in enumerate(zip(cells, widths))).rstrip()
 
 
@@ -82,7 +94,14 @@ def conditions(device: str) -> dict[str, Any]:
 
 
 def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequence[Any]) -> Path:
-    """Write a run to benchmarks/results; the file is named after what was measured and its date."""
+    """Write a run to benchmarks/results, in a file named after the measurement and its date.
+
+    Args:
+        before: the conditions.
+        what: was measured.
+        record: further entries.
+        rows: of the table.
+    """
     RESULTS.mkdir(exist_ok=True)
     path = RESULTS / f"{what}-{before['date'][:19].replace(':', '')}.json"
     text = json.dumps({**before, **record, "rows": [asdict(row) for row in rows]}, indent=1, default=str)
@@ -91,7 +110,7 @@ def save(before: dict[str, Any], what: str, record: dict[str, Any], rows: Sequen
 
 
 def markdown(record: Mapping[str, Any], name: str) -> str:
-    """The record of a run as it stands in documents; name: of its file."""
+    """The record of a run as a table for documents. name: of its file."""
     versions, limits = record["versions"], record["limits"]
     gathers = [f"{rate / 1e9:.0f} G/s from {int(size) >> 20} MB" for size, rate in limits["gathers"].items()]
     link = [f"{rate / 1e9:.1f} GB/s of {int(size) >> 20} MB" for size, rate in limits["link"].items()]

@@ -1,13 +1,17 @@
 """Measure vlang on the GPU: python benchmarks/gpu/run.py [--only pagerank,bfs,...] [--graphs rmat22,...] [--quick]
 
-Builds the graphs on this machine, measures what the device can do, runs each work (a run that is checked against NumPy
-and SciPy, then the median of five), and prints a line for each as it is done: milliseconds of the run (the data is
-there, kernels are compiled), what must be reached and what is aimed at, the best peer on an H200, what the measured
-limits allow, supersteps, edges traversed, and milliseconds of the supersteps alone, without initializers and contracts,
-and of the whole call. Everything goes into benchmarks/results, too (not with --quick).
+Builds the graphs on this machine, measures the limits of the device, and runs each work: once checked against NumPy and
+SciPy, then the median of five. Prints one line for each work:
+- milliseconds of the run, with the data on the device and kernels compiled;
+- the target, and the time aimed at;
+- the best peer on an H200, and the time that the measured limits allow;
+- supersteps, and edges traversed;
+- milliseconds of the supersteps alone, without initializers and contracts, and of the whole call.
 
-Limits: a sweep cannot be faster than the gathers of its edges; a traversal is held against the gathers of the edges it
-traversed and a grid barrier for each superstep; a streamed work against the bytes that are not resident over the link.
+Results are written to benchmarks/results (not with --quick).
+
+Limits: of a sweep, the gathers of its edges; of a traversal, the gathers of the edges it traversed and a grid barrier
+for each superstep; of a streamed work, the transfer of the bytes that are not resident.
 """
 
 from __future__ import annotations
@@ -23,7 +27,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from benchmarks.gpu.limits import Limits, gather_seconds, measure_limits
@@ -33,7 +37,7 @@ from benchmarks.gpu.works import WORKS, Work, chosen
 
 
 class Session:
-    """What the command line asked for, the limits, and the time that is left."""
+    """The options of the command line, the limits, and the remaining time."""
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.quick: bool = options.quick
@@ -58,10 +62,10 @@ class Session:
                 yield self.row(work, given, gather)
 
     def row(self, work: Work, given: inputs.Input, gather: float) -> Row:
-        """One work; what goes wrong is told in its line."""
+        """Measure one work; an error is reported in its line."""
         try:
             timing = measure(work, prepared(work, given, self.arguments), check=self.check)
-        except Exception as error:  # one work must not take the others with it
+        except Exception as error:  # a failing work must not stop the others
             if self.traces:
                 traceback.print_exc()
             return Row(work.name, work.graph, problem=f"{type(error).__name__}: {error}"[:200])
@@ -73,7 +77,14 @@ class Session:
         return replace(row, must=None, aim=None, peer=None) if self.quick else row
 
     def limit(self, work: Work, given: inputs.Input, timing: Timing, gather: float) -> float | None:
-        """Milliseconds that the limits allow."""
+        """Milliseconds that the limits allow for a work.
+
+        Args:
+            work: the work.
+            given: the graph.
+            timing: of the work.
+            gather: seconds of the gathers of all edges.
+        """
         if self.limits is None:
             return None
         if work.streamed:
@@ -84,7 +95,7 @@ class Session:
 
 
 def option(text: str) -> tuple[str, Any]:
-    """`name=value` of a run option; numbers become numbers."""
+    """Parse `name=value` of a run option; numbers become int or float."""
     name, _, value = text.partition("=")
     return name, int(value) if value.lstrip("-").isdigit() else {"true": True, "false": False}.get(value, value)
 

@@ -1,4 +1,4 @@
-"""Runs of a work: how it is called, timed, given a budget, and checked."""
+"""Runs of a work: its call, timing, memory budget and checks."""
 
 from __future__ import annotations
 
@@ -19,15 +19,21 @@ from vlang.options import RESEARCH
 __all__ = ["BUFFERS", "Timing", "bytes_of_edges", "least_budget", "measure", "prepared"]
 
 REPEATS = 5
-BUFFERS = 32 << 20  # bytes at most for pages on their way, where no edges stay on the device
+BUFFERS = 32 << 20  # bytes of buffers for pages in transfer at most, where no edges are resident
 FEW, MANY = 3, 19  # sweeps of the two runs whose difference gives the time of one
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Milliseconds of a run (of one sweep where sweeps are measured): median and samples. steps: of the supersteps
-    alone, without initializers, contracts and what lies between; call: of the whole call; medians. rounds, edges:
-    supersteps and edges traversed of a run (or sweep)."""
+    """The times of a run in milliseconds (of one sweep where sweeps are measured).
+
+    Attributes:
+        ms: the median.
+        samples: all times.
+        steps: the median of the supersteps alone, without initializers, contracts and other work between them.
+        call: the median of the whole call.
+        rounds, edges: supersteps and edges traversed of a run (or sweep).
+    """
 
     ms: float
     samples: list[float]
@@ -49,7 +55,7 @@ class Call:
         return self.program(self.given.graph, **spelled({**self.arguments, **more}))
 
     def timed(self, **more: Any) -> tuple[Result, float]:
-        """A run, and the seconds of the whole call."""
+        """The result of a run, and the seconds of the whole call."""
         begin = time.perf_counter()
         result = self(**more)
         return result, time.perf_counter() - begin
@@ -68,7 +74,7 @@ def spelled(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
-    """How a work is called. options: device and the like; the budget follows from what may stay resident."""
+    """The call of a work. options: device and the like; the budget follows from the share of resident edges."""
     arguments = dict(options)
     if work.kind in ("bfs", "sssp"):
         arguments["source"] = given.source
@@ -83,15 +89,17 @@ def prepared(work: Work, given: Input, options: dict[str, Any]) -> Call:
 
 
 def bytes_of_edges(work: Work, given: Input) -> int:
-    """What one pass over all edges reads of the topology: neighbours, and weights where they are used."""
+    """Bytes of topology that one pass over all edges reads: neighbours, and weights where they are used."""
     return given.graph.m * (8 if work.kind == "sssp" else 4)
 
 
 def least_budget(call: Call) -> int:
-    """The least device memory, in bytes, that the engine takes for a run, a traversal with its frontiers; up to a
-    hundredth of the edges' bytes."""
+    """The least device memory, in bytes, that the engine accepts for a run; for a traversal with its frontiers.
+
+    Precise to a hundredth of the bytes of the edges.
+    """
     graph = call.given.graph
-    frontiers = {"mode": "push"} if "source" in call.arguments else {}  # or it would make do with full passes
+    frontiers = {"mode": "push"} if "source" in call.arguments else {}  # else it would accept less, for full passes
     grain = max(1 << 16, graph.m * 4 // 100)
     refused, taken = 0, graph.n * 64 + (512 << 20)
     while taken - refused > grain:
@@ -106,7 +114,14 @@ def least_budget(call: Call) -> int:
 
 
 def measure(work: Work, call: Call, repeats: int = REPEATS, check: bool = True) -> Timing:
-    """Time a work, data resident as far as the budget goes, after a run that is checked."""
+    """Time a work, with data resident as far as the budget allows, after a checked run.
+
+    Args:
+        work: the work.
+        call: of the work.
+        repeats: how often to time it.
+        check: whether to check a result first.
+    """
     if work.kind == "pagerank":
         return _sweeps(call, repeats, check)
     result = call()
@@ -125,7 +140,7 @@ def steps_ms(result: Result) -> float:
 
 def _sweeps(call: Call, repeats: int, check: bool) -> Timing:
     few, many = call(max_rounds=FEW), call(max_rounds=MANY)
-    more = many.rounds - few.rounds  # fewer than MANY - FEW on a small graph, whose ranks come to rest
+    more = many.rounds - few.rounds  # fewer than MANY - FEW on a small graph, where the ranks converge
     assert more > 0, f"{many.rounds} supersteps: {many.reason}"
     if check:
         checks.check_sweep(call.given, few, call(max_rounds=FEW + 1))

@@ -1,9 +1,9 @@
-"""What streaming costs beside the link alone: python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]
+"""The cost of streaming beyond the link: python benchmarks/gpu/streaming.py [--graph rmat22] [--share 0.25]
 
-First the link: page-locked pieces of a page's size, one after the other over a few streams. Then passes over the pages
-of a graph of which a share stays on the device; the kernel only reads every edge, so what is missing to the link is
-what slots, rows, events and launches cost. A line for each page size and number of streams: milliseconds of a pass,
-gigabytes a second that came over the link, and their share of what the link gives for pieces of that size.
+First the link alone: page-locked pieces of the page size, one after the other over a few streams. Then passes over the
+pages of a graph of which a share is resident. The kernel only reads every edge, so the difference from the link is the
+cost of slots, rows, events and launches. Prints one line for each page size and number of streams: milliseconds of a
+pass, gigabytes a second over the link, and their share of the rate of the link for pieces of that size.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from statistics import median
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it measures
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
 
 from benchmarks.gpu import inputs, report
 from vlang.emit.cuda.cuda_target import CudaTarget
@@ -53,8 +53,16 @@ extern "C" __global__ void __launch_bounds__(256) read_page(const u64* row, u64*
 
 @dataclass(frozen=True)
 class Streamed:
-    """Passes over pages. size: bytes of a page; slots: pages on the device; seconds: of a pass, the median; rate: bytes
-    a second that came over the link meanwhile; read: the sum of all targets, as the kernel found it."""
+    """Passes over pages.
+
+    Attributes:
+        size: bytes of a page.
+        pages: of the graph.
+        slots: pages on the device.
+        seconds: of a pass, the median.
+        rate: bytes a second over the link meanwhile.
+        read: the sum of all targets, as computed by the kernel.
+    """
 
     size: int
     streams: int
@@ -66,7 +74,14 @@ class Streamed:
 
 
 def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AUTO_STREAMS) -> float:
-    """Bytes a second of copies of page-locked pieces of `size` bytes to the device, over some streams."""
+    """Bytes a second of copies of page-locked pieces to the device.
+
+    Args:
+        device: the device.
+        adjacency: gives the memory to copy.
+        size: bytes of a piece.
+        streams: how many streams to use.
+    """
     source = adjacency.targets
     each = size // source.itemsize
     device.register(source)
@@ -87,7 +102,15 @@ def link_rate(device: Device, adjacency: Adjacency, size: int, streams: int = AU
 
 
 def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: int, streams: int) -> Streamed:
-    """Full passes with a share of the edges on the device (at least two pages). size: bytes of a page."""
+    """Full passes with a share of the edges on the device.
+
+    Args:
+        device: the device.
+        adjacency: the edges.
+        share: of the edges on the device (at least two pages).
+        size: bytes of a page.
+        streams: how many streams to use.
+    """
     entries = dict(entry(name) for name in PREPARATIONS if name in ("row_blocks", "aim_row"))
     kernels = device.load(CudaTarget().module((), (), (), {}).text, entries | {"read_page": _READ})
     blocks = 8 * device.info.multiprocessors
@@ -122,7 +145,14 @@ def streamed_passes(device: Device, adjacency: Adjacency, share: float, size: in
 
 
 def measured(device: Device, adjacency: Adjacency, share: float, sizes: Sequence[int]) -> Iterator[list[str]]:
-    """The lines of the table."""
+    """Measure, and give the lines of the table.
+
+    Args:
+        device: the device.
+        adjacency: the edges.
+        share: of the edges on the device.
+        sizes: bytes of a page.
+    """
     for size in sizes:
         link = link_rate(device, adjacency, size)
         for streams in STREAMS:

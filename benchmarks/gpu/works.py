@@ -1,4 +1,4 @@
-"""What is measured: programs on graphs, with the times to reach and those of the best peers on the same GPU."""
+"""The works to measure: programs on graphs, with targets and the times of the best peers on the same GPU."""
 
 from __future__ import annotations
 
@@ -9,9 +9,15 @@ __all__ = ["SWEEP_WORKS", "WORKS", "Work", "chosen"]
 
 @dataclass(frozen=True)
 class Work:
-    """One row. kind: "pagerank" (a sweep), "bfs", "sssp" or "components". must, aim: milliseconds; of streamed sweeps
-    shares of the link. resident: share of the edges that may stay on the device. peer: best published system measured
-    on the same GPU and its milliseconds."""
+    """One row of the table.
+
+    Attributes:
+        kind: "pagerank" (a sweep), "bfs", "sssp" or "components".
+        graph: its name.
+        must, aim: the target and the time aimed at in milliseconds; for streamed sweeps, shares of the link.
+        peer: the best published system measured on the same GPU, and its milliseconds.
+        resident: the share of the edges that may stay on the device.
+    """
 
     kind: str
     graph: str
@@ -22,12 +28,12 @@ class Work:
 
     @property
     def streamed(self) -> bool:
-        """Whether edges come over the link."""
+        """Whether edges are copied over the link."""
         return self.resident < 1
 
     @property
     def name(self) -> str:
-        """As it is printed and asked for."""
+        """The name in the table and on the command line."""
         return f"streamed-{self.kind}" if self.streamed else self.kind
 
 
@@ -52,7 +58,7 @@ SWEEP_WORKS = ("pagerank",)
 
 
 def chosen(only: list[str], graphs: list[str]) -> list[Work]:
-    """The works of these names (all if none are given) on these graphs, graph by graph so that each is built once."""
+    """The works of these names (empty: all) on these graphs, ordered by graph so that each graph is built once."""
     order = list(dict.fromkeys(work.graph for work in WORKS))
     found = [w for w in WORKS if (not only or w.name in only) and (not graphs or w.graph in graphs)]
     return sorted(found, key=lambda work: order.index(work.graph))

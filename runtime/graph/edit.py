@@ -1,4 +1,4 @@
-"""A graph changed by edges: the new graph, and which edges and vertices are new in it."""
+"""Insert edges into a graph and delete others; report which edges and vertices are new."""
 
 from __future__ import annotations
 
@@ -24,11 +24,14 @@ Ends = tuple[NDArray[np.uint32], NDArray[np.uint32]]
 
 @dataclass(frozen=True)
 class Change:
-    """How a graph became another.
+    """The difference between a graph and its changed version.
 
-    places: the number that each old vertex has in the new graph, uint32[old n]; None if all kept theirs and no vertex
-    is new. added: tails and heads of the edges inserted, by new numbers; removed: of those deleted, by old ones.
-    inserted: a graph of the vertices of the new one and the edges inserted only.
+    Attributes:
+        old, graph: the graph before and after.
+        places: uint32[old n], the new number of each old vertex; None if no vertex is new and all numbers stay.
+        added: tails and heads of the inserted edges, by new numbers.
+        removed: tails and heads of the deleted edges, by old numbers.
+        inserted: a graph of all new vertices and of the inserted edges only.
     """
 
     old: Graph
@@ -39,18 +42,18 @@ class Change:
     inserted: Graph
 
     def moved(self, vertices: NDArray[Any]) -> NDArray[Any]:
-        """Old numbers as new ones."""
+        """Convert old vertex numbers to new ones."""
         return vertices if self.places is None else self.places[vertices]
 
 
 def change(graph: Graph, added: Any, removed: Any) -> Change:
-    """A graph without some edges and with others; see `Graph.changed`. Raises GraphError."""
+    """The graph without the edges `removed` and with the edges `added`; see `Graph.changed`. Raises GraphError."""
     rule = graph.rule
     columns = tuple(name for name in graph.columns if rule is None or name != "weight")
     more, less = edges_given("added", added, columns), edges_given("removed", removed, ())
     ids = renumbered(graph.ids, np.concatenate([more.src, more.dst]) if len(more) else more.src)
     if ids.places is not None and rule is not None:
-        raise GraphError("added has new vertices, and the weights of this graph are made from the numbers of its "
+        raise GraphError("added has new vertices, and the weights of this graph are computed from the numbers of its "
                          "vertices, which would change; give the graph a column `weight` of its own")
     new = _ends(ids.ids, more.src, more.dst)
     gone = _ends(graph.ids, less.src, less.dst)

@@ -1,4 +1,4 @@
-"""Graphs by name, such as `kron:20` or `grid:1000x1000,weights=1..63`: the same on any machine and thread count."""
+"""Generated graphs, such as `kron:20` or `grid:1000x1000,weights=1..63`: the same on any machine and thread count."""
 
 from __future__ import annotations
 
@@ -22,14 +22,22 @@ MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
 FACTOR = 16
 
-# Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21: upper left
-# .57, upper right .19, lower left .19, lower right .05, summed from the left.
+# Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
+# upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.
 A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
 
 
 @dataclass(frozen=True)
 class Spec:
-    """A generator's name with its arguments: positional ones as text, and options."""
+    """The parsed text of a generator.
+
+    Attributes:
+        text: the whole text, for messages.
+        args: the positional arguments.
+        seed: of random graphs.
+        directed: whether the graph is directed.
+        threads: how many threads generate the edges.
+    """
 
     text: str
     args: tuple[str, ...]
@@ -47,7 +55,15 @@ class _Options:
 
 @dataclass(frozen=True)
 class Generator:
-    """usage: how it is written. directed: unless asked otherwise; None: never. random: has a seed. most: arguments."""
+    """A kind of generated graph.
+
+    Attributes:
+        usage: its syntax.
+        directed: the default direction; None if it is always undirected.
+        random: whether it takes a seed.
+        most: how many positional arguments it takes at most.
+        edges: the function that generates the edges.
+    """
 
     usage: str
     directed: bool | None
@@ -57,18 +73,23 @@ class Generator:
 
 
 def is_spec(text: str) -> bool:
-    """Whether the text is meant as a generator rather than as a path."""
+    """Whether the text means a generator and not a path."""
     return bool(re.fullmatch(r"[A-Za-z_]\w*:[^/\\]*", text)) or text in GENERATORS
 
 
 def generate(
     spec: str, *, directed: bool | None = None, threads: int | None = None
 ) -> tuple[EdgeList, tuple[int, int] | None]:
-    """The edges that a generator's name, arguments and options ask for, and the limits of weights by rule, if any.
+    """The edges of a generator, and the bounds of its weights by rule, if any.
 
-    Options in the text: `seed=` (random ones; default 1), `directed=true|false`, `weights=LO..HI` or `weights=W` (see
-    `Graph.with_rule_weights`). Random edges may be self-loops or parallel; they are kept (see
-    `Graph.thinned`). A keyword wins over the text. Raises GraphError for a name or an argument that is not known.
+    Args:
+        spec: name, arguments and options. Options: `seed=` (random generators; default 1), `directed=true|false`,
+            `weights=LO..HI` or `weights=W` (see `Graph.with_rule_weights`).
+        directed: overrides the option in `spec`; None leaves it.
+        threads: None for one per processor.
+
+    Random edges may be self-loops or parallel; they are kept (see `Graph.thinned`). Raises GraphError for an unknown
+    name or argument.
     """
     name, _, rest = spec.partition(":")
     generator = GENERATORS.get(name)
@@ -88,13 +109,13 @@ def generate(
 
 
 def weight_range(text: str) -> tuple[int, int] | None:
-    """`LO..HI` or `W` as (LO, HI) or (W, W), integers; None for another text."""
+    """Parse `LO..HI` or `W` as (LO, HI) or (W, W), integers; None for any other text."""
     match = re.fullmatch(r"([+-]?\d+)(?:\.\.([+-]?\d+))?", text)
     return (int(match[1]), int(match[2] or match[1])) if match else None
 
 
 def unknown_name(name: str) -> str:
-    """The rest of a sentence: that no generator has this name, which one is near, and which there are."""
+    """The end of a message: no generator has this name; the nearest name, and all known ones."""
     close = difflib.get_close_matches(name.lower(), GENERATORS, n=1)
     hint = f"; did you mean {GENERATORS[close[0]].usage}?" if close else ""
     known = ", ".join(generator.usage for generator in GENERATORS.values())
@@ -134,7 +155,7 @@ def _integer(spec: str, text: str, what: str, least: int, most: int) -> int:
 
 
 def _drawn(spec: Spec) -> tuple[int, int, NDArray[np.uint32], NDArray[np.uint32]]:
-    """Scale, edge factor, and room for the edges."""
+    """Scale, edge factor, and uninitialised arrays for the edges."""
     scale = _integer(spec.text, spec.args[0], "the scale", 0, MOST_SCALE)
     factor = _integer(spec.text, spec.args[1], "the edges a vertex", 0, 2**20) if len(spec.args) > 1 else FACTOR
     src, dst = np.empty((2, factor << scale), dtype=np.uint32)
@@ -168,7 +189,7 @@ def _random(
 
 
 def _mix(seed: int, x: int) -> int:
-    """The function `mix` of the language (section 8), as the kernels have it."""
+    """The function `mix` of the language (section 8), identical to that of the kernels."""
     mask = 2**64 - 1
     z = (x + seed * 0x632BE59BD9B4E019) * 0x9E3779B97F4A7C15 & mask
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 & mask
@@ -212,7 +233,7 @@ def _star(spec: Spec) -> EdgeList:
 
 
 def _complete(spec: Spec) -> EdgeList:
-    """Each pair once, smaller number first; in a directed graph also the other way round."""
+    """Each pair once, smaller number first; in a directed graph also in the opposite direction."""
     n = _vertices(spec)
     pairs = n * max(n - 1, 0) // 2
     if pairs > MOST_VERTICES:

@@ -25,15 +25,19 @@ __all__ = ["Graph"]
 
 
 class Graph:
-    """A graph that programs run on; its public side never changes, and threads may share it.
+    """The input of programs; its public state never changes, and threads may share it.
 
-    name: for messages. n: vertices. m: stored directed edges; an undirected edge counts twice, an undirected
-    self-loop once. directed: False if every edge is stored in both directions. ids: the user's vertex ids.
-    threads: how many build adjacency lists. left_out: columns of the source of the edges that are no numbers, by name,
-    each with the reason.
+    Create one by `Graph.read`, `from_edges`, `from_scipy` or `from_networkx`. Adjacency lists are built on first need,
+    by the calling thread. The edge list is freed when the first of them is built.
 
-    Made by `Graph.read`, `from_edges`, `from_scipy`, `from_networkx`. Adjacency lists are built on first need, by the
-    thread that asks; the edge list is let go when the first orientation is there.
+    Attributes:
+        name: for messages.
+        n: the number of vertices.
+        m: stored directed edges. An undirected edge counts twice, an undirected self-loop once.
+        directed: False if every edge is stored in both directions.
+        ids: the user's vertex ids.
+        threads: how many threads build adjacency lists.
+        left_out: edge columns of the source that are not numbers: name -> reason.
     """
 
     def __init__(
@@ -44,19 +48,26 @@ class Graph:
         symmetrize: bool = False,
         threads: int | None = None,
     ) -> None:
-        """Take over an edge list: its arrays are the graph's and read-only from now on, and not copied.
+        """Take over an edge list: its arrays are not copied and become read-only.
 
-        symmetrize: store both directions of every edge. Raises GraphError for arrays that do not fit together.
+        Args:
+            edges: the edges.
+            name: for messages.
+            symmetrize: store both directions of every edge.
+            threads: how many threads build adjacency lists; None for one per processor.
+
+        Raises:
+            GraphError: the arrays do not fit together.
         """
         edges = _checked(edges)
         threads = threads or available_threads()
         directed = edges.directed and not symmetrize
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
-        self._said = list(edges.notes)
+        self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
         self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
         if symmetrize and edges.directed:
-            self._said.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
+            self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
                    Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
@@ -74,9 +85,21 @@ class Graph:
         left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
     ) -> Graph:
-        """A graph of sound adjacency lists of kind "in" or "out" in the canonical order, as `adjacency` has them."""
+        """A graph of valid adjacency lists in canonical order (see `adjacency`).
+
+        Args:
+            kind: "in" or "out", the direction of `rows`.
+            rows: the adjacency lists, with their edge columns.
+            ids: the ids of all vertices.
+            directed: False if every edge is stored in both directions.
+            rule: computes the column `weight`; None if there is no such rule.
+            name: for messages.
+            notes: sentences about the source.
+            left_out: columns that could not be read, by name.
+            threads: how many threads build further adjacency lists.
+        """
         graph = object.__new__(cls)
-        graph._said, graph._kept, graph.left_out = list(notes), (), left_out
+        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built)
         return graph
@@ -90,13 +113,13 @@ class Graph:
         self.threads = orientations.threads
         self._orientations = orientations
 
-    # ------------------------------------------------------------- what it is
+    # ------------------------------------------------------------- properties
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What was read and done, a sentence each."""
+        """What was read and changed, one sentence each."""
         kept = (f"{' and '.join(self._kept)} kept.".capitalize(),) if self._kept else ()
-        return (*self._said, *kept, f"Stored: {self._summary()}.")
+        return (*self._notes, *kept, f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -104,17 +127,17 @@ class Graph:
         return MappingProxyType({name: column.dtype for name, column in self._orientations.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
-        """Bounds of the values of an edge column; (0, 0) without edges, NaN if a value is NaN. KeyError if unknown."""
+        """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
         column = self._orientations.columns[name]
         return column.low, column.high
 
     @property
     def rule(self) -> WeightRule | None:
-        """The rule by which the column `weight` is computed, if it is."""
+        """The rule that computes the column `weight`, or None."""
         return self._orientations.rule
 
     def find(self, vertex: object) -> int:
-        """The dense number of a vertex id. Raises GraphError if it is not there."""
+        """The dense number of a vertex id. Raises GraphError if the graph does not have it."""
         return self.ids.find(vertex)
 
     def label(self, vertex: int) -> int | str:
@@ -134,41 +157,41 @@ class Graph:
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
-        "both" is, in a directed graph, in-edges and out-edges of each vertex in one list by neighbour, in-edges first
-        among equals: 2 m entries. In an undirected graph all three are one object. Raises GraphError for a column
-        that the graph does not have.
+        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
+        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Raises
+        GraphError for an unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
         return self._orientations.adjacency(kind, tuple(columns))
 
     def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex, directions, loops and repetitions ignored; made on first use, and kept."""
+        """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
         return self._orientations.neighbours()
 
     @property
     def out_degree(self) -> NDArray[np.uint32]:
-        """Edges that leave each vertex, uint32[n]; in an undirected graph all its stored edges."""
+        """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
         return self._orientations.degree("out")
 
     @property
     def in_degree(self) -> NDArray[np.uint32]:
-        """Edges that arrive at each vertex, uint32[n]; in an undirected graph all its stored edges."""
+        """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
         return self._orientations.degree("in")
 
     @property
     def degree(self) -> NDArray[np.uint32]:
-        """in_degree + out_degree, uint32[n]; in an undirected graph all stored edges of each vertex, each once."""
+        """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
         return self._orientations.degree("both")
 
     def built(self) -> Adjacency:
-        """Adjacency lists that are there and hold every stored column; "in" is built if none are."""
+        """An adjacency that holds every stored column; "in" is built if there is none yet."""
         return self._orientations.any()
 
     def edges(self, both: bool = False) -> EdgeList:
-        """The edges as a list in the order of the adjacency lists there are.
+        """The edges as a list, in the order of an adjacency that is built.
 
-        An undirected edge is listed once, with `both` in both directions.
+        An undirected edge is listed once, or with `both` in both directions.
         """
         base = self.built()
         rows = listed_rows(Rows(base.offsets, base.targets, {}), self.threads)
@@ -178,13 +201,13 @@ class Graph:
             once = tails <= heads
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
-        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._said), dict(self.left_out))
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
-        """This graph without self-loops or parallel edges, as "keep" or "drop" says of each, and with a note of it.
+        """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); adds a note of the change.
 
-        Of parallel edges the one with the smallest value of the first column stays, the first one listed if they are
-        equal; the two directions of an undirected edge fare alike. Raises GraphError for another word.
+        Of parallel edges, the one with the smallest value in the first column stays, the first in the list if they are
+        equal. Both directions of an undirected edge are treated alike. Raises GraphError for any other word.
         """
         for option, value in (("self_loops", self_loops), ("parallel", parallel)):
             if value not in ("keep", "drop"):
@@ -194,21 +217,25 @@ class Graph:
         thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
         other = self._varied(thin, len(thin.any()))
         if self_loops == "drop":
-            other._say(f"{lost:,} self-loops dropped.", "self-loops")
+            other._add_note(f"{lost:,} self-loops dropped.", "self-loops")
         if parallel == "drop":
             by = next(iter(self.columns), None)
             which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            other._say(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
+            other._add_note(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
-        """This graph without the edges `removed`, and then with the edges `added`; see `vlang.runtime.graph.edit`.
+        """This graph without the edges `removed`, then with the edges `added`; see `vlang.runtime.graph.edit`.
 
-        removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}; all parallel edges between two vertices go, and
-        the vertices stay. added: the same, with the values of every edge column by its name, [k] each: pairs do for a
-        graph without columns. Ends that the graph does not have are new vertices. An edge that is there already becomes
-        parallel. In an undirected graph an edge stands for both directions. Raises GraphError, also for an edge to be
-        removed that is not there.
+        Args:
+            added: pairs of vertices, [k, 2], if the graph has no edge columns; else {"src": [k], "dst": [k], NAME: [k]}
+                with the values of every edge column. Unknown ends become new vertices. An edge that exists already
+                becomes parallel.
+            removed: pairs of vertices, [k, 2], or {"src": [k], "dst": [k]}. All parallel edges between two vertices are
+                removed; the vertices stay.
+
+        In an undirected graph an edge means both directions. Raises GraphError, also if an edge to be removed does not
+        exist.
         """
         from vlang.runtime.graph.edit import change  # start-up
 
@@ -217,39 +244,39 @@ class Graph:
     def with_rule_weights(self, low: int, high: int) -> Graph:
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
 
-        u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an
-        undirected one. A column of that name is replaced. What is built is shared.
+        u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an undirected
+        one. An existing column `weight` is replaced. Adjacency lists that are built are shared.
         """
         rule = WeightRule(int(low), int(high))
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
-        other._say(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
+        other._add_note(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
-        """A graph like this one of other in-edges (see `from_rows`)."""
+        """A graph like this one with other in-edges (see `from_rows`)."""
         return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
 
     def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
-        """Only for what makes graphs of others: one with these ids and lists."""
+        """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
         other = object.__new__(Graph)
-        other._said, other._kept, other.left_out = [*self._said, note], self._kept, self.left_out
+        other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
         other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:
         other = object.__new__(Graph)
-        other._said, other._kept, other.left_out = list(self._said), self._kept, self.left_out
+        other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
         other._take(self.name, self.ids, m, orientations)
         return other
 
-    def _say(self, note: str, dropped: str = "") -> None:
-        """Only while the graph is made: a note, and what of self-loops and parallel edges is no longer kept."""
-        self._said.append(note)
+    def _add_note(self, note: str, dropped: str = "") -> None:
+        """Add a note while the graph is built; dropped: "self-loops" or "parallel edges", if no longer kept."""
+        self._notes.append(note)
         self._kept = tuple(kind for kind in self._kept if kind != dropped)
 
-    # ------------------------------------------------------------- where graphs come from
+    # ------------------------------------------------------------- sources of graphs
 
     @staticmethod
     def read(
@@ -263,21 +290,25 @@ class Graph:
         columns: Iterable[str] | None = None,
         missing: str | float = "error",
     ) -> Graph:
-        """The graph of a file, or of a generator such as `kron:20` or `karate`; a file of that name comes first.
+        """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
 
         Args:
-            directed: None believes the file.
+            path: a path, or the name and arguments of a generator.
+            directed: overrides the direction that the file declares; None keeps it.
             symmetrize: store both directions of every edge.
-            weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name of the column of the
-                file that becomes `weight`, or its number from 1.
+            weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name or the number (from
+                1) of the column of the file that becomes `weight`.
             self_loops, parallel: "keep" or "drop".
-            columns: names of the edge columns that programs will read. In these every cell must be a number; others
-                that are not numbers are left out, and a program that has an edge field of that name is refused with
-                the reason. None stands for `weight`, if the file has one.
-            missing: what a cell without a value means: "error"; "drop", by which a row goes if the cell is in one of
-                `columns` or that of `weights`; or a number, which takes its place.
+            threads: how many threads read and build; None for one per processor.
+            columns: names of the edge columns that programs will read. Every cell of these must be a number. Other
+                columns that are not numbers are left out; a program with an edge field of such a name is refused with
+                the reason. None means `weight`, if the file has one.
+            missing: how to treat a cell without a value: "error"; "drop", which removes the row if the cell is in one
+                of `columns` or in that of `weights`; or a number, which replaces it.
 
-        Raises GraphError, DiskError.
+        Raises:
+            GraphError: the content is wrong.
+            DiskError: the file cannot be read.
         """
         from vlang.runtime.graph.sources import read  # start-up
 
@@ -299,13 +330,21 @@ class Graph:
         columns: Mapping[str, ArrayLike] | None = None,
         **edge_columns: ArrayLike,
     ) -> Graph:
-        """The graph with the edges src[e] -> dst[e], both of shape [E], and edge columns of shape [E], as keywords or,
-        under any name, in `columns`.
+        """The graph with the edges src[e] -> dst[e].
 
-        src and dst hold vertex ids: integers of any type up to 64 bits, or strings. The vertices are the ids that
-        occur; with `n` they are 0..n-1; with `ids`, shape [n], src and dst hold positions in it. directed=False: each
-        edge is listed once and stands for both directions. All arrays are copied. Raises GraphError for what does not
-        fit together.
+        Args:
+            src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. With `ids`, positions in
+                it.
+            directed: False if each edge is listed once and means both directions.
+            n: the vertices are 0..n-1; None for the ids that occur.
+            ids: the ids of all vertices, shape [n].
+            symmetrize: store both directions of every edge.
+            self_loops, parallel: "keep" or "drop".
+            name: for messages.
+            threads: how many threads build; None for one per processor.
+            columns: edge columns of shape [E] under any name; others may be given as keywords.
+
+        All arrays are copied. Raises GraphError if they do not fit together.
         """
         from vlang.runtime.graph.edges.from_arrays import edge_list  # start-up
 
@@ -315,7 +354,7 @@ class Graph:
         edge_columns |= columns or {}
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
-        del edges  # so that it can go when the adjacency lists are built
+        del edges  # so that it can be freed when the adjacency lists are built
         return graph.thinned(self_loops, parallel)
 
     @staticmethod
@@ -330,10 +369,16 @@ class Graph:
         name: str = "graph",
         threads: int | None = None,
     ) -> Graph:
-        """The graph of a square scipy.sparse matrix: A[i, j] is the edge i -> j with that weight; stored zeros count.
+        """The graph of a square scipy.sparse matrix: A[i, j] is the weight of the edge i -> j; stored zeros count.
 
-        directed=False takes the entries on and above the diagonal of a symmetric matrix as undirected edges. The
-        other options are those of `from_edges`. Raises GraphError for what is no square sparse matrix.
+        Args:
+            matrix: the matrix.
+            weight: name of the edge column of the values.
+            directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
+            symmetrize, self_loops, parallel, name, threads: see `from_edges`.
+
+        Raises:
+            GraphError: the matrix is not square or not sparse, or directed is False and it is not symmetric.
         """
         from vlang.runtime.graph.edges.from_arrays import edges_of_matrix  # start-up
 
@@ -352,8 +397,14 @@ class Graph:
     ) -> Graph:
         """The graph of a NetworkX graph; each numeric edge attribute becomes a column, isolated nodes stay.
 
-        Nodes that are all integers or all strings are the ids, others are known by their str(). The options are those
-        of `from_edges`. Raises GraphError for what is no NetworkX graph.
+        Nodes that are all integers or all strings are the ids; otherwise the str() of each node is its id.
+
+        Args:
+            graph: the NetworkX graph.
+            symmetrize, self_loops, parallel, name, threads: see `from_edges`.
+
+        Raises:
+            GraphError: `graph` is not a NetworkX graph.
         """
         from vlang.runtime.graph.edges.from_arrays import edges_of_networkx  # start-up
 
@@ -361,14 +412,14 @@ class Graph:
         return found.thinned(self_loops, parallel)
 
     def save(self, path: str | Path) -> None:
-        """Write the graph as .npz, whole or not at all; `Graph.read` reads it. Raises DiskError."""
+        """Write the graph as .npz, atomically; `Graph.read` reads it. Raises DiskError."""
         from vlang.runtime.graph.npz import save  # start-up
 
         save(self, Path(path))
 
 
 def _checked(edges: EdgeList) -> EdgeList:
-    """The edge list with narrowed columns, its arrays contiguous, sound and read-only: kernels index by them."""
+    """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):
         raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")

@@ -1,9 +1,9 @@
-"""Graphs as .npz files: our own, and those of scipy.sparse.save_npz (read without scipy).
+"""Graphs as .npz files: vlang's own, and those of scipy.sparse.save_npz (read without scipy).
 
-Our layout, format 1: `vlang_graph` (the format's number), `kind` ("in" or "out"), `directed`, `offsets` uint64[n + 1],
-`targets` uint32[m], `column.NAME` for each edge column in this order, `rule` int64[2] for weights by rule, `notes`,
-`left_out` (names, reasons and "1" for numbers, of columns that could not be read) str[k, 3] if there are any; and
-the ids as `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8, end to end) with `id_ends` uint64[n].
+The layout of vlang, format 1: `vlang_graph` (the number of the format), `kind` ("in" or "out"), `directed`, `offsets`
+uint64[n + 1], `targets` uint32[m], `column.NAME` for each edge column in this order, `rule` int64[2] for weights by
+rule, and `notes`. `left_out` str[k, 3], if present, lists the columns that could not be read: name, reason, and "1" for
+numbers. The ids are `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8, concatenated) with `id_ends` uint64[n].
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Array = NDArray[Any]
 
 
 def save(graph: Graph, path: Path) -> None:
-    """Write the graph; the file appears whole or not at all. Raises DiskError."""
+    """Write the graph to a file, atomically. Raises DiskError."""
     base = graph.built()
     arrays: dict[str, Array] = {
         "vlang_graph": np.array(FORMAT), "kind": np.array(base.kind), "directed": np.array(graph.directed),
@@ -57,9 +57,17 @@ def save(graph: Graph, path: Path) -> None:
 def load(
     graph_type: type[Graph], path: Path, weights: str | None = None, *, threads: int | None = None
 ) -> Graph:
-    """The graph of an .npz file, as an object of the class given. weights: its edge column that becomes `weight`.
+    """The graph of an .npz file, as an object of `graph_type`.
 
-    Raises GraphError if it holds no graph, or no such column, and DiskError if it cannot be read.
+    Args:
+        graph_type: the class to build.
+        path: the file.
+        weights: the edge column that becomes `weight`; None for none.
+        threads: how many threads build adjacency lists; None for one per processor.
+
+    Raises:
+        GraphError: the file holds no graph, or no such column.
+        DiskError: the file cannot be read.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
@@ -82,7 +90,7 @@ def load(
     )
 
 
-# ------------------------------------------------------------------ our own
+# ------------------------------------------------------------------ vlang's format
 
 
 def _own(
@@ -114,7 +122,7 @@ def _own(
 
 
 def _check_weights(path: Path, weights: str | None, there: list[str], left_out: dict[str, LeftOut]) -> None:
-    """Raises GraphError if the column to take as weight is not there."""
+    """Raise GraphError if the column to take as weight does not exist."""
     if weights in left_out:
         raise GraphError(left_out[str(weights)].reason)
     if weights is not None and weights not in there:
@@ -123,7 +131,7 @@ def _check_weights(path: Path, weights: str | None, there: list[str], left_out: 
 
 
 def _as_weight(columns: dict[str, Array], chosen: str) -> dict[str, Array]:
-    """The columns with one of them as `weight`; one of that name is left out."""
+    """The columns with `chosen` renamed to `weight`; an existing `weight` is left out."""
     return {"weight" if name == chosen else name: values
             for name, values in columns.items() if name != "weight"}
 
@@ -133,7 +141,7 @@ def _without_weight(left_out: dict[str, LeftOut]) -> dict[str, LeftOut]:
 
 
 def _sound(kind: str, rows: Rows, ids: VertexIds) -> bool:
-    """Whether the arrays are such that kernels stay inside them."""
+    """Whether the arrays are valid, so that kernels cannot index outside of them."""
     offsets, targets = rows.offsets, rows.targets
     n = offsets.size - 1
     return (
@@ -168,7 +176,7 @@ def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
     return VertexIds(texts)
 
 
-# ------------------------------------------------------------------ scipy's
+# ------------------------------------------------------------------ scipy's format
 
 
 def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:

@@ -1,4 +1,4 @@
-"""A graph whose adjacency lists are in random order: contributions may arrive in any (rule R)."""
+"""A graph with adjacency lists in random order: contributions may then arrive in any order (rule R)."""
 
 from __future__ import annotations
 
@@ -15,26 +15,27 @@ __all__ = ["ShuffledGraph"]
 
 
 class ShuffledGraph(Graph):
-    """The same vertices and edges as another graph, whose adjacency lists it shares, each row in a random order.
+    """The same vertices and edges as another graph, with each row in a random order.
 
-    Memory: 8 bytes an edge for the order of each orientation in use, with copies of its neighbours and columns.
+    It shares the other graph's adjacency lists. Memory: 8 bytes an edge for the order of each adjacency in use, and a
+    copy of its neighbours and columns.
     """
 
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
-        self._said, self._kept, self.left_out = list(graph.notes), (), graph.left_out
+        self._notes, self._kept, self.left_out = list(graph.notes), (), graph.left_out
         self._take(graph.name, graph.ids, graph.m, graph._orientations)
         self._rng = rng
         self._shuffled: dict[str, Adjacency] = {}
 
     def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """As the graph's, the entries of each row in random order; always the same one."""
+        """The graph's adjacency with the entries of each row in random order, drawn once."""
         kind = kind if self.directed else "in"
         base = super().adjacency(kind, columns)
         if kind not in self._shuffled:
-            self._shuffled[kind] = self._made(kind, base)
+            self._shuffled[kind] = self._shuffled_lists(kind, base)
         return self._shuffled[kind]
 
-    def _made(self, kind: str, base: Adjacency) -> Adjacency:
+    def _shuffled_lists(self, kind: str, base: Adjacency) -> Adjacency:
         degrees = np.diff(base.offsets).astype(np.int64)
         rows = np.repeat(np.arange(self.n), degrees)
         order = np.lexsort((self._rng.random(len(base)), rows))

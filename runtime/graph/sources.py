@@ -1,4 +1,4 @@
-"""One way in for every graph that has a name: a file in any known format, or a generator."""
+"""The entry point for graphs that have a name: a file in any known format, or a generator."""
 
 from __future__ import annotations
 
@@ -30,7 +30,12 @@ def read(
     columns: Iterable[str] | None,
     missing: str | float,
 ) -> Graph:
-    """See `Graph.read`. graph_type: the class to build, which knows its sources and not the other way round."""
+    """Build the graph of a file or of a generator.
+
+    Args:
+        graph_type: the class to build; a parameter, so that this module does not import it.
+        path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing: see `Graph.read`.
+    """
     rule = None if weights is None or ".." not in weights else weight_range(weights)
     if weights is not None and ".." in weights and rule is None:
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
@@ -49,7 +54,7 @@ def read(
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        if rule:  # takes the place of a column
+        if rule:  # replaces a column of that name
             columns = [name for name in columns or () if name != "weight"]
         graph = _file(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads, columns,
                       missing)
@@ -59,7 +64,7 @@ def read(
 
 def _only_rule(text: str, weights: str | None, rule: tuple[int, int] | None) -> None:
     if weights is not None and rule is None:
-        raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which makes integer weights by a rule")
+        raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which computes integer weights by a rule")
 
 
 def _no_cells(text: str, missing: str | float) -> None:

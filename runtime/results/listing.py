@@ -1,4 +1,4 @@
-"""Columns of a result as files: csv and JSON, block after block of rows."""
+"""Columns of a result as files, csv and JSON, written in blocks of rows."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ __all__ = ["Column", "Columns", "csv_blocks", "json_blocks"]
 
 
 class Column(NamedTuple):
-    """A block of rows of an output; values and missing are [rows], or [rows, k] for vectors."""
+    """A block of rows of an output. Shape of values and missing: [rows], or [rows, k] for vectors."""
 
     name: str
     values: NDArray[Any]
     missing: NDArray[np.bool_] | None
 
     def components(self) -> list[Column]:
-        """The columns of the components; itself if it is no vector."""
+        """One column per component of a vector; otherwise the column itself."""
         if self.values.ndim == 1:
             return [self]
         lost = self.missing
@@ -30,17 +30,20 @@ class Column(NamedTuple):
                 for k in range(self.values.shape[1])]
 
     def json(self) -> Sequence[str]:
-        """One JSON value a row."""
+        """One JSON value per row."""
         texts = [json_texts(part.values, part.missing) for part in self.components()]
         return texts[0] if self.values.ndim == 1 else [f"[{', '.join(row)}]" for row in zip(*texts)]
 
 
 Columns = Callable[[int, int], Iterator[Column]]
-"""Every column, ids first, from one row to another."""
+"""All columns for a range of rows (first, end), ids first."""
 
 
 def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns) -> Iterator[str]:
-    """A header line, then a line a row. widths: components of each field, 0 for one that is no vector."""
+    """A header line, then one line per row.
+
+    widths: the number of components of each field, 0 if it is not a vector.
+    """
     names = [part for name, width in widths.items()
              for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
     yield ",".join(["vertex", *names]) + "\n"
@@ -51,7 +54,14 @@ def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns) -> Iterat
 
 
 def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns) -> Iterator[str]:
-    """One object: the entries of the summary, then `vertex` and `fields`, a list each."""
+    """One object: the entries of the summary, then `vertex` and `fields` as lists.
+
+    Args:
+        summary: the first entries.
+        names: of the fields.
+        rows: the number of rows.
+        columns: gives the values.
+    """
     yield json.dumps(summary)[:-1] + ', "vertex": '
     yield from _json_list(0, rows, columns)
     yield ', "fields": {'

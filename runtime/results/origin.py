@@ -1,4 +1,4 @@
-"""Where a result comes from, so that a run on a changed graph can go on from it."""
+"""The origin of a result, so that a run on a changed graph can resume from it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,16 @@ __all__ = ["Origin"]
 
 @dataclass(frozen=True, eq=False)
 class Origin:
-    """The run that a result is of.
+    """The run that computed a result.
 
-    source: the text of the program. precision, derive: as it was compiled. parameters: as the caller gave them. fields:
-    arrays of vertex fields that the caller gave, as stored. told: by number of a loop and field, what each vertex has
-    told its neighbours when the loop ended, as stored.
+    Attributes:
+        source: the text of the program.
+        precision, derive: compiler options.
+        graph: the graph.
+        parameters: as given by the caller.
+        fields: arrays of vertex fields given by the caller, as stored.
+        told: by number of a loop and by field, the values that each vertex had last sent when the loop ended, as
+            stored.
     """
 
     source: str

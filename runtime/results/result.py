@@ -1,4 +1,4 @@
-"""What a run gives back: one value per vertex and field, in the user's ids, and how it went."""
+"""The result of a run: one value per vertex and field, in the user's ids, and a record of the run."""
 
 from __future__ import annotations
 
@@ -27,26 +27,35 @@ class Result:
     """The outputs of a program on a graph, and the record of the run.
 
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
-    Fields are arrays of shape [vertices], of vectors T[k] [vertices, k], row i belonging to vertex `r.ids[i]`.
-    Integers and floats keep the type of the program; integer `inf` is the largest value of its type and `-inf` the
-    least (`r.reached(name)` tells them apart from numbers). Fields of type `vertex` hold the user's ids, with `r.none`
-    where there is no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids
-    are strings.
+    Fields are arrays of shape [vertices], or [vertices, k] for vectors T[k]; row i belongs to vertex `r.ids[i]`.
+    Integers and floats keep the type of the program. Integer `inf` is the largest value of its type and `-inf` the
+    least; `r.reached(name)` distinguishes them from numbers. Fields of type `vertex` hold the user's ids, and `r.none`
+    for no vertex: -1, or the least int64 if the graph has negative ids, or None in an object array if ids are strings.
 
-    program: name of the program. rounds: those of all loops together. converged: whether every loop ended by
-    itself, not at a limit. reason: why the first that did not, or else the last, ended. history: one `Round` per
-    round of a loop. seconds: wall-clock time of the run without checks and compiling. edges: edges traversed in
-    all. graph_edges: stored directed edges of the graph. device: where it ran, "cpu" or "gpu:0"; device_reason: why
-    there, in words. chaos: of a run with chaos=SEED, which freedoms the second run
-    took (`vlang.runtime.engine.trace.ChaosReport`), else None. settled: of a run with target=VERTEX, bool[vertices]:
-    whose values are final, those as good as the target's. What others have is on its way: `top`, summaries and files
-    leave them out. None of a run without a target. warnings: what may make the result another than the one that was
-    meant, a sentence each.
+    With device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies nothing,
+    and they support `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's ids
+    once; if ids are strings, such fields stay in host memory, as `ids` does. Every other method copies a field to the
+    host once, when it needs it.
 
-    Of a run with device_arrays=True on a GPU, fields are CuPy arrays in its memory, which they own: `r["rank"]` copies
-    nothing, and they have `__cuda_array_interface__` and DLPack. Fields of type `vertex` are translated to the user's
-    ids once (ids that are strings stay in host memory, as `ids` do); every other method fetches a field once, when it
-    needs it.
+    Attributes:
+        program: name of the program.
+        rounds: the rounds of all loops together.
+        converged: whether every loop ended by itself, not at a limit.
+        reason: why the first loop that did not converge ended; if all converged, why the last one did.
+        history: one `Round` per round of a loop.
+        seconds: wall-clock time of the run without checks and compiling.
+        edges: edges traversed in all.
+        graph_edges: stored directed edges of the graph.
+        types: the type of each field and global.
+        globals: the values of the globals.
+        device: where it ran, "cpu" or "gpu:0".
+        device_reason: why it ran there.
+        chaos: with chaos=SEED, the freedoms that the second run took (`vlang.runtime.engine.trace.ChaosReport`), else
+            None.
+        settled: with target=VERTEX, bool[vertices]: the vertices with final values, which are those as good as the
+            target's; else None. Values of other vertices are intermediate: `top`, summaries and files leave them out.
+        warnings: reasons why the result may not be the intended one, one sentence each.
+        origin: the run, None if no run can resume from this result.
     """
 
     def __init__(
@@ -70,11 +79,14 @@ class Result:
         settled: NDArray[np.bool_] | None = None,
         warnings: tuple[str, ...] = (),
     ) -> None:
-        """`fields` are as the engine keeps them: `vertex` ones as dense uint32 with NONE for none. Arrays of a device
-        are those that have `get()`, which fetches them.
+        """Create a result from the arrays of a run; arguments not listed here are attributes.
 
-        origin: the run, None if nothing can go on from this result.
-        smallest_first: fields of which the small values are the interesting ones (distances), for `top`.
+        Args:
+            ids: the user's ids of the vertices.
+            fields: as the engine stores them: `vertex` fields as dense uint32 with NONE for none. An array with a
+                method `get()` is in device memory, and `get()` copies it to the host.
+            smallest_first: fields in which small values are the interesting ones (distances), for `top`.
+            origin: the run, None if no run can resume from this result.
         """
         self.program = program
         self.rounds = rounds
@@ -103,13 +115,13 @@ class Result:
         }
 
     def __getstate__(self) -> dict[str, Any]:
-        """A copy by pickle has the values, not the graph: nothing goes on from it."""
+        """Pickle the values, but not the graph: no run can resume from a copy."""
         return {**self.__dict__, "origin": None}
 
     # ---- reading
     @property
     def graph(self) -> Graph | None:
-        """The graph that the program ran on; None for a result that was read or copied by pickle."""
+        """The graph that the program ran on; None for a result that was read from a file or copied by pickle."""
         return None if self.origin is None else self.origin.graph
 
     @cached_property
@@ -124,7 +136,7 @@ class Result:
 
     @property
     def none(self) -> int | None:
-        """The value that says "no vertex" in fields of type `vertex`."""
+        """The value that means "no vertex" in fields of type `vertex`."""
         return none_of(self._ids)
 
     @property
@@ -134,12 +146,12 @@ class Result:
 
     @property
     def edges_per_second(self) -> float:
-        """Edges traversed per second; 0 where nothing was timed."""
+        """Edges traversed per second; 0 if no time was measured."""
         return self.edges / self.seconds if self.seconds > 0 else 0.0
 
     @property
     def _rows(self) -> int:
-        """How many vertices `top` and the files have: all, or those that are settled."""
+        """The number of vertices in `top` and in files: all, or those with final values."""
         return len(self) if self._listed is None else len(self._listed)
 
     def __len__(self) -> int:
@@ -164,9 +176,11 @@ class Result:
         return sorted({*super().__dir__(), *self._raw, *self.globals})
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`; of a vector in all
-        components."""
-        self[name]  # an unknown name is told like everywhere
+        """bool[vertices]: where the field holds a proper value, neither `inf` nor `-inf` nor `none`.
+
+        A vector must have proper values in all components.
+        """
+        self[name]  # raises KeyError for an unknown name
         missing = self._missing(self._host(name), name)
         if missing is None:
             return np.ones(len(self), np.bool_)
@@ -176,10 +190,19 @@ class Result:
     def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
 
-        by: default the first field that is no vertex; vectors go by their first component. largest: whether large
-        values come first; by default they do, but small ones do for distances (fields that only fall in the program's
-        loops) and for fields of type `vertex`. Ties stand in the order of the vertices; NaN comes last. Values:
-        integer `inf` is the float inf, `none` is None. Raises KeyError for an unknown field.
+        Args:
+            k: rows at most.
+            by: the field; by default the first that is not of type `vertex`. Vectors are ordered by their first
+                component.
+            largest: whether large values come first. By default they do, except for distances (fields that only fall in
+                the loops of the program) and for fields of type `vertex`.
+
+        Returns:
+            The rows. Ties are in the order of the vertices; NaN comes last. Integer `inf` is the float inf, `none` is
+            None.
+
+        Raises:
+            KeyError: there is no such field.
         """
         if k <= 0 or not self._rows:
             return []
@@ -194,34 +217,33 @@ class Result:
         return [{"vertex": vertices[i], **{f: c[i] for f, c in columns.items()}} for i in range(len(rows))]
 
     def row(self, vertex: int | str) -> dict[str, Any]:
-        """One vertex as a row of `top`: `vertex`, then every field. Raises GraphError for an id that is none."""
+        """One vertex as a row of `top`: `vertex`, then every field. Raises GraphError for an unknown id."""
         at = self._ids.find(vertex)
         return {"vertex": self._ids.label(at), **{f: self._plain(f, np.array([at]))[0] for f in self._raw}}
 
     # ---- writing
     def to_csv(self, file: str | os.PathLike[str] | IO[Any]) -> None:
-        """Write one row per vertex: `vertex`, then every field; a header line first.
+        """Write a header line, then one row per vertex: `vertex`, then every field.
 
-        Empty where a value is `inf`, `-inf` or `none`; bools as true and false; floats in the shortest form that
-        reads back as the same value; a vector x as columns x.0, x.1, ... A path appears whole or not at all.
+        A cell is empty where a value is `inf`, `-inf` or `none`. Bools are true and false; floats have the shortest
+        form that reads back as the same value; a vector x has columns x.0, x.1, ... A path is written atomically.
         Raises DiskError.
         """
         widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
         write_text(file, csv_blocks(widths, self._rows, self._columns))
 
     def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
-        """Write one object: the entries of `summary_dict()`, then `vertex` and `fields`, a list each.
+        """Write one object: the entries of `summary_dict()`, then `vertex` and `fields` as lists.
 
-        null where a value is `inf`, `-inf`, `none` or NaN; a vector is a list of its components. A path appears whole
-        or not at all. Raises DiskError.
+        Values that are `inf`, `-inf`, `none` or NaN are null; a vector is a list of its components. A path is written
+        atomically. Raises DiskError.
         """
         write_text(file, json_blocks(self.summary_dict(), list(self._raw), self._rows, self._columns))
 
     def to_npz(self, file: str | os.PathLike[str] | IO[bytes]) -> None:
         """Write a NumPy archive: `vertex` (ids), every field and every global, as in memory.
 
-        Columns of strings are stored with a fixed width, `none` as "". A path appears whole or not at all. Raises
-        DiskError.
+        Columns of strings have a fixed width, with `none` as "". A path is written atomically. Raises DiskError.
         """
         columns = {"vertex": self.ids, **{name: self._on_host(name) for name in self._raw}}
         if self._listed is not None:
@@ -231,7 +253,7 @@ class Result:
         write_arrays(file, plain)
 
     def summary_dict(self) -> dict[str, Any]:
-        """The run without the values of the fields, in types that JSON knows."""
+        """The run without the values of the fields, in types that JSON supports."""
         return {
             "program": self.program,
             "vertices": len(self),
@@ -250,7 +272,7 @@ class Result:
         }
 
     def summary(self) -> str:
-        """How the run went and what range each field has, in a few lines of text."""
+        """How the run ended and the range of each field, in a few lines of text."""
         lines = [
             f"{_counted(self.rounds, 'round', 'rounds')}, "
             f"{'converged' if self.converged else 'not converged'}: {self.reason}",
@@ -289,14 +311,14 @@ class Result:
         return self._shown[name]
 
     def stored(self, name: str) -> NDArray[Any]:
-        """A field as a run keeps it: [n], or [n * k] for vectors; bools as bytes, f16 as their bits, dense vertices."""
+        """A field as a run stores it: [n], or [n * k] for vectors; bools as bytes, f16 as bits, vertices dense."""
         array = np.ascontiguousarray(self._host(name)).reshape(-1)
         if array.dtype == np.bool_ or array.dtype == np.float16:
             return array.view(np.uint8 if array.itemsize == 1 else np.uint16)
         return array
 
     def _host(self, name: str) -> NDArray[Any]:
-        """A field as the engine keeps it, in host memory; fetched once from a device."""
+        """A field as the engine stores it, in host memory; copied once from a device."""
         array = self._raw[name]
         if isinstance(array, np.ndarray):
             return array
@@ -305,13 +327,13 @@ class Result:
         return self._fetched[name]
 
     def _named(self, value: Any) -> Any:
-        """A global of type `vertex` in the user's ids."""
+        """A global of type `vertex`, as a user's id."""
         if value is None or int(value) == NONE:
             return self.none
         return self._ids.label(int(value))
 
     def _missing(self, raw: NDArray[Any], name: str) -> NDArray[np.bool_] | None:
-        """Where there is no proper value; None if that cannot be."""
+        """Where there is no proper value; None if every value of the type is proper."""
         missing: NDArray[np.bool_]
         if self.types.get(name) == "vertex":
             missing = raw == NONE
@@ -325,7 +347,7 @@ class Result:
         return missing
 
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
-        """The values of some rows as Python ones, infinities as floats and none as None."""
+        """The values of some rows as Python objects, infinities as floats and none as None."""
         raw = self._host(name)[rows]
         values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
         missing = self._missing(raw, name)
@@ -350,7 +372,7 @@ class Result:
         if raw.dtype.kind == "f":
             key = -raw if largest else raw  # NaN sorts last either way
         else:
-            key = ~raw if largest else raw  # the complement turns the order round without overflow
+            key = ~raw if largest else raw  # the complement reverses the order without overflow
         kept: NDArray[Any] = np.arange(len(key))
         if k < len(key):
             bound = np.partition(key, k - 1)[k - 1]
@@ -384,9 +406,9 @@ class Result:
         return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"
 
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
-        """The columns of a file, from one of its rows to another: ids first."""
+        """The columns of a file for the rows start..stop-1: ids first."""
         rows = slice(start, stop) if self._listed is None else self._listed[start:stop]
-        if self._ids.consecutive and self._listed is None:  # a block of them, not all
+        if self._ids.consecutive and self._listed is None:  # the ids of this block, not all
             ids = VertexIds(base=self._ids.base + start, count=stop - start).values
         else:
             ids = self._ids.values[rows]

@@ -1,1 +1,1 @@
-"""Where arrays and files live: huge pages, page-locked memory, files written whole."""
+"""Memory and files: huge pages, page-locked memory, files written atomically."""

@@ -1,11 +1,11 @@
-"""Memory of runs on the CPU: large arrays from blocks that are kept once nobody refers to them any more.
+"""Memory of runs on the CPU: large arrays on blocks that are reused when no array refers to them any more.
 
-New memory comes in pages, each of which the system finds and clears when it is touched first. And an array that the C
-library hands out begins anywhere, so that little of it can lie in huge pages, without which a read at random is looked
-up in tables first. A block begins where a huge page does, and all of it but the end lies in huge pages.
+New memory is costly: the system finds and clears each page on its first access. An array of the C library can begin at
+any address, so that little of it lies in huge pages; without these, most random reads miss the TLB. A block begins at
+the address of a huge page, and all of it but the end lies in huge pages.
 
-An array from here owns its block as long as any view of it lives, a Result's field included: then the block is idle,
-and serves the next array of its size. What is idle is bounded (see `Memory`), and goes back to the system when memory
+An array owns its block as long as any view of it lives, including a field of a Result. After that the block is idle,
+and serves the next array of its size. Idle memory is bounded (see `Memory`), and is returned to the system when memory
 is short. Blocks are private memory, so processes that fork do not share them.
 """
 
@@ -22,14 +22,14 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["Memory", "empty", "memory", "zeros"]
 
-_LEAST = 1 << 18  # bytes below which the C library serves as well: it keeps small pieces, and all of one lies near
+_LEAST = 1 << 18  # bytes below which the C library serves as well: it reuses small pieces, and they lie close together
 _HUGE = 1 << 21  # bytes of a huge page
 _MOST_BLOCKS = 64
 _MOST_BYTES = 256 << 20
 
 
 class _Block:
-    """Memory of `size` bytes from `address` on. clean: nobody has written to it."""
+    """Memory of `size` bytes from `address` on. clean: never written to."""
 
     __slots__ = ("__weakref__", "_pages", "address", "clean", "size")
 
@@ -49,7 +49,7 @@ class _Block:
 
 
 class _Lease:
-    """What an array on a block refers to: when it goes, the block is idle."""
+    """The owner of an array on a block: when the lease is freed, the block is idle."""
 
     __slots__ = ("__array_interface__", "__weakref__", "_back")
 
@@ -59,8 +59,10 @@ class _Lease:
 
 
 class _Back(weakref.ref[_Lease]):
-    """A block on its way back: it appends itself to what is idle when the lease goes. That is one call without a
-    bytecode, since an interrupt that is raised inside of a destructor is lost."""
+    """A weak reference to a lease that appends itself, with the block, to the idle list when the lease is freed.
+
+    The callback is one call without bytecode: an interrupt raised inside of a destructor would be lost.
+    """
 
     __slots__ = ("block",)
     block: _Block
@@ -71,31 +73,33 @@ class _Back(weakref.ref[_Lease]):
         return self
 
     def __init__(self, lease: _Lease, block: _Block, idle: deque[_Back]) -> None:
-        """`weakref.ref` takes part in `__new__` only."""
+        """`weakref.ref` takes its arguments in `__new__` only."""
 
 
 class Memory:
-    """Blocks, of which at most `most` bytes and `blocks` of them are idle.
+    """A pool of blocks, of which at most `most` bytes and `blocks` blocks are idle.
 
-    Blocks of one size are bounded as they come back, and all together when the next array is asked for. made: blocks
-    asked of the system so far. Threads may share it. There is no lock: each step is one operation of a dict or deque,
-    which neither another thread nor an interrupt can divide, so that a block is idle, used or gone at any time.
+    The limit for blocks of one size applies when a block is returned, the limit for all when the next array is
+    allocated. made: blocks requested from the system so far.
+
+    Threads may share it without a lock: each step is one atomic operation of a dict or deque, so that a block is idle,
+    used or freed at any time, even after an interrupt.
     """
 
     def __init__(self, most: int = _MOST_BYTES, blocks: int = _MOST_BLOCKS) -> None:
         self.made = 0
         self._most, self._blocks = most, blocks
-        self._idle: dict[int, deque[_Back]] = {}  # by size, those that came back last at the right
+        self._idle: dict[int, deque[_Back]] = {}  # by size, the most recently returned at the right
         self._there: list[weakref.ref[_Block]] = []
 
     @property
     def idle(self) -> int:
-        """Bytes of blocks that are kept."""
+        """Bytes of idle blocks."""
         return sum(size * len(blocks) for size, blocks in list(self._idle.items()))
 
     @property
     def used(self) -> int:
-        """Bytes of blocks that arrays lie on."""
+        """Bytes of blocks in use by arrays."""
         return sum(block.size for there in self._there if (block := there()) is not None) - self.idle
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
@@ -103,14 +107,14 @@ class Memory:
         return self._array(count, np.dtype(dtype))[0]
 
     def zeros(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
-        """An array of `count` zeros, not yet touched if its memory is new. Raises MemoryError."""
+        """An array of `count` zeros; new memory is not touched. Raises MemoryError."""
         array, clean = self._array(count, np.dtype(dtype))
         if not clean:
             array.fill(0)
         return array
 
     def trim(self) -> None:
-        """Give the system what is idle."""
+        """Return idle memory to the system."""
         self._bound(0)
 
     def _array(self, count: int, dtype: np.dtype[Any]) -> tuple[NDArray[Any], bool]:
@@ -139,7 +143,7 @@ class Memory:
         return block
 
     def _bound(self, most: int) -> None:
-        """Let idle blocks go, of sizes that were asked for first, until they take at most `most` bytes."""
+        """Free idle blocks until they take at most `most` bytes; sizes that were requested first are freed first."""
         sizes = list(self._idle.items())
         over = sum(size * len(blocks) for size, blocks in sizes) - most
         many = sum(len(blocks) for _, blocks in sizes) - self._blocks
@@ -151,20 +155,20 @@ class Memory:
 
 
 def _rounded(nbytes: int) -> int:
-    """The size of a block: of about equal sizes one serves for the other. What is not needed is never touched."""
+    """The size of a block: similar sizes are rounded up to one, for reuse. The excess is never touched."""
     step = max(1 << 16, 1 << (nbytes.bit_length() - 5))
     return -(-nbytes // step) * step
 
 
 memory = Memory()
-"""That of this process."""
+"""The pool of this process."""
 
 
 def empty(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """`Memory.empty` of the memory of this process."""
+    """`Memory.empty` of the pool of this process."""
     return memory.empty(count, dtype)
 
 
 def zeros(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """`Memory.zeros` of the memory of this process."""
+    """`Memory.zeros` of the pool of this process."""
     return memory.zeros(count, dtype)

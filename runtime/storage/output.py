@@ -1,4 +1,4 @@
-"""Files that appear whole or not at all, and columns of values as text."""
+"""Files that are written atomically, and columns of values as text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = [
     "write_text",
 ]
 
-# Rows that are turned into text at a time: large enough to amortise NumPy's calls, small beside the arrays.
+# Rows that are formatted at a time: enough to amortise NumPy's calls, few beside the arrays.
 BLOCK = 1 << 16
 
 _QUOTED = re.compile(r'[",\r\n]')
@@ -33,10 +33,10 @@ _QUOTED = re.compile(r'[",\r\n]')
 
 @contextmanager
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A binary file that takes its name only when the block ends without an error.
+    """A binary file that appears under its name only when the `with` block ends without an error.
 
-    The bytes go to a temporary name in the same folder, are flushed to the disk and renamed. A path that is there
-    and is no regular file (a pipe, a terminal) is written directly. Raises DiskError for whatever the disk refuses.
+    The bytes are written to a temporary name in the same folder, flushed to the disk and renamed. An existing path that
+    is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error of the disk.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -57,7 +57,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
-    """Raise the DiskError that writing `path` would meet as things stand, before work is done for nothing."""
+    """Raise the DiskError that writing `path` would raise now, before a long run is wasted."""
     target = Path(os.path.realpath(path))
     if target.is_dir():
         number = errno.EISDIR
@@ -86,7 +86,7 @@ def _renamed(target: Path) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    with suppress(OSError):  # some file systems cannot sync a folder; the rename has happened all the same
+    with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
         folder = os.open(target.parent, os.O_RDONLY)
         try:
             os.fsync(folder)
@@ -126,7 +126,7 @@ def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequen
 
 
 def json_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequence[str]:
-    """One JSON value per value; null where `missing`, and for NaN, which JSON cannot say."""
+    """One JSON value per value; null where `missing`, and for NaN, which JSON cannot express."""
     if values.dtype == object:
         return [json.dumps(v, ensure_ascii=False) for v in values.tolist()]
     if values.dtype.kind == "f":
@@ -155,20 +155,22 @@ def json_value(value: Any, type_: str) -> Any:
 
 
 def fixed_width(array: NDArray[Any]) -> NDArray[Any]:
-    """An array that needs no pickling: strings with a fixed width, None as ""."""
+    """An array that needs no pickling: strings have a fixed width, with None as ""."""
     if array.dtype != object:
         return array
     return np.array(["" if v is None else str(v) for v in array.reshape(-1).tolist()]).reshape(array.shape)
 
 
 def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write a NumPy archive of plain arrays under any names: `np.savez` has some of its own (`file`). A path appears
-    whole or not at all. Raises DiskError for a path."""
+    """Write a NumPy archive of plain arrays under any names; `np.savez` reserves some (`file`).
+
+    A path is written atomically. Raises DiskError for a path.
+    """
     if isinstance(file, (str, os.PathLike)):
         with whole_file(file) as out:
             write_arrays(out, arrays)
         return
-    import zipfile  # start-up: not loaded where nothing is written
+    import zipfile  # start-up: not loaded unless something is written
 
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED, allowZip64=True) as archive:
         for name, array in arrays.items():
@@ -177,7 +179,7 @@ def write_arrays(file: IO[bytes] | str | os.PathLike[str], arrays: Mapping[str, 
 
 
 def write_text(file: str | os.PathLike[str] | IO[Any], blocks: Iterator[str]) -> None:
-    """Write text to a path (whole or not at all) or to an open file of text or bytes, as UTF-8."""
+    """Write text to a path (atomically) or to an open file of text or bytes, as UTF-8."""
     if isinstance(file, (str, os.PathLike)):
         with whole_file(file) as out:
             for block in blocks:

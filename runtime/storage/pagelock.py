@@ -1,6 +1,6 @@
 """Host arrays that are page-locked in place, so that copies overlap with kernels and kernels can read them.
 
-Page-locking belongs to the process, not to a run: two runs that share a graph share its locked arrays.
+Page-locking belongs to the process, not to a run: two runs on one graph share its locked arrays.
 """
 
 from __future__ import annotations
@@ -20,17 +20,20 @@ _PORTABLE, _MAPPED, _READ_ONLY = 1, 2, 8  # flags of cudaHostRegister
 
 @dataclass
 class _Range:
-    array: NDArray[Any]  # held, so that locked memory is never given back to the system
+    array: NDArray[Any]  # a reference, so that locked memory is never returned to the system
     nbytes: int
     address: int
     users: int
 
 
 class PageLocks:
-    """The locked ranges, counted by use.
+    """The locked ranges, with a count of their users.
 
-    lock(address, nbytes, flags) and unlock(address) are the system's, lock raising `refusals`; mapped(address) is the
-    address for kernels of a locked one.
+    Args:
+        lock: the system call lock(address, nbytes, flags).
+        unlock: the system call unlock(address).
+        mapped: mapped(address) is the device address of a locked host address.
+        refusals: exceptions of `lock` that mean a refusal.
     """
 
     def __init__(self, lock: Callable[[int, int, int], None], unlock: Callable[[int], None],
@@ -40,7 +43,7 @@ class PageLocks:
         self._mutex = threading.Lock()
 
     def register(self, array: NDArray[Any]) -> int:
-        """Lock an array, or use the lock that covers it. Its address for kernels; 0 if the system refuses."""
+        """Lock an array, or use the lock that covers it. Returns its device address; 0 if the system refuses."""
         start, nbytes = address_of(array), array.nbytes
         if not nbytes:
             return 0
@@ -51,7 +54,7 @@ class PageLocks:
                     return 0
                 try:
                     self._ranges[start] = _Range(array, nbytes, self._mapped(start), 0)
-                except BaseException:  # an interrupt, too: what is not listed would stay locked
+                except BaseException:  # an interrupt, too: an unlisted range would stay locked
                     self._unlock(start)
                     raise
                 found = start
@@ -60,7 +63,7 @@ class PageLocks:
             return locked.address + (start - found)
 
     def unregister(self, array: NDArray[Any]) -> None:
-        """One user less; the last one unlocks. All work on the array must be done."""
+        """Remove one user; the last one unlocks. All work on the array must be done."""
         with self._mutex:
             found = self._covering(address_of(array), array.nbytes)
             if found is None:
@@ -76,7 +79,7 @@ class PageLocks:
         return self._covering(address_of(array), array.nbytes) is not None
 
     def touches(self, array: NDArray[Any]) -> bool:
-        """Whether some of an array is locked."""
+        """Whether any part of an array is locked."""
         start, end = address_of(array), address_of(array) + array.nbytes
         return any(at < end and start < at + r.nbytes for at, r in list(self._ranges.items()))
 
@@ -85,7 +88,7 @@ class PageLocks:
         return next((at for at, r in ranges if at <= start and start + nbytes <= at + r.nbytes), None)
 
     def _locked(self, start: int, nbytes: int, writeable: bool) -> bool:
-        """Ask the system; memory that is mapped for reading only needs a flag that not every system knows."""
+        """Lock a range. Memory that is mapped read-only needs a flag that not every system supports."""
         for flags in (0,) if writeable else (0, _READ_ONLY):
             try:
                 self._lock(start, nbytes, _PORTABLE | _MAPPED | flags)

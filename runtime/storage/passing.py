@@ -1,4 +1,4 @@
-"""Arrays that are needed for a while only."""
+"""Arrays for temporary use."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from numpy.typing import DTypeLike, NDArray
 
 __all__ = ["passing"]
 
-_HUGE = 1 << 22  # bytes from which large pages are asked for, as NumPy does
+_HUGE = 1 << 22  # bytes from which large pages are requested, as NumPy does
 
 
 def passing(count: int, dtype: DTypeLike) -> NDArray[Any]:
-    """An array of `count` elements, at first zeros, whose memory goes back to the system when the array goes.
+    """An array of `count` zeros, with memory that is returned to the system as soon as the array is freed.
 
-    The C library keeps what is freed in pieces of up to 32 MB, and often none of it fits what is needed next: buffers
-    of the usual kind count to the memory of a process long after they went. Raises MemoryError.
+    The C library keeps freed pieces of up to 32 MB, and often the next request fits none of them: ordinary buffers
+    count towards the memory of a process long after they were freed. Raises MemoryError.
     """
     size = max(1, count * np.dtype(dtype).itemsize)
     try:

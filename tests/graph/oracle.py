@@ -1,4 +1,4 @@
-"""What adjacency lists must be, said in NumPy."""
+"""A reference for adjacency lists, in NumPy."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ __all__ = ["Drawn", "draw", "lists"]
 
 @dataclass(frozen=True)
 class Drawn:
-    """A random multigraph with self-loops, and an edge column."""
+    """A random multigraph with self-loops.
+
+    Attributes:
+        n: the number of vertices.
+        src, dst: uint32[E].
+        weight: an edge column, [E].
+    """
 
     n: int
     src: NDArray[np.uint32]
@@ -22,7 +28,7 @@ class Drawn:
 
 
 def draw(rng: np.random.Generator, n: int, edges: int) -> Drawn:
-    """Edges whose ends crowd in a few vertices, so that many are parallel or loops; weights tell the edges apart."""
+    """Edges with ends in a few vertices, so that many are parallel or loops; weights distinguish the edges."""
     spread = max(1, n // int(rng.integers(1, 8)))
     src, dst = (rng.integers(0, spread, edges).astype(np.uint32) for _ in range(2))
     dst[rng.random(edges) < 0.1] = n - 1
@@ -32,7 +38,7 @@ def draw(rng: np.random.Generator, n: int, edges: int) -> Drawn:
 
 
 def lists(drawn: Drawn, kind: str, directed: bool) -> tuple[Any, Any, Any]:
-    """offsets, targets and weights of an orientation."""
+    """offsets, targets and weights of the adjacency lists of a kind."""
     edge = np.arange(len(drawn.src))
     if not directed:
         other = drawn.src != drawn.dst

@@ -1,4 +1,4 @@
-"""Cache blocks: every edge of a short vertex once, rows in their own order, rows of about equal length together."""
+"""Cache blocks: each edge of a short vertex occurs once, rows keep their order, rows of similar length are together."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from vlang import Graph
-from vlang.runtime.graph.topology.blocks import Blocks, _laid
+from vlang.runtime.graph.topology.blocks import Blocks, _lay_out
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.plan.plan import BLOCK_GROUP, BLOCK_MOST, SEGMENT
 
@@ -30,7 +30,7 @@ def test_each_row_keeps_its_edges_and_their_order(spec: str, threads: int) -> No
     adjacency, degrees = graph.adjacency("in"), short_degrees(graph)
     end = 0
     edges = np.arange(len(adjacency), dtype=np.uint64)
-    numbers = _laid(adjacency, edges, blocks.blocks, threads)
+    numbers = _lay_out(adjacency, edges, blocks.blocks, threads)
     for block in blocks.blocks:
         low, high = block.low, block.high
         assert low == end
@@ -65,6 +65,6 @@ def test_rows_stand_by_length_and_ties_by_number(spec: str) -> None:
 
 
 def test_runs_are_few() -> None:
-    """A run is long enough to pay for its three numbers, where a graph has edges enough."""
+    """On a graph with enough edges, runs are long enough to pay for their three numbers."""
     _, blocks = blocks_of("uniform:16")
     assert sum(len(one.runs) for one in blocks.blocks) < blocks.nbytes // 4 // 100

@@ -1,4 +1,4 @@
-"""Edges inserted into and deleted from graphs: the adjacency lists are those of a graph made anew."""
+"""Edges inserted into and deleted from graphs: the adjacency lists equal those of a graph built from scratch."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_weights_by_rule() -> None:
     anew = Graph.from_edges([1, 2, 3], [2, 3, 0], n=4).with_rule_weights(1, 100)
     assert changed.adjacency("in", ("weight",)).column("weight").tolist() == \
         anew.adjacency("in", ("weight",)).column("weight").tolist()
-    with pytest.raises(GraphError, match="made from the numbers of its vertices"):
+    with pytest.raises(GraphError, match="computed from the numbers of its vertices"):
         graph.changed(added=[(9, 0)])
 
 

@@ -1,4 +1,4 @@
-"""Generators: what they draw, that threads do not matter, and what is said of a bad name."""
+"""Generators: the edges drawn, independence of threads, and messages for wrong names."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_threads_change_nothing(spec: str) -> None:
 
 
 def test_known_draws() -> None:
-    """The same edges for ever: results that people publish name only the seed."""
+    """The edges must never change: published results name only the seed."""
     edges = Graph.read("uniform:8,1").edges()
     expected = []
     for e in range(256):
@@ -75,11 +75,11 @@ def test_known_draws() -> None:
 
 
 def test_kronecker_is_skewed_as_its_probabilities_say() -> None:
-    """Without labels: 3/4 of the ends of edges lie in the half of the vertices that is more likely, at each level."""
+    """Without scrambled labels, 3/4 of the ends are in the more likely half of the vertices, at each level."""
     graph = Graph.read("rmat:14")
     assert (graph.n, graph.m) == (2**14, 16 * 2**14)
     top = np.sort(graph.out_degree)[::-1].cumsum()
-    # The expected share of the 2^13 likeliest of 2^14 rows is at least .76, for rows drawn level by level with .76.
+    # The expected share of the 2^13 likeliest of 2^14 rows is at least .76, as each level draws with .76.
     assert top[2**13 - 1] / graph.m > 0.9
     first = 0.76**14 * graph.m
     assert 0.7 * first < graph.out_degree.max() < 1.3 * first
@@ -94,7 +94,7 @@ def test_uniform_is_uniform() -> None:
 
 
 def test_scrambled_labels_are_all_different() -> None:
-    """A grid of one edge a vertex would show two labels for one vertex: all 2^k vertices of a dense graph occur."""
+    """Scrambling is a bijection: all 2^k vertices of a dense graph occur."""
     assert (Graph.read("kron:5,2000").degree > 0).all()
 
 

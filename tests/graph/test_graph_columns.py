@@ -46,13 +46,13 @@ def test_fits(values: Any, dtype: str) -> None:
 @pytest.mark.parametrize(
     ("values", "dtype", "message"),
     [
-        ([1, 256], "u1", "holds 256, and the program reads it as uint8: that goes from 0 to 255"),
-        ([-1, 5], "u4", "holds -1, and the program reads it as uint32: that goes from 0 to 4294967295"),
-        ([0, 2], "?", "holds 2, and the program reads it as bool: that goes from 0 to 1"),
+        ([1, 256], "u1", "holds 256, and the program reads it as uint8: its range is 0 to 255"),
+        ([-1, 5], "u4", "holds -1, and the program reads it as uint32: its range is 0 to 4294967295"),
+        ([0, 2], "?", "holds 2, and the program reads it as bool: its range is 0 to 1"),
         ([1.0, 2.5], "i4", "holds 2.5, and the program reads it as int32: that takes integers only"),
         ([1.0, np.nan], "i4", "holds nan, and the program reads it as int32: that takes integers only"),
         ([1.0, np.inf], "u8", "holds inf, and the program reads it as uint64: that takes integers only"),
-        ([2.0**63], "i8", "holds 9223372036854775808, and the program reads it as int64: that goes from"),
+        ([2.0**63], "i8", "holds 9223372036854775808, and the program reads it as int64: its range is"),
         ([2**24 + 1], "f4", "holds 16777217, and the program reads it as float32: float32 holds integers exactly"),
         ([-(2**53) - 1], "f8", "holds -9007199254740993, and the program reads it as float64"),
         ([1e39], "f4", "holds 1e+39, and the program reads it as float32: float32 ends at 3.40282e+38"),

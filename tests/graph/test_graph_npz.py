@@ -1,4 +1,4 @@
-"""Graphs kept as .npz: what is saved comes back; what is foreign or damaged is named."""
+"""Graphs as .npz: a saved graph is read back unchanged; foreign or damaged files give an error that names the fault."""
 
 from __future__ import annotations
 

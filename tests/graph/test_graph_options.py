@@ -1,4 +1,4 @@
-"""Dropping, symmetrizing, weights by rule, and the edges taken apart again."""
+"""Dropping, symmetrizing, weights by rule, and conversion back to a list of edges."""
 
 from __future__ import annotations
 
@@ -14,7 +14,13 @@ from vlang.runtime.graph.graph import Graph
 
 
 def thinned(drawn: Drawn, kind: str, directed: bool, loops: bool, parallel: bool) -> list[tuple[int, int, int]]:
-    """(row, target, weight) of what is kept."""
+    """(row, target, weight) of the kept edges.
+
+    Args:
+        drawn: the edges.
+        kind, directed: of the adjacency lists.
+        loops, parallel: whether to drop self-loops, parallel edges.
+    """
     offsets, targets, weights = lists(drawn, kind, directed)
     rows = np.repeat(np.arange(drawn.n), np.diff(offsets))
     entries = [e for e in zip(rows.tolist(), targets.tolist(), weights.tolist()) if not (loops and e[0] == e[1])]

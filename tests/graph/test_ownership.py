@@ -1,5 +1,4 @@
-"""A graph owns its arrays: what a caller does to an array after the constructor changes no answer, and neither does
-what is done to an array that the graph or a result has handed out."""
+"""A graph owns its arrays: no later write to an array of the caller, the graph or a result changes an answer."""
 
 from __future__ import annotations
 
@@ -81,13 +80,16 @@ WAYS: dict[str, Callable[[], Given]] = {
 
 def overwrite(arrays: list[Any]) -> None:
     for array in arrays:
-        if array.flags.writeable:  # pandas hands out arrays that are not
+        if array.flags.writeable:  # pandas returns read-only arrays
             array[...] = "zz" if array.dtype == object else 3
 
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_arrays_of_the_caller_may_change(way: str) -> None:
-    """Before the first call, and after it; column ranges count, too, since checks are left out by them."""
+    """The caller's arrays change before or after the first call, without effect on the graph.
+
+    Column ranges matter, too, since checks are skipped by them.
+    """
     make, _ = WAYS[way]()
     whole = make()
     source = whole.label(0)
@@ -120,7 +122,7 @@ def test_networkx_and_files(tmp_path: Path) -> None:
 
 
 def test_an_edge_list_is_taken_over() -> None:
-    """Its arrays are not copied, so they can no longer be written to."""
+    """Its arrays are not copied, so they become read-only."""
     src, dst, weight = np.array(SRC, np.uint32), np.array(DST, np.uint32), np.array(WEIGHT, np.float32)
     ids = np.array([1, 2, 3, 5, 8])
     graph = Graph(EdgeList(src, dst, VertexIds(ids), {"weight": weight}))
@@ -169,7 +171,7 @@ def test_fields_of_a_result_are_its_own() -> None:
 
 
 def test_a_result_keeps_its_parameters() -> None:
-    """A list of vertices that changes after a run, or that can be read only once, is what it was when a run goes on."""
+    """A list of vertices that changes after a run, or can be read only once, is unchanged when a run resumes."""
     program = compile("program near(centers: vertices)\n"
                       "vertex dist: float = 0.0 if position(self, centers) >= 0 else inf\n"
                       "repeat:\n    gather d = min(u.dist + 1.0 for u -> self)\n    apply dist = min(dist, d)\n")

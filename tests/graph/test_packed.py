@@ -1,4 +1,4 @@
-"""Edges of one word."""
+"""Edges packed into one word."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages: every edge in one page, every short vertex and every segment in one task, whatever the page size."""
+"""Pages: each edge is in one page, each short vertex and each segment in one task, for any page size."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SPECS = ("path:0", "path:1", "karate", "star:5000", "kron:10", "rmat:12,40", "un
 
 
 def greedy(offsets: NDArray[np.int64], ends: NDArray[np.int64], edges: int) -> list[int]:
-    """The starts of pages by their definition: as many whole vertices and segments as fit, at least one."""
+    """The starts of pages by definition: as many whole vertices and segments as fit, at least one."""
     stops = sorted({*offsets[1:].tolist(), *ends.tolist()})
     starts = [0]
     while starts[-1] < int(offsets[-1]):
@@ -38,7 +38,7 @@ def test_pages_cover_the_edges(spec: str, page_size: int) -> None:
         assert pages.starts.tolist() == greedy(offsets, ends, max(1, page_size // 4))
 
     assert pages.longs[:, 0].tolist() == np.flatnonzero(degrees > SEGMENT).tolist()
-    for vertex, first, last in pages.longs.tolist():  # the segments of a long vertex are its edges
+    for vertex, first, last in pages.longs.tolist():  # replace the edges of a long vertex by its segments
         assert (begins + pages.segments[:, 1])[first] == offsets[vertex]
         assert ends[last - 1] == offsets[vertex + 1]
         assert np.array_equal(ends[first : last - 1], (begins + pages.segments[:, 1])[first + 1 : last])

@@ -1,4 +1,4 @@
-"""What decides whether a column is read as numbers, and what becomes of cells that are none."""
+"""Which columns are read as numbers, and the treatment of cells that are not numbers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def refused(text: str, **options: Any) -> str:
 
 
 def columns(text: str, **options: Any) -> dict[str, list[float]]:
-    """The columns that are read."""
+    """The names of the columns that are read."""
     Path("g").write_text(text)
     return {name: values.tolist() for name, values in read_edges("g", threads=2, **options).columns.items()}
 
@@ -82,7 +82,7 @@ def test_a_weight_that_is_no_number_is_an_error(name: str, packed: bool, here: P
         assert str(caught.value).startswith(f"g, {expected}\n  found:    ")
     else:
         assert refused(text, columns=wanted) == expected
-        if name != "without a header":  # without numbers, the third column may be anything
+        if name != "without a header":  # without a header, the third column may be anything
             assert refused(text) == expected
 
 
@@ -170,7 +170,7 @@ def test_a_number_stands_for_missing_cells(here: Path) -> None:
     assert "Missing cells: 3 cells taken as 1." in read.notes
     assert columns(DROPS, missing="0.5") == {"weight": [5, 0.5, 0.5, 0.5, 7]}
     assert columns(DROPS, missing=math.inf) == {"weight": [5, math.inf, math.inf, math.inf, 7]}
-    large = HEAD + "1,2,9007199254740993\n2,3,NA\n"  # not a float
+    large = HEAD + "1,2,9007199254740993\n2,3,NA\n"  # not exact as a float
     assert columns(large, missing=2) == {"weight": [9007199254740993, 2]}
     assert columns(large, missing="drop") == {"weight": [9007199254740993]}
 
@@ -255,7 +255,7 @@ def test_attributes_of_networkx_that_are_left_out() -> None:
 
 @pytest.fixture
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Windows of a few lines, so that every boundary is met."""
+    """Windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
         patch.setattr(scan, "_CHUNK", 32)
         patch.setattr(scan, "_WINDOW", 256)

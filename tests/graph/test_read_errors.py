@@ -1,4 +1,4 @@
-"""Every way in which a file can be wrong, with its whole message."""
+"""Every kind of fault in a file, with its whole message."""
 
 from __future__ import annotations
 

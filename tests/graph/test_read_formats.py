@@ -1,4 +1,4 @@
-"""A small file of each format and style, with everything that is read from it."""
+"""A small file of each format and style, compared with everything that must be read from it."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ MATRIX = b"%%MatrixMarket matrix coordinate "
 
 @dataclass(frozen=True)
 class Case:
+    """A file, the options to read it with, and everything that must be read."""
+
     content: bytes
     edges: list[tuple[Any, Any]]
     ids: list[Any]
@@ -179,7 +181,7 @@ NOTES = {
         "Undirected, as line 1 says; both directions of every edge are listed, and one of each is kept.",
         "2 vertices, 1 edge of 2 listed.",
         "No weights: edge fields take their defaults.",
-        "Line 2 speaks of 3 nodes and 9 edges; the file lists 2 vertices and 2 edges.",
+        "Line 2 declares 3 nodes and 9 edges; the file lists 2 vertices and 2 edges.",
     ],
     gzip.compress(b"source,target,w,name\na,b,1,x\n"): [
         "Text edge list with a header, commas between columns, gzip.",

@@ -1,4 +1,4 @@
-"""Random edge lists, written in random styles and cut into tiny chunks, against a parse in plain Python."""
+"""Random edge lists, written in random styles and cut into tiny chunks, against a parser in plain Python."""
 
 from __future__ import annotations
 
@@ -38,7 +38,18 @@ WEIGHT = st.one_of(
 
 @dataclass(frozen=True)
 class Style:
-    """How a list is written."""
+    """The style in which a list is written.
+
+    Attributes:
+        separator: between columns.
+        line_end: after each line.
+        last_end: whether the last line has one.
+        mark: whether the file begins with a byte order mark.
+        packed: whether it is gzip.
+        header: whether the first line names the columns.
+        noise: comments and blank lines between the lines.
+        threads: how many threads read.
+    """
 
     separator: str
     line_end: str
@@ -65,7 +76,7 @@ STYLE = st.builds(
 
 @pytest.fixture(autouse=True)
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Windows of a few lines, so that every boundary is met."""
+    """Windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
         patch.setattr(scan, "_CHUNK", 48)
         patch.setattr(scan, "_WINDOW", 640)
@@ -85,10 +96,18 @@ def write(rows: list[list[str]], style: Style, path: Path) -> None:
 
 def check(edges: list[tuple[Any, Any]], columns: list[list[float]], names: list[str], style: Style,
           path: Path) -> None:  # fmt: skip
-    """The file reads back as these edges, in order, with ids in their order and numbers to the bit."""
+    """Check that the file reads as these edges, in order, with ids sorted and numbers exact to the bit.
+
+    Args:
+        edges: both ends of each edge.
+        columns: values of each edge.
+        names: of the columns.
+        style: of the file.
+        path: of the file.
+    """
     read = read_edges(path, threads=style.threads)
     ids = read.ids.values.tolist()
-    assert ids == sorted({end for edge in edges for end in edge})  # all int or all str
+    assert ids == sorted({end for edge in edges for end in edge})  # all are int, or all are str
     assert [(ids[u], ids[v]) for u, v in zip(read.src.tolist(), read.dst.tolist())] == edges
     assert list(read.columns) == names
     for column, expected in zip(read.columns.values(), columns):
@@ -131,7 +150,7 @@ def test_quoted_texts(edges: list[tuple[str, str]], style: Style) -> None:
 
 
 def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.float64]], int]:
-    """What the kernel makes of tokens, and how many of them it left to Python."""
+    """The numbers that the kernel parses from tokens, and how many tokens it left to Python."""
     lines = "".join(f"1 2 {token}\n" for token in tokens).encode()
     text = np.frombuffer(lines + bytes(READ_AHEAD), dtype=np.uint8)
     fields = (Field("", Role.SOURCE), Field("", Role.TARGET), Field("w", Role.FLOAT))
@@ -142,7 +161,7 @@ def numbers_of(tokens: list[str]) -> tuple[np.ndarray[tuple[int], np.dtype[np.fl
 
 
 def test_floats_are_rounded_correctly() -> None:
-    """Random digits and exponents, halfway cases and the ends of the range, to the bit as Python's float()."""
+    """Random digits and exponents, halfway cases and the ends of the range, equal to Python's float() to the bit."""
     seed = 20261120
     print("seed", seed)
     rng = np.random.default_rng(seed)
@@ -171,12 +190,12 @@ def test_floats_are_rounded_correctly() -> None:
 def test_few_floats_are_left_to_python() -> None:
     rng = np.random.default_rng(7)
     tokens = [repr(x) for x in (rng.standard_normal(20_000) * 10.0 ** rng.integers(-30, 30, 20_000)).tolist()]
-    # Those of 17 digits that are doubles without rounding, such as 1395194260238731.5.
+    # Numbers of 17 digits that are doubles without rounding, such as 1395194260238731.5.
     assert numbers_of(tokens)[1] < len(tokens) // 100
 
 
 def test_integers_of_every_length() -> None:
-    """Up to 18 digits by the small kernel, and longer ones by the other; with zeros before them, whatever follows."""
+    """Up to 18 digits by the small kernel, and longer ones by the other; with leading zeros and any separator."""
     rng = np.random.default_rng(20261121)
     tokens = [f"{rng.integers(10 ** (digits - 1), 10**digits)}" for digits in range(1, 19) for _ in range(20)]
     tokens += ["0", "00000000", "000000001", "0" * 10 + "12345678", "9" * 8, "9" * 16, "9" * 18, str(2**63 - 1)]

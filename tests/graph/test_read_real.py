@@ -1,4 +1,4 @@
-"""Published graphs, where they are at hand, against the counts that come with them."""
+"""Published graphs, if available, against the counts published with them."""
 
 from __future__ import annotations
 

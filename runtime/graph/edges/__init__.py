@@ -1,1 +1,1 @@
-"""Edge lists and vertex ids, from arrays or from what a reader found."""
+"""Edge lists and vertex ids, built from arrays or from the text that a reader scanned."""

@@ -1,4 +1,4 @@
-"""Edge columns: stored narrow, handed out in the type that a program computes with, never with a changed value."""
+"""Edge columns: stored in the narrowest exact type, cast to the type of a program, never with a changed value."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Column:
-    """What is known of an edge column: its stored dtype, smallest and largest value (0, 0 if there is no edge)."""
+    """The stored dtype of an edge column, and its smallest and largest value (0, 0 without edges)."""
 
     dtype: np.dtype[Any]
     low: int | float
@@ -27,10 +27,13 @@ class Column:
 
 
 def narrowed(name: str, values: ArrayLike) -> Array:
-    """The values in the narrowest dtype that loses nothing, shape [E]: integers by their range, bool as uint8.
+    """The values, shape [E], in the narrowest dtype that holds them all exactly.
 
-    Floats keep their width, except that extended precision becomes float64. Raises GraphError for values that are no
-    real numbers.
+    Integers are narrowed by their range, bools become uint8. Floats keep their width, except that extended precision
+    becomes float64.
+
+    Raises:
+        GraphError: the array is not one-dimensional, or its values are not real numbers.
     """
     array: Array = np.asarray(values)
     if array.ndim != 1:
@@ -46,15 +49,22 @@ def narrowed(name: str, values: ArrayLike) -> Array:
 
 
 def describe(values: Array) -> Column:
-    """Dtype and range of a column; both ends are NaN if a value is."""
+    """Dtype and range of a column; both ends of the range are NaN if any value is."""
     return Column(values.dtype, *_range(values))
 
 
 def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
-    """`values` as `dtype`: a bool, integer or float type.
+    """`values` as `dtype`, without a change of value other than the rounding of fractions to a narrower float.
 
-    Raises GraphError if a value does not fit: outside of the range, a fraction for an integer type, or an integer
-    that the float type cannot hold exactly. Rounding a fraction to a narrower float is fine.
+    Args:
+        name: of the column, for messages.
+        values: shape [E].
+        column: dtype and range of `values`, as `describe` returns them.
+        dtype: a bool, integer or float type.
+
+    Raises:
+        GraphError: a value is out of range, a fraction does not fit an integer type, or the float type cannot hold an
+            integer exactly.
     """
     wanted = np.dtype(dtype)
     if wanted == values.dtype:
@@ -67,7 +77,7 @@ def cast(name: str, values: Array, column: Column, dtype: DTypeLike) -> Array:
 
 
 def integer_dtype(low: int, high: int) -> np.dtype[Any]:
-    """The narrowest integer dtype for low..high, unsigned if it can be."""
+    """The narrowest integer dtype for low..high, unsigned if possible. Raises GraphError beyond 64 bits."""
     for name in ("uint8", "uint16", "uint32", "uint64") if low >= 0 else ("int8", "int16", "int32", "int64"):
         info = np.iinfo(name)
         if info.min <= low and high <= info.max:
@@ -114,7 +124,7 @@ def _check_integer(name: str, values: Array, column: Column, wanted: np.dtype[An
                 raise _refusal(name, wanted, f"holds {part[odd][0]}", "that takes integers only")
     for value in (column.low, column.high):
         if not least <= int(value) <= most:
-            raise _refusal(name, wanted, f"holds {int(value)}", f"that goes from {least} to {most}")
+            raise _refusal(name, wanted, f"holds {int(value)}", f"its range is {least} to {most}")
 
 
 def _chunks(values: Array) -> list[Array]:

@@ -1,4 +1,4 @@
-"""A list of edges with dense vertex numbers, and the ids under which the user knows the vertices."""
+"""A list of edges with dense vertex numbers, and the user's ids of the vertices."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FEW = 10_000
 
 
 def taken(array: NDArray[Any]) -> NDArray[Any]:
-    """The array itself, which cannot be written to any more: a graph has taken it over."""
+    """Mark an array as read-only and return it: a graph now owns it."""
     array.flags.writeable = False
     return array
 
@@ -26,12 +26,12 @@ def taken(array: NDArray[Any]) -> NDArray[Any]:
 class VertexIds:
     """The user's ids in increasing order: the id of dense vertex i is `ids[i]`.
 
-    Dense numbers are ranks, so they compare as the user's ids do. `values` is an int64 or uint64 array, or an
-    object array of str, and read-only; consecutive integers from `base` are not stored until asked for.
+    Dense numbers are ranks, so they compare as the user's ids do. `values` is a read-only int64 or uint64 array, or an
+    object array of str. Consecutive integers from `base` are not stored; `values` creates them.
     """
 
     def __init__(self, values: NDArray[Any] | None = None, *, base: int = 0, count: int = 0) -> None:
-        """Take over an array of ids: it is read-only from now on."""
+        """Take over an array of ids, which becomes read-only."""
         self._values = None if values is None else taken(values)
         self.base = base
         self.count = count if values is None else len(values)
@@ -56,9 +56,10 @@ class VertexIds:
 
     @property
     def numbers(self) -> tuple[int, NDArray[np.uint64] | None]:
-        """What functions of numbers take for the vertices, modulo 2^64: the first of consecutive integers, or a list.
+        """The numbers of the vertices modulo 2^64, for functions that take numbers: (first, None) or (0, list).
 
-        Integer ids are these numbers; texts count from 0 in their order.
+        Consecutive ids are given by the first one. Integer ids are their own numbers; texts count from 0 in their
+        order.
         """
         if self._values is None or self.text:
             return self.base % 2**64, None
@@ -68,7 +69,7 @@ class VertexIds:
         return self.count
 
     def label(self, vertex: int) -> int | str:
-        """The id of a dense vertex; IndexError outside of 0..count-1."""
+        """The id of a dense vertex. Raises IndexError outside of 0..count-1."""
         if not 0 <= vertex < self.count:
             raise IndexError(f"vertex {vertex} of {self.count}")
         if self._values is None:
@@ -79,7 +80,7 @@ class VertexIds:
     def find(self, vertex: object) -> int:
         """The dense number of an id, given as int, str or NumPy scalar; integers may be given as text.
 
-        Raises GraphError naming the id, the ids there are, and the nearest of them.
+        Raises GraphError; the message names the id, the range of ids, and the nearest id.
         """
         found = self.lookup(vertex)
         if found is None:
@@ -87,7 +88,7 @@ class VertexIds:
         return found
 
     def lookup(self, vertex: object) -> int | None:
-        """The dense number of an id as `find` takes it; None if the graph does not have it."""
+        """The dense number of an id in any form that `find` accepts; None if the graph does not have it."""
         key = self.key(vertex)
         if key is None:
             return None
@@ -95,7 +96,7 @@ class VertexIds:
         return at if at < self.count and self.label(at) == key else None
 
     def key(self, vertex: object) -> int | str | None:
-        """`vertex` as these ids are written; None if it cannot be one of them."""
+        """`vertex` in the type of these ids; None if it cannot be one of them."""
         if isinstance(vertex, np.ndarray) and vertex.ndim == 0:
             vertex = vertex[()]
         if isinstance(vertex, (bool, np.bool_)):
@@ -110,7 +111,7 @@ class VertexIds:
         return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
 
     def _position(self, key: int | str) -> int:
-        """Where `key` is or would be in the ids."""
+        """The position of `key` in the ids, or where it would be inserted."""
         if self._values is None:
             return min(max(int(key) - self.base, 0), self.count)
         if isinstance(key, int):
@@ -148,8 +149,10 @@ class VertexIds:
 
 
 class LeftOut(NamedTuple):
-    """Why a column of the edges could not be read. numbers: whether some of its cells are numbers, well written or not;
-    else it holds other things, such as names."""
+    """Why an edge column could not be read.
+
+    numbers: whether some cells are numbers, valid or misspelt; False for a column of other data, such as names.
+    """
 
     reason: str
     numbers: bool
@@ -157,11 +160,15 @@ class LeftOut(NamedTuple):
 
 @dataclass
 class EdgeList:
-    """Edges as read, before any orientation is built.
+    """Edges as read, before any adjacency is built.
 
-    src, dst: uint32[E], dense vertex numbers. columns: name -> array[E]. directed: False when every edge stands
-    for both directions but is listed once. notes: what the reader did, a sentence each. left_out: columns that are
-    there, but not as numbers.
+    Attributes:
+        src, dst: uint32[E], dense vertex numbers.
+        ids: the user's ids of the vertices.
+        columns: name -> array[E].
+        directed: False if every edge is listed once and means both directions.
+        notes: what the reader did, one sentence each.
+        left_out: the columns of the source that could not be read as numbers.
     """
 
     src: NDArray[np.uint32]

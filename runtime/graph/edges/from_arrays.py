@@ -1,6 +1,6 @@
-"""Edge lists from what a Python program has: arrays, sparse matrices, NetworkX graphs.
+"""Edge lists from Python objects: arrays, sparse matrices, NetworkX graphs.
 
-The arrays of an edge list from here are copies: the caller may change its own at any time.
+All arrays are copied, so the caller may change its own at any time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,19 @@ def edge_list(
     ids: ArrayLike | None,
     threads: int,
 ) -> EdgeList:
-    """The edges src[e] -> dst[e]; see `Graph.from_edges`."""
+    """The edges src[e] -> dst[e]; see `Graph.from_edges`.
+
+    Args:
+        src, dst: vertex ids, or with `ids` positions in it; shape [E].
+        columns: edge columns by name, shape [E] each.
+        directed: False if each edge is listed once and means both directions.
+        n: the vertices are 0..n-1; None where the ids that occur decide.
+        ids: the ids of all vertices, shape [n]; None if not given.
+        threads: how many threads number the vertices.
+
+    Raises:
+        GraphError: the arrays do not fit together.
+    """
     ends = ends_of("src", src), ends_of("dst", dst)
     if len(ends[0]) != len(ends[1]):
         raise GraphError(f"src has {len(ends[0])} entries and dst {len(ends[1])}: give one of each for an edge")
@@ -56,7 +68,7 @@ def edge_list(
 
 
 def edges_of_matrix(matrix: Any, weight: str, directed: bool) -> EdgeList:
-    """The edges of a scipy.sparse matrix (anything with `tocoo`); A[i, j] is the edge i -> j."""
+    """The edges of a scipy.sparse matrix (any object with `tocoo`); A[i, j] is the edge i -> j."""
     if not hasattr(matrix, "tocoo"):
         raise GraphError(f"a scipy.sparse matrix is needed, not {type(matrix).__name__}")
     if len(matrix.shape) != 2 or matrix.shape[0] != matrix.shape[1]:
@@ -66,7 +78,18 @@ def edges_of_matrix(matrix: Any, weight: str, directed: bool) -> EdgeList:
 
 
 def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, directed: bool) -> EdgeList:
-    """The edges of an n x n matrix given by its entries."""
+    """The edges of an n x n matrix given by its entries.
+
+    Args:
+        row, col: integers in 0..n-1, shape [entries].
+        data: values, shape [entries].
+        n: rows and columns of the matrix.
+        weight: name of the edge column of the values.
+        directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
+
+    Raises:
+        GraphError: directed is False and the matrix is not symmetric.
+    """
     if not directed:
         upper = row <= col
         if 2 * int(upper.sum()) - int((row == col).sum()) != len(row):
@@ -92,7 +115,7 @@ def edges_of_networkx(graph: Any) -> EdgeList:
 
 
 def ends_of(name: str, values: ArrayLike) -> Array:
-    """One end of every edge, as an integer or object (str) array."""
+    """One end of every edge, as an array of integers or of objects (str). Raises GraphError."""
     array = np.asarray(values)
     if array.ndim != 1:
         raise GraphError(f"{name} must have one dimension, not {array.ndim}")
@@ -109,7 +132,7 @@ def ends_of(name: str, values: ArrayLike) -> Array:
 
 
 def _objects(name: str, array: Array) -> Array:
-    """An object array as integers or strings."""
+    """Convert an object array to integers or strings."""
     kinds = {type(value) for value in array.tolist()}
     if all(issubclass(kind, str) for kind in kinds):
         return array
@@ -123,14 +146,14 @@ def _objects(name: str, array: Array) -> Array:
 
 
 def _column(name: str, values: ArrayLike) -> Array:
-    """The values of an edge column as a graph stores them, in an array of its own."""
+    """A copy of the values of an edge column in the type that a graph stores."""
     given = np.asarray(values)
     stored = narrowed(name, given)
     return stored.copy() if np.may_share_memory(stored, given) else stored
 
 
 def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
-    """A copy of the ends, having checked that they lie in 0..n-1."""
+    """A copy of the ends. Raises GraphError unless they lie in 0..n-1."""
     if end.dtype.kind == "O":
         raise GraphError(f"src and dst must be integers from 0 to {n - 1} with {what}, not strings")
     if len(end) and (int(end.min()) < 0 or int(end.max()) >= n):
@@ -140,7 +163,7 @@ def _positions(end: Array, n: int, what: str) -> NDArray[np.uint32]:
 
 
 def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
-    """The ids in order, and the rank of each."""
+    """The ids in increasing order, and the rank of each."""
     values = ends_of("ids", ids)
     order = np.argsort(values, kind="stable")
     ranks = np.empty(len(values), dtype=np.uint32)
@@ -153,7 +176,7 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
 
 
 def vertex_ids(values: Array) -> VertexIds:
-    """Ids in increasing order, not stored if they are consecutive."""
+    """Increasing ids as `VertexIds`; consecutive ones are not stored."""
     if values.dtype.kind == "O":
         return VertexIds(values)
     if len(values) == 0 or int(values[-1]) - int(values[0]) + 1 == len(values):
@@ -197,13 +220,13 @@ def _span(src: Array, dst: Array) -> tuple[int, int]:
 
 
 def _words(end: Array) -> NDArray[np.int64]:
-    """The ids as 64 bits each."""
+    """The ids as 64-bit words."""
     wide = end if end.dtype == np.uint64 else end.astype(np.int64, copy=False)
     return np.ascontiguousarray(wide).view(np.int64)
 
 
 def _node_ids(nodes: list[Any]) -> Array:
-    """Nodes as ids: integers or strings as they are, else their str()."""
+    """Nodes as ids: all integers or all strings unchanged, else the str() of each."""
     kinds = {type(node) for node in nodes}
     integral = all(issubclass(kind, (int, np.integer)) and not issubclass(kind, bool) for kind in kinds)
     if not integral and not all(issubclass(kind, str) for kind in kinds):
@@ -214,8 +237,10 @@ def _node_ids(nodes: list[Any]) -> Array:
 
 
 def _attributes(data: list[dict[str, Any]]) -> tuple[dict[str, Array], dict[str, LeftOut], list[str]]:
-    """Numeric attributes of edges as columns, what is left out, and notes. `weight` is 1 where it is missing, as
-    NetworkX counts it."""
+    """Numeric edge attributes as columns, the attributes left out, and notes.
+
+    A missing `weight` is 1, as in NetworkX.
+    """
     names = list(dict.fromkeys(name for attributes in data for name in attributes))
     columns, left_out, notes = {}, {}, []
     for name in names:

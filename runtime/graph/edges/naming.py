@@ -1,4 +1,4 @@
-"""Dense vertex numbers to the user's ids and back, whole arrays at a time."""
+"""Translation between dense vertex numbers and the user's ids, for whole arrays."""
 
 from __future__ import annotations
 
@@ -12,15 +12,18 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 
 __all__ = ["NONE", "dense_vertices", "located", "none_of", "user_ids"]
 
-# A field of type `vertex` holds dense vertex numbers; this one says `none`.
+# The dense number that means `none` in a field of type `vertex`.
 NONE = 0xFFFFFFFF
 
 _INT64_MIN = -(2**63)
 
 
 def none_of(ids: VertexIds) -> int | None:
-    """What says "no vertex" beside these ids: -1, the least int64 where negative ids occur, None where ids are
-    strings or do not fit int64 (arrays are then of objects)."""
+    """The value that means "no vertex" among these ids.
+
+    It is -1, or the least int64 if negative ids occur, or None if ids are strings or exceed int64 (arrays are then of
+    objects).
+    """
     if ids.text or (len(ids) and int(ids.label(len(ids) - 1)) >= 2**63):
         return None
     first = int(ids.label(0)) if len(ids) else 0
@@ -28,9 +31,9 @@ def none_of(ids: VertexIds) -> int | None:
 
 
 def user_ids(ids: VertexIds, dense: NDArray[Any]) -> NDArray[Any]:
-    """The user's ids of dense vertex numbers (any shape), `none_of(ids)` where the number is NONE.
+    """The user's ids of dense vertex numbers (any shape), with `none_of(ids)` where the number is NONE.
 
-    int64, or objects where `none_of` is None.
+    The array is int64, or of objects where `none_of` is None.
     """
     absent = dense == NONE
     none: Any = none_of(ids)
@@ -74,9 +77,9 @@ def dense_vertices(ids: VertexIds, vertices: ArrayLike) -> NDArray[np.uint32]:
 
 
 def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """The dense number of each id given, int64[k] (0 where there is none), and where there is one, bool[k].
+    """The dense number of each given id, int64[k] (0 if absent), and whether it is present, bool[k].
 
-    given: [k], integers of any type, or objects that `VertexIds.find` may be asked for.
+    given: shape [k]; integers of any type, or objects that `VertexIds.find` accepts.
     """
     if given.dtype.kind in "iu" and not ids.text and len(ids):
         ranks, wrong = _ranks(ids, given)
@@ -91,7 +94,10 @@ def located(ids: VertexIds, given: NDArray[Any]) -> tuple[NDArray[np.int64], NDA
 
 
 def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Where each wanted id stands, and where it is none: integers of any type, or strings as objects if the ids are."""
+    """The position of each wanted id, and which of them are absent.
+
+    wanted: integers of any type, or strings as objects if the ids are strings.
+    """
     if ids.consecutive:
         wrong = (wanted < ids.base) | (wanted >= ids.base + len(ids))
         wide = np.uint64 if ids.base >= 0 else np.int64
@@ -100,6 +106,6 @@ def _ranks(ids: VertexIds, wanted: NDArray[Any]) -> tuple[NDArray[Any], NDArray[
     alike = wanted.astype(values.dtype)
     ranks = np.minimum(np.searchsorted(values, alike), len(values) - 1)
     wrong = values[ranks] != alike
-    if not ids.text:  # 64 bits with and without a sign would meet in floats
+    if not ids.text:  # NumPy promotes int64 with uint64 to float64
         wrong |= (alike < 0) != (wanted < 0)
     return ranks, wrong

@@ -1,7 +1,7 @@
-"""Vertex numbers from ids: ranks in the order of the ids, found while the edges come in and settled at the end.
+"""Vertex numbers from ids: provisional numbers while a file is read, ranks in the order of the ids at the end.
 
-Whatever the ids are, an end of an edge is kept in 32 bits: the id itself while all ids are below 2^32, else the
-number that a hash table gave it.
+An end of an edge takes 32 bits for any ids: the id itself while all ids are below 2^32, else its number in a hash
+table.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _MOST = (1 << 32) - 2
 
 
 class MixedSigns(Exception):
-    """Some ids are negative and some above 2^63 - 1: no integer type holds both. args: an id of the later chunk."""
+    """Some ids are negative and some exceed 2^63 - 1, so no integer type holds both. args: an id of the later chunk."""
 
 
 class BadText(Exception):
@@ -35,10 +35,14 @@ class BadText(Exception):
 
 @dataclass(frozen=True)
 class RawEnds:
-    """What the scan kernel read of one chunk: int64[rows] of each end, and which values occur.
+    """The ends of the edges of one chunk as the scan kernel stored them.
 
-    negative: one is below 0; big: one is above 2^63 - 1 (its 64 bits are kept as they are). text: the bytes that
-    tokens point into.
+    Attributes:
+        text: the bytes that tokens point into.
+        source, target: int64[rows].
+        smallest, largest: range of the values.
+        negative: whether a value is below 0.
+        big: whether a value exceeds 2^63 - 1; its 64 bits are stored unchanged.
     """
 
     text: NDArray[np.uint8]
@@ -51,20 +55,20 @@ class RawEnds:
 
 
 class Ids(Protocol):
-    """How the ids of a file become numbers."""
+    """A numbering of the ids of a file."""
 
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
-        """Whether the values of these chunks are stored as they are (by any thread), not by `number`."""
+        """Whether the values of these chunks can be stored unchanged, by any thread, without a call of `number`."""
 
     def number(self, chunk: RawEnds, source: NDArray[Any], target: NDArray[Any]) -> None:
-        """Fill uint32[rows] of both ends; chunk after chunk."""
+        """Write uint32[rows] of both ends. Chunks must come in the order of the file."""
 
     def finish(self, store: Store, workers: Workers) -> VertexIds:
-        """Turn what is stored into ranks, in place. Raises GraphError beyond 2^32 - 2 vertices."""
+        """Replace the stored numbers by ranks, in place. Raises GraphError beyond 2^32 - 2 vertices."""
 
 
 class DeclaredIds:
-    """Ids 1..count, whether they occur or not; the scan takes 1 off."""
+    """Ids 1..count, whether they occur or not; the scan subtracts 1."""
 
     def __init__(self, count: int) -> None:
         self._count = count
@@ -80,7 +84,7 @@ class DeclaredIds:
 
 
 class IntegerIds:
-    """Any 64-bit integers; numbers are ranks in numerical order."""
+    """Any 64-bit integers; final numbers are ranks in numerical order."""
 
     def __init__(self) -> None:
         self._table: KeyTable | None = None
@@ -104,7 +108,7 @@ class IntegerIds:
         self._largest = max(self._largest, chunk.largest)
 
     def _tabulate(self, store: Store) -> KeyTable:
-        """Give what is stored as it was numbers of a new table."""
+        """Replace the ids stored so far by their numbers in a new hash table."""
         table = KeyTable()
         for end in store.ends:
             for first in range(0, len(end), 1 << 20):
@@ -135,9 +139,9 @@ class IntegerIds:
 
 
 class TextIds:
-    """Ids that are texts; numbers are ranks by code point, which is the order of UTF-8 bytes.
+    """Ids that are texts; final numbers are ranks by code point, which is the order of UTF-8 bytes.
 
-    Costs a hash and a look-up per end of an edge, and a sort of n strings; memory as TokenTable, and the strings.
+    Costs one hash and look-up per end of an edge and a sort of n strings. Memory: that of TokenTable, and the strings.
     """
 
     def __init__(self) -> None:
@@ -182,7 +186,10 @@ def _replace(store: Store, ranks: NDArray[np.uint32], workers: Workers) -> None:
 
 
 def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> VertexIds:
-    """Ranks of ids that lie in lowest .. lowest + span - 1, close together: span / 8 bytes a thread and span / 16."""
+    """Ranks of ids in a narrow range lowest .. lowest + span - 1, by a bitmap.
+
+    Memory: span / 8 bytes a thread, and span / 16.
+    """
     code = kernels("number")
     copies = max(1, min(workers.threads, 8 * store.count // span))
     marks = np.zeros((copies, span + 63 >> 6), dtype=np.uint64)
@@ -213,7 +220,7 @@ def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> V
 
 
 def _marked(bits: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
-    """The places of the bits that are set, in order."""
+    """The positions of the set bits, in increasing order."""
     places = np.empty(count, dtype=np.int64)
     done = 0
     for first in range(0, len(bits), 1 << 14):

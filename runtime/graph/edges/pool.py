@@ -1,4 +1,4 @@
-"""A few threads that run kernels over pieces of the work."""
+"""A small thread pool that runs kernels over pieces of the input."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ _R = TypeVar("_R")
 
 
 class Workers:
-    """`threads` plain threads, 0 for one per processor that this process may use; none are started for one thread."""
+    """A pool of `threads` threads, 0 for one per processor that this process may use.
+
+    A pool of one thread starts none.
+    """
 
     def __init__(self, threads: int) -> None:
         self.threads = threads or available_threads()
@@ -30,16 +33,16 @@ class Workers:
             self._ahead.wait()
 
     def submit(self, work: Callable[[], _R]) -> Task[_R]:
-        """Begin `work` in a further thread, which waits for a disk most of the time; the one before must have ended."""
+        """Start `work`, which mostly waits for a disk, in an additional thread; the previous one must have ended."""
         task = Task(work)
         self._ahead = task
         task.begin()
         return task
 
     def map(self, work: Callable[[_T], _R], items: Iterable[_T]) -> list[_R]:
-        """`work` of every item, in the order of the items."""
+        """`work` applied to every item; results in the order of the items."""
         return on_threads(self.threads, work, list(items))
 
     def blocks(self, work: Callable[[int, int], None], count: int, size: int = 1 << 20) -> None:
-        """`work(first, end)` for the pieces of 0..count, `size` long."""
+        """Call `work(first, end)` for consecutive pieces of 0..count, `size` long."""
         self.map(lambda first: work(first, min(first + size, count)), range(0, count, size))

@@ -11,17 +11,17 @@ __all__ = ["Growing", "Store"]
 
 
 class Growing:
-    """An array with room at its end. Untouched room costs address space only."""
+    """An array with spare capacity at its end. Untouched capacity costs address space only."""
 
     def __init__(self, dtype: DTypeLike) -> None:
         self.array: NDArray[Any] = np.empty(0, dtype=dtype)
 
     def reserve(self, count: int) -> None:
-        """Room for `count` elements; what is there stays."""
+        """Grow the capacity to `count` elements; existing elements stay."""
         if count > len(self.array) and len(self.array) == 0:
             self.array = np.empty(count, dtype=self.array.dtype)
         elif count > len(self.array):
-            # realloc moves large blocks by remapping pages; no view of the array is alive between windows.
+            # realloc moves large blocks by remapping pages; no view of the array exists between windows.
             self.array.resize(max(count, len(self.array) * 9 // 8), refcheck=False)
 
     def become(self, dtype: DTypeLike, count: int) -> None:
@@ -31,7 +31,7 @@ class Growing:
         self.array = other
 
     def finish(self, count: int) -> NDArray[Any]:
-        """The first `count` elements, with the room given back."""
+        """The first `count` elements; spare capacity is freed."""
         self.array.resize(count, refcheck=False)
         return self.array
 
@@ -46,7 +46,7 @@ class Store:
         self.columns = [Growing(np.int32) for _ in range(columns)]
 
     def reserve(self, count: int) -> None:
-        """Room for `count` edges."""
+        """Grow the capacity to `count` edges."""
         for part in (self.source, self.target, *self.columns):
             part.reserve(count)
 

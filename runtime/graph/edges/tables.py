@@ -1,4 +1,4 @@
-"""Hash tables that give consecutive numbers to integer keys and to texts, in the order in which they first come."""
+"""Hash tables that number integer keys and texts consecutively, in the order of first occurrence."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _FIRST_SLOTS = 1 << 16
 
 
 class KeyTable:
-    """Numbers for 64-bit keys. 8 to 16 bytes a slot pair: at most 8 bytes of slots and 8 of key for each key, twice."""
+    """Numbers for 64-bit keys. Memory: 16 to 32 bytes a key, half of it slots and half of it keys."""
 
     def __init__(self) -> None:
         self._kernels = kernels("number")
@@ -25,7 +25,7 @@ class KeyTable:
         self._state = np.zeros(3, dtype=np.int64)
 
     def insert(self, keys: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
-        """numbers[i] = the number of keys[i]; both contiguous, of one length."""
+        """Set numbers[i] to the number of keys[i]; both arrays are contiguous and of one length."""
         self._state[_NEXT] = 0
         while True:
             self._kernels["insert_keys"](
@@ -45,7 +45,7 @@ class KeyTable:
 
 
 class TokenTable:
-    """Numbers for texts, compared byte by byte. Keeps each distinct text once, and 24 to 32 bytes beside it."""
+    """Numbers for texts, compared byte by byte. Stores each distinct text once, with 24 to 32 bytes of overhead."""
 
     def __init__(self) -> None:
         self._kernels = kernels("number")
@@ -56,7 +56,7 @@ class TokenTable:
         self._state = np.zeros(3, dtype=np.int64)
 
     def insert(self, text: NDArray[np.uint8], tokens: NDArray[np.int64], numbers: NDArray[np.uint32]) -> None:
-        """numbers[i] = the number of tokens[i], a place in `text` as the scan kernel packs it."""
+        """Set numbers[i] to the number of tokens[i], a position in `text` as the scan kernel packs it."""
         state = self._state
         state[_NEXT] = 0
         while True:

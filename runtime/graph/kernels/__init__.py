@@ -1,10 +1,10 @@
-"""Compiled loops over edges: the files beside this one are kernel text, never imported by library code.
+"""Compiled loops over edges. The files beside this one are kernel text, never imported by library code.
 
-Each file names its exported functions and their signatures in `EXPORTS`; `kernels("sort")` gives them as callables.
-Files without `EXPORTS` are parts of others: an import from one of these files stands for its text, so that a text holds
-all that its object code depends on.
-`key` in a signature stands for a type that the caller chooses. Inside, a pointer is indexed with a signed 64-bit
-integer, and nothing allocates or raises.
+Each file lists its exported functions and their signatures in `EXPORTS`; `kernels("sort")` returns them as callables. A
+file without `EXPORTS` is included by others: an import from it is replaced by its text, so that one text holds
+everything on which its object code depends.
+`key` in a signature is a type that the caller chooses. In kernels, pointers are indexed with signed 64-bit integers,
+and nothing allocates or raises.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ _lock = threading.Lock()
 
 
 def kernels(name: str, key: str = "i64") -> Mapping[str, Callable[..., int]]:
-    """The compiled functions of the kernel file `name`; compiled on the first use on this machine.
+    """The functions of the kernel file `name`, compiled on their first use on this machine.
 
-    key: the type that `key` stands for in the signatures.
+    key: the type that replaces `key` in the signatures.
     """
-    with _lock:  # workers may ask at once, and `ast.parse` of CPython 3.11 fails when two threads are in it
+    with _lock:  # several threads may call; `ast.parse` of CPython 3.11 fails when two threads are in it
         return _loaded(name, key)
 
 
 def kernel_files() -> tuple[str, ...]:
-    """The names that `kernels` takes."""
+    """The names that `kernels` accepts."""
     return tuple(sorted(path.stem for path in _HERE.glob("*.py") if _exports(path.read_text(encoding="utf-8"))))
 
 
@@ -49,7 +49,7 @@ def _loaded(name: str, key: str) -> Mapping[str, Callable[..., int]]:
 
 
 def _whole(text: str) -> str:
-    """A text with its parts in the place of what imports from them, each once."""
+    """The text of a kernel file with each included file inserted once."""
     done: set[str] = set()
 
     def part(found: re.Match[str]) -> str:
@@ -62,7 +62,7 @@ def _whole(text: str) -> str:
 
 
 def _exports(text: str) -> dict[str, str]:
-    """Names and signatures; nothing for a part."""
+    """The exported names and signatures; empty for an included file."""
     for node in ast.parse(text).body:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name) and node.targets[0].id == "EXPORTS":
             exports: dict[str, str] = ast.literal_eval(node.value)

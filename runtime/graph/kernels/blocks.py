@@ -1,4 +1,4 @@
-"""The edges of a run of rows, rows of about equal length side by side."""
+"""The layout of one cache block: rows of similar length side by side."""
 
 from __future__ import annotations
 
@@ -15,12 +15,20 @@ EXPORTS = {
 def jag(
     offsets: Any, low: Any, high: Any, longest: Any, group: Any, counts: Any, order: Any, places: Any, runs: Any,
 ) -> Any:
-    """Put rows low..high-1 in the order of their lengths, the longest first, as vlang.runtime.graph.topology.blocks
-    says.
+    """Order the rows low..high-1 of a block by length, the longest first; see runtime.graph.topology.blocks.
 
-    Rows of more than `longest` edges count as empty. group: edges of a row that stand together. counts: room for
-    longest + 2. Written: order, the row minus low at each place; places, the place of each row; and three numbers a
-    run: its first place, its places, the edges of each. Returns the number of runs.
+    Args:
+        offsets: of the adjacency, u64[n + 1].
+        low, high: first row and end.
+        longest: rows with more edges count as empty.
+        group: edges of one row that are stored consecutively.
+        counts: scratch, longest + 2 entries.
+        order: out, the row minus `low` at each place.
+        places: out, the place of each row.
+        runs: out, three numbers a run: its first place, its number of places, the edges of each place.
+
+    Returns:
+        The number of runs.
     """
     for i in range(longest + 2):
         counts[i] = 0
@@ -38,11 +46,11 @@ def jag(
         order[counts[row]] = v - low
         places[v - low] = counts[row]
         counts[row] += 1
-    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # where rows of one edge end: the others are empty
+    made, begin, filled = np.int64(0), np.int64(0), counts[1]  # where the rows of one edge end; the rest are empty
     while begin < filled:
         v = low + np.int64(order[begin])
         most = np.int64(offsets[v + 1] - offsets[v])
-        end = counts[(most + 1) >> 1]  # rows of at least half that length go together
+        end = counts[(most + 1) >> 1]  # rows of at least half that length are interleaved
         for done in range(0, most, group):
             place = begin
             while place < end:
@@ -60,8 +68,17 @@ def jag(
 
 
 def lay(offsets: Any, values: Any, low: Any, order: Any, runs: Any, made: Any, done: Any, out: Any) -> None:
-    """The values of the edges of a block, one a column of the adjacency, in the order of its runs. done: room for a
-    number a row, zeros."""
+    """Copy the edge values of a block in the order of its runs.
+
+    Args:
+        offsets: of the adjacency, u64[n + 1].
+        values: one per edge of the adjacency.
+        low: first row of the block.
+        order, runs: as written by `jag`.
+        made: the number of runs.
+        done: scratch, one zero per row.
+        out: one per edge of the block.
+    """
     k = np.int64(0)
     for r in range(made):
         begin, take = np.int64(runs[3 * r]), np.int64(runs[3 * r + 2])

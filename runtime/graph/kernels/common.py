@@ -15,7 +15,7 @@ EXPORTS = {
 
 @njit
 def _place(targets: Any, low: Any, high: Any, wanted: Any) -> Any:
-    """Where `wanted` stands in the increasing targets[low:high], which hold it."""
+    """The position of `wanted` in the increasing targets[low:high], which contain it."""
     while high - low > 1:
         middle = (low + high) >> 1
         if targets[middle] <= wanted:
@@ -26,8 +26,17 @@ def _place(targets: Any, low: Any, high: Any, wanted: Any) -> Any:
 
 
 def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any, out: Any) -> None:
-    """out[e] and out[e'] for both entries e, e' of each edge of which vertex a in first..last is the end of higher
-    degree (of two equal ones the larger). bits: one a vertex, all 0, which they are again in the end."""
+    """Count the common neighbours of edges, and write them to both entries of each edge.
+
+    A call handles the edges for which a vertex in first..last-1 is the end of higher degree (the larger number if
+    equal).
+
+    Args:
+        offsets, targets: adjacency lists, each row increasing.
+        first, last: the range of vertices.
+        bits: scratch, one bit per vertex, all 0 before and after.
+        out: u32[entries].
+    """
     for a in range(first, last):
         begin, end = np.int64(offsets[a]), np.int64(offsets[a + 1])
         degree = end - begin
@@ -51,8 +60,16 @@ def common_of_edges(offsets: Any, targets: Any, first: Any, last: Any, bits: Any
 def spread(
     offsets: Any, targets: Any, values: Any, all_offsets: Any, all_targets: Any, first: Any, last: Any, out: Any
 ) -> None:
-    """The values of edges in the order of lists with loops and repetitions, for rows first..last. A vertex has all its
-    neighbours in common with itself."""
+    """Copy the values of edges to lists that also have loops and repetitions.
+
+    A vertex has all its neighbours in common with itself.
+
+    Args:
+        offsets, targets, values: the lists without loops and repetitions.
+        all_offsets, all_targets: the lists with them.
+        first, last: the range of rows.
+        out: u32, one per entry of `all_targets`.
+    """
     for row in range(first, last):
         at, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
         degree = np.uint32(end - at)

@@ -1,4 +1,4 @@
-"""Decimal numbers to the nearest double; what is not certain is left to the caller. Inlined where it is imported."""
+"""Decimal numbers to the nearest double; uncertain cases are left to the caller. Inlined into its importers."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ def _product(a: Any, b: Any) -> Any:
 
 @njit
 def _round(digits: Any, exponent: Any, powers: Any) -> Any:
-    """(whether it is certain, the bits of the double nearest to digits * 10^exponent); digits > 0.
+    """(whether the result is certain, the bits of the double nearest to digits * 10^exponent); digits > 0.
 
-    The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021); powers[2 k], powers[2 k + 1]
-    are the low and high half of the 128 leading bits of 10^(k - 342), rounded down.
+    The Eisel-Lemire algorithm (D. Lemire, Number parsing at a gigabyte per second, 2021). powers[2 k] and powers[2 k +
+    1] are the low and high half of the 128 leading bits of 10^(k - 342), rounded down.
     """
     one = np.uint64(1)
     shifted = digits
@@ -66,7 +66,7 @@ def _round(digits: Any, exponent: Any, powers: Any) -> Any:
 
 @njit
 def _decimal(text: Any, first: Any, end: Any) -> Any:
-    """(well-formed and of at most 19 digits, negative, digits, power of ten) of a decimal number."""
+    """Parse a decimal number: (well-formed and of at most 19 digits, negative, digits, power of ten)."""
     i = first
     negative = False
     if i < end and (np.int64(text[i]) == MINUS or np.int64(text[i]) == PLUS):
@@ -110,7 +110,15 @@ def _decimal(text: Any, first: Any, end: Any) -> Any:
 
 @njit
 def store_float(text: Any, first: Any, end: Any, at: Any, cells: Any, floats: Any, powers: Any, tens: Any) -> Any:
-    """Put the number in floats[at] (the same memory as cells[at]); False if it is not certain here."""
+    """Parse text[first:end] as a number and store it in floats[at]; False if its rounding is uncertain.
+
+    Args:
+        text: bytes.
+        first, end: the range of the number.
+        at: index of the result.
+        cells, floats: the same memory, as int64 and as float64.
+        powers, tens: see `vlang.runtime.graph.read.powers`.
+    """
     fine, negative, digits, exponent = _decimal(text, first, end)
     if not fine:
         return False

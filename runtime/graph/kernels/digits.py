@@ -1,6 +1,6 @@
-"""Unsigned integers with one separator after each, eight bytes at a time. Inlined where it is imported.
+"""Unsigned integers with one separator after each, eight bytes at a time. Inlined into its importers.
 
-`text` can be read for READ_AHEAD bytes after the last line end.
+`text` must be readable for READ_AHEAD bytes after the last line end.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import numpy as np
 from numba import njit
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-# What a field is: roles[2 f]. roles[2 f + 1] is the column of `cells` that takes it.
+# The role of field f is roles[2 f]; its column in `cells` is roles[2 f + 1].
 SKIP, SOURCE, TARGET, INTEGER, FLOAT = 0, 1, 2, 3, 4
 
 # setup[...]
@@ -26,11 +26,11 @@ MOST_DIGITS = 18
 
 @njit(inline="always")
 def _unsigned(text: Any, i: Any) -> Any:
-    """(the number whose digits begin at i, the place after them): (0, i) if there is none.
+    """(the unsigned integer that begins at i, the position after it): (0, i) if there is none.
 
-    Up to eight digits without a branch: the place of the first byte that is none says how far to shift the others to
-    the top, and three multiplications add neighbours in pairs (D. Lemire, Number parsing at a gigabyte per second,
-    2021, section 3). LLVM makes one load of the eight.
+    Up to eight digits are parsed without a branch. The position of the first byte that is not a digit gives the shift
+    that moves the digits to the top. Three multiplications then add neighbouring digits in pairs (D. Lemire, Number
+    parsing at a gigabyte per second, 2021, section 3). LLVM combines the eight loads into one.
     """
     word = (
         np.uint64(text[i])
@@ -42,8 +42,8 @@ def _unsigned(text: Any, i: Any) -> Any:
         | np.uint64(text[i + 6]) << np.uint64(48)
         | np.uint64(text[i + 7]) << np.uint64(56)
     )
-    digits = word ^ np.uint64(0x3030303030303030)  # 0..9 where there is a digit
-    # The high bit of each byte that is none: right up to the first of them.
+    digits = word ^ np.uint64(0x3030303030303030)  # 0..9 for each digit
+    # The high bit of each byte that is not a digit: exact up to the first of them.
     others = ((digits + np.uint64(0x7676767676767676)) | digits) & np.uint64(0x8080808080808080)
     bits = np.uint64(64)
     if others != np.uint64(0):
@@ -66,10 +66,23 @@ def _unsigned(text: Any, i: Any) -> Any:
 def leading_integers(text: Any, i: Any, count: Any, fields: Any, delimiter: Any, roles: Any, ids: Any, cells: Any,
                      capacity: Any, row: Any, base: Any, lowest: Any, highest: Any, smallest: Any,
                      largest: Any) -> Any:  # fmt: skip
-    """The fast lane: unsigned integers with one separator after each, as nearly all lines are.
+    """The fast path: unsigned integers with one separator after each, which covers nearly all lines.
 
-    Reads at most `count` fields from i; (fields read, where the next one begins, smallest and largest id so far). What
-    is unusual, and what is wrong, is left to the general way.
+    Reads at most `count` fields from i. Unusual and wrong fields are left to the general path.
+
+    Args:
+        text: bytes.
+        i: position of the first field.
+        count: fields to read at most.
+        fields: fields of a line.
+        delimiter: the byte between fields, 0 for white space.
+        roles, ids, cells, capacity: see `scan` of tokenize.py.
+        row: index of the row to write.
+        base, lowest, highest: see `setup`; ids outside lowest..highest are left to the general path.
+        smallest, largest: range of the ids so far.
+
+    Returns:
+        (fields read, position of the next field, smallest and largest id so far).
     """
     f = np.int64(0)
     while f < count:

@@ -23,7 +23,7 @@ def _mix(seed: Any, x: Any) -> Any:
 
 @njit
 def _scrambled(x: Any, mask: Any, half: Any, add: Any, odd: Any, odd_too: Any) -> Any:
-    """A bijection of 0..mask (2^k - 1): each step can be undone."""
+    """A bijection of 0..mask (2^k - 1): each step is invertible."""
     x = ((x + add) * odd) & mask
     x ^= x >> half
     x = (x * odd_too) & mask
@@ -32,10 +32,17 @@ def _scrambled(x: Any, mask: Any, half: Any, add: Any, odd: Any, odd_too: Any) -
 
 def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc: Any, half: Any, add: Any, odd: Any,
               odd_too: Any, src: Any, dst: Any) -> None:  # fmt: skip
-    """Edges first..last-1 of a Kronecker graph of 2^scale vertices, labels scrambled.
+    """Draw the edges first..last-1 of a Kronecker graph of 2^scale vertices, labels scrambled.
 
-    Each of `scale` levels picks a quadrant by 21 random bits, three levels to a word: upper left below `a`, upper
-    right below `ab`, lower left below `abc`, else lower right.
+    Each of `scale` levels picks a quadrant by 21 random bits, three levels to a word: upper left below `a`, upper right
+    below `ab`, lower left below `abc`, else lower right.
+
+    Args:
+        first, last: the range of edges.
+        seed, scale: of the graph.
+        a, ab, abc: cumulated probabilities of the quadrants, in units of 2^-21.
+        half, add, odd, odd_too: constants of the bijection of labels.
+        src, dst: out, u32.
     """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
@@ -55,7 +62,13 @@ def kronecker(first: Any, last: Any, seed: Any, scale: Any, a: Any, ab: Any, abc
 
 
 def uniform(first: Any, last: Any, seed: Any, scale: Any, src: Any, dst: Any) -> None:
-    """Edges first..last-1 with both ends uniform in 0..2^scale - 1."""
+    """Draw the edges first..last-1 with both ends uniform in 0..2^scale - 1.
+
+    Args:
+        first, last: the range of edges.
+        seed, scale: of the graph.
+        src, dst: out, u32.
+    """
     mask = (np.int64(1) << scale) - 1
     for e in range(first, last):
         word = _mix(seed, np.uint64(e))

@@ -17,7 +17,7 @@ EXPORTS = {
 
 @njit
 def _run(targets: Any, e: Any, end: Any, parallel: Any) -> Any:
-    """The end of the run of parallel edges that starts at e; one edge if they are all kept."""
+    """The end of the run of parallel edges that starts at e; e + 1 if parallel edges are kept."""
     stop = e + 1
     if parallel != 0:
         while stop < end and targets[stop] == targets[e]:
@@ -27,7 +27,16 @@ def _run(targets: Any, e: Any, end: Any, parallel: Any) -> Any:
 
 def count_kept(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, directed: Any,
                kept: Any, dropped: Any) -> None:  # fmt: skip
-    """kept[r] = entries that row r keeps. dropped[0], dropped[1] += self-loops and parallel edges (each edge once)."""
+    """Count the entries that each row keeps, and the self-loops and parallel edges that are dropped.
+
+    Args:
+        offsets, targets: adjacency lists.
+        first, last: the range of rows.
+        no_loops, no_parallel: whether to drop self-loops, parallel edges.
+        directed: 0 counts each dropped undirected edge once.
+        kept: out, u64 by row.
+        dropped: i64[2], increased by the dropped self-loops and parallel edges.
+    """
     for row in range(first, last):
         e, end = np.int64(offsets[row]), np.int64(offsets[row + 1])
         count = np.int64(0)
@@ -56,7 +65,7 @@ def _pick(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_p
                 best = np.int64(e)
                 if compare:
                     for i in range(e + 1, stop):
-                        # The second test lets any number win over a NaN.
+                        # By the second test any number is preferred to a NaN.
                         if values[i] < values[best] or (values[best] != values[best] and values[i] == values[i]):
                             best = np.int64(i)
                 picks[to] = best
@@ -66,17 +75,25 @@ def _pick(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_p
 
 def pick_first(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
                picks: Any) -> None:  # fmt: skip
-    """picks[starts[r] ...] = the entries that row r keeps; of parallel edges the first."""
+    """List the entries that each row keeps; of parallel edges the first.
+
+    Args:
+        offsets, targets: adjacency lists.
+        first, last: the range of rows.
+        no_loops, no_parallel: not 0 to drop self-loops, parallel edges.
+        starts: u64, where the list of each row begins in `picks`.
+        picks: out, i64, the indices of the kept entries.
+    """
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, picks, False)
 
 
 def pick_int(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
              picks: Any, values: Any) -> None:  # fmt: skip
-    """The same; of parallel edges the one with the smallest value, the first of equal ones."""
+    """As pick_first, but of parallel edges the one with the smallest of `values` (i64), the first of equal ones."""
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, values, True)
 
 
 def pick_float(offsets: Any, targets: Any, first: Any, last: Any, no_loops: Any, no_parallel: Any, starts: Any,
                picks: Any, values: Any) -> None:  # fmt: skip
-    """The same for floats."""
+    """As pick_int, for values of type f64."""
     _pick(offsets, targets, first, last, no_loops, no_parallel, starts, picks, values, True)

@@ -1,5 +1,7 @@
-"""Lines of nothing but unsigned integers, as most files are: a small kernel, which compiles in a fraction of the time
-that the one for all lines takes."""
+"""Lines of unsigned integers only, as in most files.
+
+This kernel is small: it compiles in a fraction of the time of the one for all lines.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,11 @@ EXPORTS = {"scan_integers": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, i64*)"}
 
 
 def scan_integers(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, result: Any) -> Any:
-    """Read the lines of text[first:end] as `scan` of tokenize.py does, with the same arguments; all fields are ids or
-    columns of integers, and no letter begins a line. Returns 1, or 0 if a line is another: then `scan` must do it."""
+    """Read the lines of text[first:end] if they hold unsigned integers only; arguments as in `scan` of tokenize.py.
+
+    All fields must be ids or columns of integers, and lines have no mark. Returns 1, or 0 if a line holds anything
+    else: then the caller must use `scan`.
+    """
     delimiter, fields, capacity = setup[DELIMITER], setup[FIELDS], setup[CAPACITY]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]
     smallest, largest = np.int64(9223372036854775807), np.int64(-9223372036854775808)

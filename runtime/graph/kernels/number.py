@@ -1,6 +1,6 @@
-"""Ids to consecutive numbers: by a bitmap where ids lie close together, else by a hash table with linear probing.
+"""Ids to consecutive numbers: by a bitmap for ids in a narrow range, else by a hash table with linear probing.
 
-A slot of a table holds 0 for empty, else the number plus one. The caller keeps at most half of the slots in use.
+A slot of a table is 0 if empty, else the number plus one. The caller keeps at most half of the slots in use.
 """
 
 from __future__ import annotations
@@ -20,14 +20,21 @@ EXPORTS = {
     "refill_hashes": "void(u64*, i64, u32*, i64)",
 }
 
-# state[...] of the two inserts: the first key not yet done, the numbers given, the bytes of the tokens kept.
+# state[...] of the two inserts: index of the next key, number of distinct keys, bytes of stored tokens.
 NEXT, COUNT, USED = 0, 1, 2
 
 NEWLINE, QUOTE = 10, 34
 
 
 def mark(ids: Any, first: Any, end: Any, lowest: Any, bits: Any) -> None:
-    """Set the bit id - lowest of every id in ids[first:end]."""
+    """Set the bit id - lowest of every id in ids[first:end].
+
+    Args:
+        ids: u32.
+        first, end: the range of ids.
+        lowest: the id of bit 0.
+        bits: u64, the bitmap.
+    """
     last = np.int64(-1)
     for i in range(first, end):
         key = np.int64(ids[i]) - lowest
@@ -45,7 +52,7 @@ def _ones(word: Any) -> Any:
 
 
 def count_before(bits: Any, words: Any, before: Any) -> Any:
-    """before[w] = bits set in the words before w; returns how many are set in all."""
+    """Set before[w] to the number of set bits in words 0..w-1; returns the total."""
     total = np.int64(0)
     for w in range(words):
         before[w] = np.uint32(total)
@@ -54,7 +61,15 @@ def count_before(bits: Any, words: Any, before: Any) -> Any:
 
 
 def rank_marked(ids: Any, first: Any, end: Any, lowest: Any, bits: Any, before: Any) -> None:
-    """Replace every id of ids[first:end] by the number of smaller ids that are marked."""
+    """Replace every id of ids[first:end] by the number of smaller ids that are marked.
+
+    Args:
+        ids: u32.
+        first, end: the range of ids.
+        lowest: the id of bit 0.
+        bits: u64, the bitmap.
+        before: as written by `count_before`.
+    """
     for i in range(first, end):
         key = np.int64(ids[i]) - lowest
         below = (np.uint64(1) << np.uint64(key & 63)) - np.uint64(1)
@@ -71,7 +86,20 @@ def _mixed(key: Any) -> Any:
 
 
 def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, uniques: Any, limit: Any, state: Any) -> None:
-    """numbers[i] = the number of keys[i], new keys take the next one; stops where a new one would exceed `limit`."""
+    """Set numbers[i] to the number of keys[i]; a new key gets the next number.
+
+    Stops where a new key would exceed `limit`; the caller grows the table and calls again.
+
+    Args:
+        keys: i64.
+        end: the number of keys.
+        numbers: out, u32.
+        slots: the table, a power of two.
+        mask: len(slots) - 1.
+        uniques: the distinct keys by number.
+        limit: distinct keys at most.
+        state: i64, see NEXT and COUNT.
+    """
     i, count = state[NEXT], state[COUNT]
     while i < end:
         key = keys[i]
@@ -94,7 +122,7 @@ def insert_keys(keys: Any, end: Any, numbers: Any, slots: Any, mask: Any, unique
 
 
 def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Put the keys 0..count-1 into an empty table."""
+    """Insert the keys uniques[0:count] into an empty table; arguments as in `insert_keys`."""
     for k in range(count):
         at = np.int64(_mixed(uniques[k])) & mask
         while slots[at] != 0:
@@ -104,7 +132,7 @@ def refill_keys(uniques: Any, count: Any, slots: Any, mask: Any) -> None:
 
 @njit
 def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: Any) -> Any:
-    """Copy a token and a line end to arena[used:], with doubled quotes made single; (where it ends, its hash)."""
+    """Copy a token and a line end to arena[used:], with doubled quotes reduced to one. Returns its end and hash."""
     code = np.uint64(0xCBF29CE484222325)
     j = np.int64(0)
     while j < length:
@@ -119,9 +147,16 @@ def _append(text: Any, token: Any, length: Any, escaped: Any, arena: Any, used: 
 
 def insert_tokens(text: Any, tokens: Any, end: Any, numbers: Any, slots: Any, mask: Any, arena: Any, ends: Any,
                   hashes: Any, limit: Any, room: Any, state: Any) -> None:  # fmt: skip
-    """As insert_keys, for tokens as `scan` packs them; the distinct ones are kept in `arena`, each with a line end.
+    """As insert_keys, for tokens as `scan` packs them; the distinct ones are stored in `arena`, each with a line end.
 
-    ends[k]: where token k ends in the arena, before its line end. room: bytes of the arena.
+    Args:
+        text: the bytes that tokens point into.
+        tokens, end, numbers, slots, mask, limit: as in insert_keys.
+        arena: bytes of the distinct tokens.
+        ends: the end of each token in the arena, before its line end.
+        hashes: of each distinct token.
+        room: bytes of the arena.
+        state: i64, see NEXT, COUNT and USED.
     """
     i, count, used = state[NEXT], state[COUNT], state[USED]
     while i < end:
@@ -158,7 +193,7 @@ def insert_tokens(text: Any, tokens: Any, end: Any, numbers: Any, slots: Any, ma
 
 
 def refill_hashes(hashes: Any, count: Any, slots: Any, mask: Any) -> None:
-    """Put the tokens 0..count-1 into an empty table."""
+    """Insert the tokens 0..count-1 into an empty table by their hashes; arguments as in `insert_tokens`."""
     for k in range(count):
         at = np.int64(hashes[k]) & mask
         while slots[at] != 0:

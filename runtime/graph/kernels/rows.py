@@ -14,7 +14,7 @@ EXPORTS = {
 
 
 def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
-    """How many of the edges first..last-1 are self-loops."""
+    """The number of e in first..last-1 with rows[e] == others[e], which are self-loops."""
     count = np.int64(0)
     for e in range(first, last):
         count += rows[e] == others[e]
@@ -22,13 +22,13 @@ def loops(rows: Any, others: Any, first: Any, last: Any) -> Any:
 
 
 def tally(targets: Any, first: Any, last: Any, counts: Any) -> None:
-    """counts[t] += 1 for each target t of first..last-1."""
+    """counts[t] += 1 for each t in targets[first:last]."""
     for e in range(first, last):
         counts[np.int64(targets[e])] += np.uint32(1)
 
 
 def expand(offsets: Any, first: Any, last: Any, rows: Any) -> None:
-    """rows[e] = the row that entry e is in, for the rows first..last-1."""
+    """Set rows[e] to the row of each entry e of the rows first..last-1; offsets: u64 by row."""
     for row in range(first, last):
         for e in range(np.int64(offsets[row]), np.int64(offsets[row + 1])):
             rows[e] = np.uint32(row)

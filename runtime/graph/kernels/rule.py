@@ -13,9 +13,15 @@ EXPORTS = {
 
 def rule(offsets: Any, targets: Any, first: Any, last: Any, row: Any, order: Any, low: Any, span: Any,
          out: Any) -> None:  # fmt: skip
-    """out[e - first] = low + (31 u + 17 v) % span for the entries e in first..last-1, which begin in `row` or later.
+    """out[e - first] = low + (31 u + 17 v) % span for the entries e in first..last-1.
 
-    order 0: u is the row and v the target; 1: the other way round; 2: u is the smaller of the two.
+    Args:
+        offsets, targets: adjacency lists.
+        first, last: the range of entries.
+        row: a row at or before that of the entry `first`.
+        order: 0 if u is the row and v the target, 1 for the opposite, 2 if u is the smaller of the two.
+        low, span: of the rule.
+        out: i64[last - first].
     """
     end = np.int64(offsets[row + 1])
     for e in range(first, last):

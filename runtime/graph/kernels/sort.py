@@ -1,8 +1,7 @@
 """Sorting entries (row, neighbour) by row, then neighbour, stably: count, scatter to buckets of rows, sort in cache.
 
-An entry travels as one key, `(row inside its bucket) << bits | neighbour`, a signed integer of 64 bits or an unsigned
-one of 32, with the place in the input that its column values come from. Bucket b holds the rows b << shift ...
-(b + 1) << shift - 1.
+An entry is one key, `(row inside its bucket) << bits | neighbour`, int64 or uint32, and the input position of its
+column values. Bucket b holds the rows from b << shift to ((b + 1) << shift) - 1.
 """
 
 from __future__ import annotations
@@ -22,7 +21,15 @@ EXPORTS = {
 
 
 def count_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, counts: Any) -> None:
-    """counts[b] += entries in bucket b that the edges first..last-1 give; mirrored ones too, self-loops once."""
+    """Add the entries of the edges first..last-1 to the counts of their buckets.
+
+    Args:
+        rows, others: ends of the edges, u32.
+        first, last: the range of edges.
+        mirror: not 0 to count both directions; self-loops count once.
+        shift: log2 of the rows of a bucket.
+        counts: i64 by bucket.
+    """
     for e in range(first, last):
         row = np.int64(rows[e])
         counts[row >> shift] += 1
@@ -45,9 +52,17 @@ def _put(row: Any, other: Any, e: Any, shift: Any, bits: Any, low: Any, base: An
 
 def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, shift: Any, bits: Any, low: Any,
                   high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
-    """Put the entries of edges first..last-1 whose row is in low..high-1 where the cursor of their bucket says.
+    """Write the entries of the edges first..last-1 with a row in low..high-1 to the cursors of their buckets.
 
-    mirror: bit 0 stores both directions, bit 1 records places.
+    Args:
+        rows, others: ends of the edges, u32.
+        first, last: the range of edges.
+        mirror: bit 0 stores both directions, bit 1 records places.
+        shift, bits: log2 of the rows of a bucket, bits of a neighbour.
+        low, high: the range of rows.
+        base: position of keys[0] in the result.
+        cursors: i64 by bucket, the next free position in the result.
+        keys, places: out, the keys and the input positions.
     """
     both = mirror & 1
     placed = mirror & 2
@@ -62,7 +77,15 @@ def scatter_edges(rows: Any, others: Any, first: Any, last: Any, mirror: Any, sh
 
 def scatter_rows(offsets: Any, targets: Any, first: Any, last: Any, row: Any, placed: Any, shift: Any, bits: Any,
                  low: Any, high: Any, base: Any, cursors: Any, keys: Any, places: Any) -> None:  # fmt: skip
-    """The same for the transpose of adjacency lists: entries first..last-1, the first of them in `row` or later."""
+    """As scatter_edges, for the transpose of adjacency lists.
+
+    Args:
+        offsets, targets: adjacency lists.
+        first, last: the range of entries.
+        row: a row at or before that of the entry `first`.
+        placed: not 0 to record places.
+        shift, bits, low, high, base, cursors, keys, places: as in scatter_edges.
+    """
     end = np.int64(offsets[row + 1])
     for e in range(first, last):
         while e >= end:
@@ -107,7 +130,7 @@ def _radix_pass(keys: Any, places: Any, at: Any, to_keys: Any, to_places: Any, t
 @njit
 def _sort(keys: Any, places: Any, first: Any, last: Any, spare_keys: Any, spare_places: Any, low: Any, high: Any,
           counts: Any, placed: Any) -> None:  # fmt: skip
-    """Stable least-significant-digit radix sort of keys[first:last] by the bits low..high-1, 11 or fewer at a time."""
+    """Stable least-significant-digit radix sort of keys[first:last] by the bits low..high-1, at most 11 at a time."""
     length = last - first
     passes = (high - low + 10) // 11
     width = (high - low + passes - 1) // passes
@@ -131,8 +154,18 @@ def finish_buckets(keys: Any, places: Any, starts: Any, first: Any, last: Any, b
                    targets: Any) -> None:  # fmt: skip
     """Sort the buckets first..last-1 and write their rows.
 
-    starts[b] is where bucket b begins in the result; keys and places begin at `base` of it. Bits below `low` are in
-    order already. offsets[r] is written for every row of the buckets, targets for every entry.
+    Args:
+        keys, places: the scattered entries.
+        starts: i64, where each bucket begins in the result.
+        first, last: the range of buckets.
+        base: position of keys[0] in the result.
+        shift, bits: log2 of the rows of a bucket, bits of a neighbour.
+        n: the number of rows.
+        low: bits below this one are in order already.
+        placed: not 0 if `places` is used.
+        spare_keys, spare_places, counts: scratch of the sort.
+        offsets: out, for every row of the buckets.
+        targets: out, for every entry.
     """
     mask = (np.int64(1) << bits) - 1
     for b in range(first, last):

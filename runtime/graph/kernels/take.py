@@ -1,4 +1,4 @@
-"""Values of any width brought into another order."""
+"""Gathering values of any width by index."""
 
 from __future__ import annotations
 
@@ -21,20 +21,27 @@ def _take(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
 
 
 def take8(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """out[i] = column[places[i]] for i in first..last-1."""
+    """out[i] = column[places[i]] for i in first..last-1.
+
+    Args:
+        column: values of 8 bits.
+        places: i64, indices into `column`.
+        first, last: the range of results.
+        out: of the dtype of `column`.
+    """
     _take(column, places, first, last, out)
 
 
 def take16(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 16 bits."""
+    """As take8, for 16 bits."""
     _take(column, places, first, last, out)
 
 
 def take32(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 32 bits."""
+    """As take8, for 32 bits."""
     _take(column, places, first, last, out)
 
 
 def take64(column: Any, places: Any, first: Any, last: Any, out: Any) -> None:
-    """The same for 64 bits."""
+    """As take8, for 64 bits."""
     _take(column, places, first, last, out)

@@ -1,9 +1,9 @@
-"""Lines of text to ids and numbers: one pass over the bytes of a chunk that begins at a line and ends with a line end.
+"""Lines of text to ids and numbers: one pass over the bytes of a chunk of whole lines.
 
-A field is a run of non-blanks, or, with a delimiter, what stands between two delimiters without the blanks around it;
-it may be quoted as csv does. Integers of up to 18 digits and floats of up to 19 are parsed, exactly rounded; what is
-left (`odd`) goes back with its place, and so do cells that are missing. The first thing that is wrong stops the scan
-with a status and a place.
+A field is a run of non-blanks or, with a delimiter, the text between two delimiters without the blanks around it; it
+may be quoted as in csv. Integers of up to 18 digits and floats of up to 19 are parsed and rounded exactly. Other
+numbers and missing cells are returned in `odd` with their positions. The first error stops the scan with a status and a
+position.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ EXPORTS = {"scan": "i64(u8*, i64, i64, i64*, i64*, i64*, i64*, f64*, i64*, u64*,
 FINE, SHORT, EMPTY, EXTRA, ID_TEXT, ID_WIDE, ID_RANGE, NEED_FLOAT, ZERO_BYTE, OPEN_QUOTE, NO_MARK, ODD_FULL = range(12)
 MIXED_SIGNS = 12
 
-# What _token found.
+# The kind of field that _token returns.
 PLAIN, QUOTED, ESCAPED, UNCLOSED, NUL = range(5)
 
 NEWLINE, QUOTE, MINUS, PLUS, TAB = 10, 34, 45, 43, 9
@@ -70,7 +70,7 @@ def _comment(text: Any, i: Any, letters: Any) -> Any:
 
 @njit
 def _token(text: Any, i: Any, delimiter: Any) -> Any:
-    """The field at i, a non-blank: (first, end, what follows it, kind)."""
+    """The field at i, a non-blank: (first byte, end, position after it, kind)."""
     if np.int64(text[i]) == QUOTE:
         kind = QUOTED
         j = i + 1
@@ -134,7 +134,7 @@ def _integer(text: Any, first: Any, end: Any) -> Any:
 
 @njit
 def _skip_comment(text: Any, i: Any) -> Any:
-    """(the byte after the line, whether the line holds a NUL byte)."""
+    """(the position after the line, whether the line holds a NUL byte)."""
     zero = False
     while np.int64(text[i]) != NEWLINE:
         zero = zero or np.int64(text[i]) == 0
@@ -144,7 +144,7 @@ def _skip_comment(text: Any, i: Any) -> Any:
 
 @njit
 def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
-    """(whether the field at i is an integer of at most 18 digits, its value, the non-blank that follows it)."""
+    """(whether the field at i is an integer of at most 18 digits, its value, the position of the next non-blank)."""
     minus = np.int64(text[i]) == MINUS
     if minus:
         i += 1
@@ -166,7 +166,7 @@ def _short_integer(text: Any, i: Any, delimiter: Any) -> Any:
 
 @njit
 def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
-    """(status, first byte, end, the non-blank that follows it, kind) of the field at i."""
+    """(status, first byte, end, position of the next non-blank, kind) of the field at i."""
     first, end, after, kind = _token(text, i, delimiter)
     status = FINE
     if kind == NUL:
@@ -190,7 +190,7 @@ def _checked_token(text: Any, i: Any, delimiter: Any, role: Any) -> Any:
 
 @njit
 def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
-    """(status, the 64 bits, whether they are an id above 2^63 - 1) of a token that is no short integer."""
+    """(status, the 64 bits, whether they are an id above 2^63 - 1) of a token that is not a short integer."""
     kind, value = _integer(text, first, end)
     if role == INTEGER:
         return FINE if kind == 1 else NEED_FLOAT, value, False
@@ -199,7 +199,10 @@ def _long_integer(text: Any, first: Any, end: Any, role: Any) -> Any:
 
 @njit
 def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
-    """Whether a token is one of the names, in any case: names in lower case, a line each, a zero at the end."""
+    """Whether a token is one of the names, ignoring case.
+
+    names: in lower case, one per line, with a zero byte at the end.
+    """
     i = np.int64(0)
     while np.int64(names[i]) != 0:
         j = first
@@ -221,9 +224,9 @@ def _missing(text: Any, first: Any, end: Any, names: Any) -> Any:
 
 @njit
 def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> Any:
-    """(status, whether the line at i is one of data, its first field, or the line behind it if it is none).
+    """(status, whether the line at i holds data, its first field or, if it holds none, the next line).
 
-    A line of data must begin with `mark` if there is one.
+    A line of data must begin with `mark` unless that is 0.
     """
     while _blank(np.int64(text[i]), delimiter):
         i += 1
@@ -245,7 +248,7 @@ def _line_start(text: Any, i: Any, delimiter: Any, mark: Any, letters: Any) -> A
 
 @njit
 def _quick_fields(roles: Any, fields: Any, text_ids: Any) -> Any:
-    """How many fields from the first on are ids or columns of integers."""
+    """The number of leading fields that are ids or columns of integers."""
     f = np.int64(0)
     while f < fields and (roles[2 * f] == INTEGER or (roles[2 * f] in (SOURCE, TARGET) and text_ids == 0)):
         f += 1
@@ -254,14 +257,26 @@ def _quick_fields(roles: Any, fields: Any, text_ids: Any) -> Any:
 
 def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cells: Any, floats: Any, odd: Any,
          powers: Any, tens: Any, names: Any, result: Any) -> Any:  # fmt: skip
-    """Read the lines of text[first:end]; text[end - 1] is a line end. Returns a status; `result` says how far.
+    """Read the lines of text[first:end]; text[end - 1] is a line end.
 
-    ids: [2, capacity], source and target of each row: the integer less setup[BASE] (as 64 bits; BIG says that one is
-    above 2^63 - 1), or with TEXT_IDS kind << 62 | length << 32 | place of the token, kind 1 with doubled quotes.
-    setup[SIGNS]: bit 0 if a negative id, bit 1 if one above 2^63 - 1 has been seen in this file.
-    cells, floats: the same memory, [columns, capacity]. odd: [ODD_CAPACITY, 4] row, field, first, end of the tokens of
-    FLOAT fields that were not parsed; for cells that are missing, which `names` lists, -1 - field. result[PLACE],
-    result[FIELD]: the line (its first byte) and field of the fault.
+    Args:
+        text: bytes.
+        first, end: the range of the lines.
+        setup: i64, see digits.py. SIGNS: bit 0 is set if the file had a negative id so far, bit 1 if one above 2^63 -
+            1.
+        roles: i64[2 fields], see digits.py.
+        ids: out, [2, capacity], source and target of each row. Integers are stored minus setup[BASE] (as 64 bits; BIG
+            is set if one exceeds 2^63 - 1). With TEXT_IDS: kind << 62 | length << 32 | position of the token; kind 1
+            has doubled quotes.
+        cells, floats: out, the same memory, [columns, capacity].
+        odd: out, [ODD_CAPACITY, 4]: row, field, first, end of each FLOAT token that was not parsed; the field is -1 -
+            field for a missing cell.
+        powers, tens: see `vlang.runtime.graph.read.powers`.
+        names: texts of missing cells, see `_missing`.
+        result: out, see digits.py. PLACE and FIELD: the first byte of the line and the field of an error.
+
+    Returns:
+        A status.
     """
     delimiter, mark, letters, text_ids = setup[DELIMITER], setup[MARK], setup[LETTER_COMMENTS], setup[TEXT_IDS]
     base, lowest, highest = setup[BASE], setup[LOWEST], setup[HIGHEST]

@@ -1,7 +1,7 @@
-"""Graph files to edge lists: one module per format, and detection by content.
+"""Graph files to edge lists: one module per format, and detection of the format by content.
 
-`read_edges` opens the file (`source`), looks at its beginning (`head`), and gives it to the reader of its format, which
-describes the lines (`layout`); `scan` runs the kernels over all of them and `numbering` turns ids into ranks; `finish`
+`read_edges` opens the file (`source`), detects its format (`head`), and calls the reader of that format, which
+describes the lines (`layout`). `scan` runs the kernels over all lines, `numbering` turns ids into ranks, and `finish`
 decides the direction and writes the notes.
 """
 
@@ -35,25 +35,27 @@ def read_edges(
     """Read a text edge list, csv, tsv, MatrixMarket or DIMACS file, plain or gzip, recognised by its content.
 
     Args:
-        directed: None decides by the format (MatrixMarket symmetric: undirected; DIMACS arcs: directed; text: what a
-            comment such as "# Undirected graph" says, else directed). An undirected file may list each edge once or
-            both ways: see `direction`.
-        weights: the name or number (from 1) of the column that becomes "weight"; None keeps names: the third is
-            "weight", further ones "column4", ..., or as a header says.
-        columns: names of columns in which every cell must be a number; None stands for "weight". Another column of a
-            text list in which one is not a number is left out, and `left_out` says why; the column of `weights` is
-            always needed.
-        missing: what becomes of cells without a value (`asked.MISSING`): "error"; "drop" leaves a row out if such a
-            cell is in a column that is needed; a number takes the place of every such cell.
+        path: the file.
+        directed: None uses the direction of the format. MatrixMarket symmetric: undirected. DIMACS arcs: directed.
+            Text: the direction in a comment such as "# Undirected graph", else directed. An undirected file may list
+            each edge once or both ways: see `direction`.
+        weights: the name or number (from 1) of the column that becomes "weight". None keeps names: those of the header,
+            else "weight" for the third column and "column4", ... for further ones.
+        columns: names of columns in which every cell must be a number; None means "weight". Any other column of a text
+            list that has a cell which is not a number is left out, and `left_out` gives the reason. The column of
+            `weights` is always needed.
+        missing: how to treat cells without a value (`asked.MISSING`): "error"; "drop", which removes a row if such a
+            cell is in a needed column; or a number, which replaces every such cell.
         threads: 0 for one per processor.
 
-    Columns of integers are int32 or int64, others float64; all rows decide.
+    Returns:
+        The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
+        the file (int64, or uint64 if one is above 2^63 - 1), or texts if one is not an integer. The vertices are
+        1..n where the format declares n, else those that occur.
 
-    The ids are the integers of the file (int64, or uint64 if one is above 2^63 - 1), or, if one is not an integer,
-    texts; the vertices are those that occur, but 1..n where the format declares n.
-
-    Raises GraphError for wrong content, with the line, what stands there and what was expected; DiskError if the file
-    is missing or cannot be read.
+    Raises:
+        GraphError: the content is wrong; the message gives the line, its text and what was expected.
+        DiskError: the file is missing or cannot be read.
     """
     asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing))
     file = TextFile(path)

@@ -1,4 +1,4 @@
-"""What the caller of a reader asks for, and which cells count as missing."""
+"""The options of a reader, and the texts that count as missing cells."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlang.errors import GraphError
 __all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 
 Missing = str | int | float
-"""What a missing cell means: "error", "drop" (the row goes), or the number that stands in its place."""
+"""The treatment of a missing cell: "error", "drop" (the row is removed), or the number that replaces it."""
 
 MISSING = frozenset(["", "-", "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "null", "none",
                      "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])  # fmt: skip
@@ -21,8 +21,14 @@ MISSING = frozenset(["", "-", "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "n
 
 @dataclass(frozen=True)
 class Asked:
-    """directed: None believes the file. weights: the column that becomes "weight", None for none. columns: those in
-    which every cell must be a number; None where no program is known, which stands for "weight"."""
+    """The options of a reader.
+
+    Attributes:
+        directed: None uses the direction of the file.
+        weights: the column that becomes "weight"; None for none.
+        columns: the columns in which every cell must be a number; None if no program is known, which means "weight".
+        missing: the treatment of missing cells.
+    """
 
     directed: bool | None = None
     weights: str | None = None
@@ -36,17 +42,17 @@ def is_missing(cell: str) -> bool:
 
 
 def parse_missing(value: object) -> Missing:
-    """ "error", "drop" or a number, also as text. Raises GraphError for anything else, NaN included."""
+    """Parse "error", "drop" or a number, also as text. Raises GraphError for anything else, including NaN."""
     number = _number(value)
     if number is not None:
         return number
     if isinstance(value, str) and value in ("error", "drop"):
         return value
-    raise GraphError(f"missing={value!r}: write 'error', 'drop' or a number, which stands for missing cells")
+    raise GraphError(f"missing={value!r}: write 'error', 'drop' or a number, which replaces missing cells")
 
 
 def _number(value: object) -> int | float | None:
-    """The number, an int where it is one of 64 bits; None for what is none."""
+    """The number, an int if it is a 64-bit integer; None if the value is not a number."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (str, int, float, np.number)):
         return None
     try:

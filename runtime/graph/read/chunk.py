@@ -1,4 +1,4 @@
-"""One chunk of text through the scan kernel: rows of ids and numbers, or what is wrong with which line."""
+"""One chunk of text through the scan kernel: rows of ids and numbers, or the first error and its line."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _NUMBER = re.compile(rb"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _INFINITY = re.compile(rb"[+-]?inf(inity)?", re.IGNORECASE)
 _NAMES = np.frombuffer("".join(f"{name}\n" for name in sorted(MISSING)).encode() + b"\0", dtype=np.uint8)
 
-# Places in the kernel's `result`.
+# Indices into the kernel's `result`.
 _ROWS, _LINES, _PLACE, _FIELD, _ODD, _SMALLEST, _LARGEST, _NEGATIVE, _BIG = range(9)
 
 
@@ -51,7 +51,15 @@ class Status(IntEnum):
 
 @dataclass(frozen=True)
 class Fault:
-    """What stopped a scan: the kind, the lines of the chunk before it, the line, the field (from 0) and its text."""
+    """The error that stopped a scan.
+
+    Attributes:
+        status: its kind.
+        lines: the number of lines of the chunk before it.
+        text: the line.
+        field: the field, from 0.
+        token: the text of the field.
+    """
 
     status: Status
     lines: int
@@ -62,11 +70,18 @@ class Fault:
 
 @dataclass
 class Chunk:
-    """The rows of a chunk, in a Scratch that is used again after the next window.
+    """The rows of a chunk, stored in a Scratch that is reused after the next window.
 
-    layout: with the roles that were used. rows: without those that were dropped for a missing cell. lines: in the
-    whole chunk. bounds: smallest and largest value of each column of integers, None for floats. filled: missing cells
-    that a number stands for.
+    Attributes:
+        layout: the layout of the lines, with the roles that the scan used.
+        rows: without the rows dropped for a missing cell.
+        lines: of the whole chunk.
+        ends: the ids.
+        columns: the columns of numbers.
+        bounds: smallest and largest value of each column of integers, None for floats.
+        fault: the error that stopped the scan, or None.
+        dropped: the number of rows dropped for a missing cell.
+        filled: the number of missing cells replaced by a number.
     """
 
     layout: Layout
@@ -81,7 +96,7 @@ class Chunk:
 
 
 class Scratch:
-    """Room for the rows of one chunk."""
+    """Memory for the rows of one chunk."""
 
     def __init__(self) -> None:
         self.capacity = 0
@@ -91,7 +106,7 @@ class Scratch:
         self.result = np.zeros(9, dtype=np.int64)
 
     def fit(self, layout: Layout, size: int) -> None:
-        """Room for every row that `size` bytes can hold: a field takes at least two bytes."""
+        """Grow to the largest number of rows in `size` bytes: a field takes at least two bytes."""
         capacity = size // (2 * len(layout.fields)) + 1
         if capacity > self.capacity:
             self.capacity = capacity
@@ -102,9 +117,14 @@ class Scratch:
 def read_chunk(
     text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch: Scratch, signs: int = 0
 ) -> Chunk:
-    """The rows of the lines text[first:end], which READ_AHEAD bytes follow.
+    """Scan the lines text[first:end], which READ_AHEAD bytes follow.
 
-    signs: bit 0 (1) if ids below 0 (above 2^63 - 1) came before.
+    Args:
+        text: bytes.
+        first, end: the range of the lines.
+        layout: of the lines.
+        scratch: memory for the rows.
+        signs: bit 0 is set if ids below 0 came before, bit 1 if ids above 2^63 - 1 did.
     """
     scratch.fit(layout, end - first)
     while True:
@@ -125,13 +145,13 @@ def read_chunk(
 
 
 def _odd(scratch: Scratch) -> NDArray[np.int64]:
-    """What the kernel left to Python, [cells, 4]: row, field (-1 - field if the cell is missing), first, end."""
+    """The cells that the kernel left to Python, [cells, 4]: row, field (-1 - field if missing), first, end."""
     count = int(scratch.result[_ODD])
     return scratch.odd[: 4 * count].reshape(count, 4)
 
 
 def _unfit(layout: Layout, scratch: Scratch) -> int | None:
-    """A field of integers with missing cells for which the number that stands for them is no integer."""
+    """A field of integers with missing cells whose replacement is not an integer; None if there is none."""
     if not isinstance(layout.missing, float):
         return None
     fields = -1 - _odd(scratch)[:, 1]
@@ -161,7 +181,7 @@ def _scan(text: NDArray[np.uint8], first: int, end: int, layout: Layout, scratch
 
 
 def _plain(layout: Layout) -> bool:
-    """Whether lines hold nothing but ids and columns of integers."""
+    """Whether lines consist of ids and columns of integers only."""
     return not layout.mark and not layout.text_ids and all(f.role not in (Role.SKIP, Role.FLOAT) for f in layout.fields)
 
 
@@ -180,7 +200,7 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
         text, scratch.ids[:rows], scratch.ids[capacity : capacity + rows], int(result[_SMALLEST]),
         int(result[_LARGEST]), bool(result[_NEGATIVE]), bool(result[_BIG]),
     )  # fmt: skip
-    kept, filled = _settle_missing(layout, scratch) if fault is None else (None, 0)
+    kept, filled = _resolve_missing(layout, scratch) if fault is None else (None, 0)
     if kept is not None:
         ends = _kept_ends(ends, kept)
     columns: list[NDArray[np.int64] | NDArray[np.float64]] = []
@@ -195,8 +215,8 @@ def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fau
     return Chunk(layout, left, int(result[_LINES]), ends, columns, bounds, fault, rows - left, filled)
 
 
-def _settle_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_] | None, int]:
-    """Which rows stay if some are dropped, else None; and how many missing cells have a number put into them."""
+def _resolve_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_] | None, int]:
+    """Drop or fill missing cells: (which rows stay, None for all; the number of cells filled)."""
     odd = _odd(scratch)
     lacking = odd[odd[:, 1] < 0]
     if not len(lacking):
@@ -214,7 +234,7 @@ def _settle_missing(layout: Layout, scratch: Scratch) -> tuple[NDArray[np.bool_]
 
 
 def _kept_ends(ends: RawEnds, kept: NDArray[np.bool_]) -> RawEnds:
-    """The ends of some rows; signs that only other rows have may still be noted."""
+    """The ends of the kept rows. The flags `negative` and `big` may still be set by dropped rows."""
     source, target = ends.source[kept], ends.target[kept]
     if not len(source):
         return replace(ends, source=source, target=target, smallest=2**63 - 1, largest=-(2**63))
@@ -223,8 +243,10 @@ def _kept_ends(ends: RawEnds, kept: NDArray[np.bool_]) -> RawEnds:
 
 
 def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scratch) -> Fault | None:
-    """Parse with Python the few numbers that the kernel left; the first that is none is a fault, and so is the first
-    missing cell with which nothing is to be done."""
+    """Parse the cells that the kernel left, with Python; return the first error, if any.
+
+    Errors are a cell that is not a number, and a missing cell that is neither dropped nor filled.
+    """
     odd = _odd(scratch)
     slots = _roles(layout)[1::2]
     floats = scratch.cells.view(np.float64)
@@ -248,7 +270,7 @@ def _parse_odd(text: NDArray[np.uint8], first: int, layout: Layout, scratch: Scr
 
 
 def _refused(layout: Layout) -> NDArray[np.bool_]:
-    """bool[fields]: where a missing cell is a fault. Rows are dropped for columns that are needed only."""
+    """bool[fields]: where a missing cell is an error. Rows are dropped for needed columns only."""
     if layout.missing == "error":
         return np.ones(len(layout.fields), dtype=np.bool_)
     return np.array([layout.missing == "drop" and not field.needed for field in layout.fields])
@@ -257,7 +279,7 @@ def _refused(layout: Layout) -> NDArray[np.bool_]:
 def _fault_at(
     text: NDArray[np.uint8], first: int, place: int, status: Status, field: int, token: bytes, layout: Layout
 ) -> Fault:
-    """The fault of the cell at `place`, in the chunk that begins at `first`."""
+    """The error for the cell at `place`, in the chunk that begins at `first`."""
     before = text[first:place].tobytes()
     fault = _fault(text, status, before.count(b"\n"), first + before.rfind(b"\n") + 1, field, layout)
     return replace(fault, token=token.decode("utf-8", errors="replace"))

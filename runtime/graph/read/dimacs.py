@@ -25,7 +25,14 @@ _MOST = (1 << 32) - 2
 def read_dimacs(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
     """Read a DIMACS graph; its vertices are 1..n. Arcs (`sp`) are directed, edges are not.
 
-    Raises GraphError for a wrong problem line, a wrong line, and a wrong count of arcs.
+    Args:
+        file: the file.
+        head: its first lines.
+        asked: the options.
+        workers: the threads to use.
+
+    Raises:
+        GraphError: a wrong problem line, a wrong line, or a wrong count of arcs.
     """
     problem_line = head.data[0]
     kind, count, edges = _problem(file, problem_line)

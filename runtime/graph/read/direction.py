@@ -1,11 +1,11 @@
-"""What "undirected" means for a list of edges as it stands.
+"""How the edges of an undirected file are stored.
 
-An EdgeList that is not directed lists every edge once. A file that is undirected, by its header or by the caller's
-word, may list every edge once or both ways, so:
+An EdgeList that is not directed lists every edge once. A file that is undirected, by its header or by an option, may
+list every edge once or both ways, so:
 
-- every edge listed both ways with equal columns: one of the two is kept (that with source <= target), undirected;
-- every edge listed both ways, but with columns that differ: all are kept, directed, since the two ways differ;
-- else: all are kept, undirected. Self-loops are kept as often as they are listed.
+- every edge is listed both ways with equal columns: the one with source <= target is kept, undirected;
+- every edge is listed both ways, but columns differ: all are kept, directed, since the two directions differ;
+- otherwise: all are kept, undirected. Repeated self-loops are all kept.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ def as_undirected(read: Scanned) -> tuple[Scanned, bool, str]:
 
 
 def _imbalance(read: Scanned) -> tuple[int, int]:
-    """(of pairs, of pairs with their columns): 0 if those listed upwards are, as multisets, those listed downwards.
+    """Whether the pairs listed upwards equal those listed downwards as multisets: (of pairs, with columns), 0 if so.
 
     The sum modulo 2^64 of a 64-bit hash of each pair, counted positive upwards and negative downwards. Two different
-    multisets meet by a chance of 2^-64. One pass and no memory, where a sort would need 16 bytes an edge.
+    multisets collide with probability 2^-64. This takes one pass and no memory; a sort would need 16 bytes an edge.
     """
     pairs = values = 0
     for first in range(0, len(read.source), _BLOCK):

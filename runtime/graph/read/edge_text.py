@@ -1,4 +1,4 @@
-"""Text edge lists: as SNAP publishes them, csv and tsv, with or without a header."""
+"""Text edge lists: SNAP's format, csv and tsv, with or without a header."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, pr
 
 __all__ = ["read_edge_text"]
 
-# What columns of ids are called, in lower case and without underscores.
+# Names of id columns, in lower case and without underscores.
 _SOURCES = frozenset(["source", "src", "from", "fromnode", "fromnodeid", "fromid", "sourceid", "tail", "start",
                       "node1"])  # fmt: skip
 _TARGETS = frozenset(["target", "dst", "dest", "destination", "to", "tonode", "tonodeid", "toid", "targetid", "head",
@@ -27,7 +27,7 @@ _TARGETS = frozenset(["target", "dst", "dest", "destination", "to", "tonode", "t
 _QUOTED = re.compile(r'"(?:[^"]|"")*"')
 _INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 _NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
-_SAID = re.compile(r"^[#%/]+\s*(un)?directed\b", re.IGNORECASE)
+_DIRECTION = re.compile(r"^[#%/]+\s*(un)?directed\b", re.IGNORECASE)
 _KONECT = re.compile(r"^%\s*(sym|asym)\b", re.IGNORECASE)
 _COUNTS = re.compile(r"\bnodes\s*:\s*(\d+)\s+edges\s*:\s*(\d+)", re.IGNORECASE)
 _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
@@ -35,7 +35,7 @@ _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 @dataclass(frozen=True)
 class _Table:
-    """The first lines of data, cut into fields; `header` are its names, or nothing. lines: of the rows."""
+    """The first lines of data, cut into fields. header: the names of the fields, or empty. lines: those of `rows`."""
 
     delimiter: str
     header: tuple[str, ...]
@@ -48,12 +48,19 @@ class _Table:
         return len(self.header or self.rows[0])
 
     def cells(self, field: int) -> list[str]:
-        """A column as far as it is known."""
+        """The cells of a column in the first lines."""
         return [row[field] for row in self.rows if field < len(row)]
 
 
 def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
-    """Read a text edge list. Raises GraphError for a file without edges and for the first line that does not fit."""
+    """Read a text edge list. Raises GraphError if it has no edges, and for the first wrong line.
+
+    Args:
+        file: the file.
+        head: its first lines.
+        asked: the options.
+        workers: the threads to use.
+    """
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
     table = _table(file, head)
@@ -75,10 +82,10 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         why = "every row has a missing cell" if read.dropped else "nothing follows its header"
         raise problem(file.path, f"the file has no edges: {why}")
     left_out |= {fields[i].name: LeftOut(why, numbers=True) for i, why in read.left_out.items()}
-    said, why = _said_direction(head)
+    declared, why = _declared_direction(head)
     facts = Facts(
         f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns",
-        directed=said is not False, why=why,
+        directed=declared is not False, why=why,
         notes=[*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)],
         left_out=left_out,
     )  # fmt: skip
@@ -86,9 +93,9 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
 
 
 def _delimiter(lines: Sequence[Line]) -> str:
-    """What stands between columns, from the first lines; "" for white space.
+    """The delimiter between columns, judged by the first lines; "" for white space.
 
-    Tabs only where white space would cut differently: a tab is white space, and lists mix both.
+    Tabs are chosen only where splitting at white space would give other fields, since lists mix both.
     """
     bare = [_QUOTED.sub("q", line.text) for line in lines]
     tabs = {line.count("\t") + 1 for line in bare}
@@ -99,7 +106,7 @@ def _delimiter(lines: Sequence[Line]) -> str:
 
 
 def _decimal_commas(lines: Sequence[Line], delimiter: str) -> bool:
-    """Whether, with this delimiter, commas stand in numbers behind two columns only: 1;2;0,5."""
+    """Whether, with this delimiter, commas occur only inside numbers after the first two columns: 1;2;0,5."""
     rows = [cut_line(line.text, delimiter) for line in lines]
     ends, others = [c for row in rows for c in row[:2]], [c for row in rows for c in row[2:]]
     return (
@@ -126,7 +133,7 @@ def _plain(name: str) -> str:
 
 
 def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
-    """Whether the first line names columns: no number in it, and well-known names, or numbers in the next line."""
+    """Whether the first line is a header: it has no numbers, and well-known names or numbers in the next line."""
     first, second = rows[0], rows[1] if len(rows) > 1 else ()
     if any(_NUMBER.fullmatch(field) for field in first):
         return False
@@ -140,8 +147,10 @@ def _is_header(rows: Sequence[tuple[str, ...]]) -> bool:
 
 
 def _fields(table: _Table) -> list[Field]:
-    """What each column is: by name in a header, else the first two are ids. Others may hold numbers unless one of the
-    first rows shows something else; the scan of all rows decides."""
+    """The role of each column: by its name in a header, else the first two are ids.
+
+    Other columns may hold numbers unless a cell of the first rows is none; the scan of all rows decides.
+    """
     names = [_plain(name) for name in table.header]
     source = next((i for i, name in enumerate(names) if name in _SOURCES), None)
     target = next((i for i, name in enumerate(names) if name in _TARGETS), None)
@@ -159,7 +168,7 @@ def _fields(table: _Table) -> list[Field]:
 
 
 def _first_text(table: _Table, field: int) -> tuple[Line, str] | None:
-    """The first cell of a column that has something else than a number, and its line."""
+    """The first cell of a column that is not a number, and its line."""
     for line, row in zip(table.lines, table.rows):
         if field < len(row) and not _NUMBER.fullmatch(row[field]) and not is_missing(row[field]):
             return line, row[field]
@@ -167,7 +176,7 @@ def _first_text(table: _Table, field: int) -> tuple[Line, str] | None:
 
 
 def _texts(file: TextFile, table: _Table, layout: Layout) -> dict[str, LeftOut]:
-    """The columns that hold something else than numbers, by name. Raises GraphError for one that is needed."""
+    """The columns that are not numbers, by name. Raises GraphError for a needed one."""
     left_out: dict[str, LeftOut] = {}
     for i, field in enumerate(layout.fields):
         found = _first_text(table, i) if field.role == Role.SKIP else None
@@ -207,7 +216,7 @@ def _shape(table: _Table) -> str:
 def _column_notes(
     file: TextFile, table: _Table, fields: Sequence[Field], left_out: dict[str, LeftOut]
 ) -> list[str]:
-    """What is left out: columns of other things than numbers in one sentence, those with wrong cells in one each."""
+    """Notes on columns left out: one sentence for all that hold other data, one for each with wrong cells."""
     texts = [i for i, field in enumerate(fields) if field.name in left_out and not left_out[field.name].numbers]
     shown = [f"{i + 1} ({table.header[i]})" if table.header else str(i + 1) for i in texts]
     notes = [f"Not numbers, so left out: column{'' if len(shown) == 1 else 's'} {', '.join(shown)}."] if shown else []
@@ -216,22 +225,22 @@ def _column_notes(
     return notes
 
 
-def _said_direction(head: Head) -> tuple[bool | None, str]:
-    """What a comment says of the direction, and where."""
+def _declared_direction(head: Head) -> tuple[bool | None, str]:
+    """The direction that a comment declares, and the reason to give in the note."""
     for line in head.comments:
-        if said := _SAID.match(line.text):
-            return said[1] is None, f"as line {line.number} says"
-        if said := _KONECT.match(line.text):
-            return said[1].lower() == "asym", f"as line {line.number} says"
+        if declared := _DIRECTION.match(line.text):
+            return declared[1] is None, f"as line {line.number} says"
+        if declared := _KONECT.match(line.text):
+            return declared[1].lower() == "asym", f"as line {line.number} says"
     return None, "as text edge lists are unless a comment says otherwise"
 
 
 def _count_notes(head: Head, read: Scanned) -> list[str]:
-    """Where the counts that SNAP writes in a comment differ from what is in the file; published files do differ."""
+    """Notes where the counts in a SNAP comment differ from those of the file; in published files they do differ."""
     for line in head.comments:
         if counts := _COUNTS.search(line.text):
             nodes, edges = int(counts[1]), int(counts[2])
             if (nodes, edges) != (len(read.ids), len(read.source)):
                 there = f"{plural(len(read.ids), 'vertex', 'vertices')} and {plural(len(read.source), 'edge')}"
-                return [f"Line {line.number} speaks of {nodes:,} nodes and {edges:,} edges; the file lists {there}."]
+                return [f"Line {line.number} declares {nodes:,} nodes and {edges:,} edges; the file lists {there}."]
     return []

@@ -1,4 +1,4 @@
-"""From what was scanned to the edge list, with the sentences that say what was read."""
+"""The edge list of a scanned file, with notes on what was read."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ __all__ = ["Facts", "finish"]
 
 @dataclass(frozen=True)
 class Facts:
-    """What a reader found. directed, why: by the format, and the reason; notes: further sentences; left_out: columns
-    that are not numbers."""
+    """The findings of a reader.
+
+    Attributes:
+        format: its name, for the notes.
+        directed: the direction according to the format.
+        why: the reason, for the notes.
+        notes: further sentences.
+        left_out: columns that are not numbers.
+    """
 
     format: str
     directed: bool
@@ -27,7 +34,14 @@ class Facts:
 
 
 def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeList:
-    """The edge list; asked.directed, unless None, overrides what the format says."""
+    """The edge list; asked.directed, unless None, overrides the direction of the format.
+
+    Args:
+        file: the file.
+        read: its edges.
+        facts: the findings of the reader.
+        asked: the options.
+    """
     wanted = facts.directed if asked.directed is None else asked.directed
     why = facts.why if wanted == facts.directed else "as asked for"
     listed = len(read.source)
@@ -49,7 +63,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
 
 
 def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:
-    """What became of missing cells."""
+    """Notes on rows that were dropped and on cells that were filled."""
     notes = []
     if read.dropped:
         notes.append(f"Missing cells: {plural(read.dropped, 'row')} of {listed + read.dropped:,} dropped.")

@@ -1,4 +1,4 @@
-"""What the beginning of a file says: encoding, and which format it is in."""
+"""The beginning of a file: its encoding and its format."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _BARE_ARC = re.compile(r"\s*[ae]\s+\d+\s+\d+(\s+\S+)?\s*")
 
 
 class Format(Enum):
-    """The formats that are told apart by content."""
+    """The formats that are distinguished by content."""
 
     EDGE_TEXT = "text edge list"
     MATRIX_MARKET = "MatrixMarket"
@@ -47,7 +47,14 @@ class Format(Enum):
 
 @dataclass(frozen=True)
 class Line:
-    """A line: its number from 1, its first byte, the byte after its end, its text without spaces around it."""
+    """A line.
+
+    Attributes:
+        number: from 1.
+        start: its first byte.
+        end: the byte after its end.
+        text: without spaces around it.
+    """
 
     number: int
     start: int
@@ -57,8 +64,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Head:
-    """The first lines of a file: comments and the first lines of data, which are none in a file without any.
-    """
+    """The first lines of a file: comments and lines of data. `data` is empty for a file without any."""
 
     format: Format
     comments: tuple[Line, ...]
@@ -66,7 +72,7 @@ class Head:
 
 
 def read_head(file: TextFile) -> Head:
-    """Look at the beginning of a file. Raises GraphError for what is no text, or no format that can be read."""
+    """Read the beginning of a file. Raises GraphError unless it is text in a known format."""
     text, whole = file.head(_FIRST)
     _refuse_binary(file, text)
     head = _split(text, whole)
@@ -99,7 +105,7 @@ def _refuse_binary(file: TextFile, text: bytes) -> None:
 
 
 def _every_other_zero(text: bytes) -> bool:
-    """Whether this is UTF-16 without its mark: ASCII with a zero before or after each byte."""
+    """Whether this is UTF-16 without a byte order mark: ASCII with a zero before or after each byte."""
     head = text[:64]
     return len(head) >= 4 and any(not any(head[i::2]) and all(head[1 - i :: 2]) for i in (0, 1))
 
@@ -118,7 +124,7 @@ def _format(lines: list[str]) -> Format:
 
 
 def _split(text: bytes, whole: bool) -> Head:
-    """Cut the beginning into comments and the first lines of data."""
+    """Split the beginning into comments and the first lines of data."""
     start = len(_BOM) if text.startswith(_BOM) else 0
     raw = text[start:].split(b"\n")
     if not whole:

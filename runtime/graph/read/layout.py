@@ -1,4 +1,4 @@
-"""How the lines of a file are to be read: what stands between fields, and what each field is."""
+"""The syntax of the lines of a file: the delimiter, and the role of each field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _FIELD = re.compile(r'"(?:[^"]|"")*"|\S+')
 
 
 class Role(IntEnum):
-    """What a field is; the numbers are those of the kernel."""
+    """The role of a field; the numbers are those of the kernel."""
 
     SKIP = 0
     SOURCE = 1
@@ -26,10 +26,13 @@ class Role(IntEnum):
 
 @dataclass(frozen=True)
 class Field:
-    """A field of every line. `name`: of the column that it becomes; of no use for ids and skipped fields.
+    """A field of every line.
 
-    title: what the file's header calls it, or nothing. needed: whether a cell that is no number is an error; if not,
-    the column is left out for it.
+    Attributes:
+        role: its role.
+        name: of the column that it becomes; unused for ids and skipped fields.
+        title: its name in the header of the file, or "".
+        needed: whether a cell that is not a number is an error; otherwise the column is left out.
     """
 
     name: str
@@ -47,10 +50,15 @@ class Field:
 class Layout:
     """The lines from byte `start` on, which is line number `line` of the file.
 
-    shape: what a line should look like, for messages. delimiter: the byte between fields,
-    0 for white space. mark: a letter that every line of an edge begins with, 0 for none; lines that begin with c are
-    comments then. text_ids: ids are any text. declared: ids are 1..declared; None where the lines decide. missing: what
-    becomes of cells without a value.
+    Attributes:
+        start, line: see above.
+        fields: of every line.
+        shape: what a line should look like, for messages.
+        delimiter: the byte between fields, 0 for white space.
+        mark: a letter at the beginning of every line of an edge, 0 for none; lines that begin with c are then comments.
+        text_ids: whether ids are any text.
+        declared: ids are 1..declared; None if the ids that occur decide.
+        missing: the treatment of missing cells.
     """
 
     fields: tuple[Field, ...]
@@ -69,16 +77,16 @@ class Layout:
         return tuple(f.name for f in self.fields if f.numeric)
 
     def label(self, field: int) -> str:
-        """Field number `field` (from 0) as messages call it: `column 3 (cost)`."""
+        """The text for field number `field` (from 0) in messages: `column 3 (cost)`."""
         title = self.fields[field].title
         return f"column {field + 1 + (self.mark != 0)}{f' ({title})' if title else ''}"
 
     def with_float(self, field: int) -> Layout:
-        """The same with field number `field` (from 0) read as floats."""
+        """This layout with field number `field` (from 0) read as floats."""
         return self._with(field, Role.FLOAT)
 
     def without(self, field: int) -> Layout:
-        """The same with field number `field` (from 0) not read."""
+        """This layout with field number `field` (from 0) skipped."""
         return self._with(field, Role.SKIP)
 
     def _with(self, field: int, role: Role) -> Layout:
@@ -88,11 +96,11 @@ class Layout:
 
 
 def cut_line(text: str, delimiter: str) -> tuple[str, ...]:
-    """The fields of a line, without quotes and the blanks around them; delimiter "" is white space."""
+    """The fields of a line, without quotes and surrounding blanks; delimiter "" is white space."""
     if delimiter:
         try:
             parts = next(csv.reader([text], delimiter=delimiter, skipinitialspace=True), [])
-        except csv.Error:  # a field beyond csv's limit, which is no id
+        except csv.Error:  # a field beyond the limit of csv, which cannot be an id
             parts = text.split(delimiter)
         return tuple(part.strip() for part in parts)
     return tuple(p[1:-1].replace('""', '"') if p[0] == '"' and len(p) > 1 else p for p in _FIELD.findall(text))

@@ -40,10 +40,17 @@ def read_matrix_market(
 ) -> EdgeList:
     """Read a square sparse matrix; its vertices are 1..n.
 
-    A symmetric one is undirected, or, with directed=True, gives both directions; a skew-symmetric one gives both
+    A symmetric one is undirected, or, with directed=True, gives both directions. A skew-symmetric one gives both
     directions with both signs.
 
-    Raises GraphError for a header that is wrong or not of a graph, for a wrong line, and for a wrong count of entries.
+    Args:
+        file: the file.
+        head: its first lines.
+        asked: the options.
+        workers: the threads to use.
+
+    Raises:
+        GraphError: a header that is wrong or not of a graph, a wrong line, or a wrong count of entries.
     """
     banner = _banner(file, head.comments[0])
     size = head.data[0] if head.data else None
@@ -122,7 +129,7 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
 
 
 def _mirrored(read: Scanned, sign: int) -> Scanned:
-    """The entries, and those off the diagonal once more across it, with their values times `sign`."""
+    """The entries, and for each entry off the diagonal its transpose with the values times `sign`."""
     off = read.source != read.target
     return replace(
         read, source=np.concatenate([read.source, read.target[off]]),

@@ -1,4 +1,4 @@
-"""All lines of a file to edges: windows of text, cut into chunks that threads scan, stored in the file's order."""
+"""All lines of a file to edges: windows of text are cut into chunks, which threads scan, and stored in file order."""
 
 from __future__ import annotations
 
@@ -28,19 +28,24 @@ _INT32 = (-(2**31), 2**31 - 1)
 
 
 class _ColumnFound(Exception):
-    """A cell that is no number in a column that nothing needs. args: the field, and why it is left out."""
+    """A cell that is not a number, in a column that is not needed. args: the field, and the reason to leave it out."""
 
 
 class TextIdFound(Exception):
-    """An id that is not an integer, where integers were taken for granted. args: its line number and its text."""
+    """An id that is not an integer, where integers were assumed. args: its line number and its text."""
 
 
 @dataclass(frozen=True)
 class Scanned:
-    """The edges of a file: uint32[E] each end as dense numbers, the ids, and array[E] per column of numbers.
+    """The edges of a file.
 
-    left_out: by field (from 0), why a column of numbers is not among them. dropped, filled: rows left out for a missing
-    cell, and missing cells that a number stands for.
+    Attributes:
+        source, target: uint32[E], dense numbers.
+        ids: the user's ids.
+        columns: array[E] per column of numbers.
+        left_out: by field (from 0), why its column was left out.
+        dropped: the number of rows dropped for a missing cell.
+        filled: the number of missing cells replaced by a number.
     """
 
     source: NDArray[np.uint32]
@@ -55,9 +60,13 @@ class Scanned:
 def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
     """Read the lines that `layout` describes.
 
-    A column that is not needed and turns out to hold something else than numbers is left out: the scan begins anew
-    without it. Memory: 8 bytes an edge and the columns, the ids' table, and about 4 windows of 8 MB (more with many
-    threads). Raises GraphError with the line for the first line that does not fit, TextIdFound, DiskError.
+    If a column that is not needed has a cell that is not a number, the scan starts again without that column. Memory: 8
+    bytes an edge and the columns, the table of ids, and about 4 windows of 8 MB (more with many threads).
+
+    Raises:
+        GraphError: a line is wrong; the message gives the first one.
+        TextIdFound: an id is not an integer, and `layout` expects integers.
+        DiskError: the file cannot be read.
     """
     left_out: dict[int, str] = {}
     while True:
@@ -87,7 +96,7 @@ class _Scanner:
         self._scratches: list[Scratch] = []
 
     def run(self) -> None:
-        """Read window by window; while one is scanned, another thread reads or unpacks the next."""
+        """Scan window by window; meanwhile another thread reads or unpacks the next window."""
         size = max(_WINDOW, 4 * _CHUNK * self._workers.threads)
         windows = self._file.windows(size)
         skip = self._layout.start
@@ -152,7 +161,7 @@ class _Scanner:
         store.count = starts[-1]
 
     def _widen_columns(self, chunks: list[Chunk]) -> None:
-        """Columns become int64 or float64 when the first value needs it."""
+        """Convert columns to int64 or float64 when the first value requires it."""
         for slot, column in enumerate(self._store.columns):
             bounds = [chunk.bounds[slot] for chunk in chunks]
             dtype: Any = column.array.dtype
@@ -168,7 +177,7 @@ class _Scanner:
                     self._layout = self._layout.with_float(place)
 
     def finish(self) -> Scanned:
-        """Settle the numbers of the vertices."""
+        """Compute the final numbers of the vertices."""
         store = self._store
         self._scratches.clear()
         try:
@@ -212,8 +221,8 @@ def _pieces(window: Window, first: int) -> Iterator[tuple[int, int]]:
 
 
 def _explain(fault: Fault, layout: Layout) -> tuple[str, str]:
-    """What is wrong, and what was expected."""
-    column = layout.label(min(fault.field, len(layout.fields) - 1))  # EXTRA is behind the last
+    """(what is wrong, what was expected)."""
+    column = layout.label(min(fault.field, len(layout.fields) - 1))  # the field of EXTRA is one beyond the last
     token = shortened(fault.token)
     match fault.status:
         case Status.SHORT:

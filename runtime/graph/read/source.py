@@ -23,7 +23,7 @@ __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
 GZIP = b"\x1f\x8b"
 READ_AHEAD = 8
-"""Bytes that may be read, to no effect, after the last line end of a window."""
+"""Bytes after the last line end of a window that may be read; their values have no effect."""
 
 _NEWLINE = 10
 _BLOCK = 1 << 16
@@ -36,10 +36,15 @@ class _Bytes(Protocol):
 
 @dataclass(frozen=True)
 class Window:
-    """text[:size] holds whole lines, the last byte is a line end, and READ_AHEAD bytes follow. The buffer is used again
-    two windows later.
+    """text[:size] holds whole lines, the last byte is a line end, and READ_AHEAD bytes follow.
 
-    fraction: how much of the file has been read, 0 < fraction <= 1. damage: why the text stops here, if it should not.
+    The buffer is reused two windows later.
+
+    Attributes:
+        text: the buffer.
+        size: bytes of the lines.
+        fraction: how much of the file has been read, 0 < fraction <= 1.
+        damage: why the text ends here prematurely; None if it does not.
     """
 
     text: NDArray[np.uint8]
@@ -49,7 +54,7 @@ class Window:
 
 
 class _Damaged(Exception):
-    """The compressed data cannot be read on."""
+    """The rest of the compressed data cannot be read."""
 
 
 class _Gzip:
@@ -61,7 +66,7 @@ class _Gzip:
         self._input = b""
 
     def readinto(self, target: memoryview) -> int:
-        """Fill a part of `target`; 0 at the end of the text. Raises _Damaged."""
+        """Fill a part of `target`; returns its length, 0 at the end of the text. Raises _Damaged."""
         while True:
             if self._inflate.eof and not self._next_member():
                 return 0
@@ -81,7 +86,7 @@ class _Gzip:
         return bool(self._input)
 
     def _next_member(self) -> bool:
-        """Whether another member follows, behind any padding of zeros."""
+        """Whether another member follows, after any padding of zeros."""
         self._input = self._input.lstrip(b"\0")
         while len(self._input) < len(GZIP) and (more := self._file.read(_PIECE)):
             self._input = (self._input + more).lstrip(b"\0")
@@ -94,7 +99,7 @@ class _Gzip:
 class TextFile:
     """A readable regular file. Every call of `head` and `windows` reads from the beginning.
 
-    Raises DiskError if there is no such file, if it is not a file, or if it may not be read.
+    Raises DiskError if there is no such file, if it is not a regular file, or if it may not be read.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -121,7 +126,7 @@ class TextFile:
         return FileIO(self.path, "r")
 
     def head(self, size: int) -> tuple[bytes, bool]:
-        """The first `size` bytes of the text, or all, and whether that is all.
+        """The first `size` bytes of the text, or all of it, and whether that is all.
 
         Raises GraphError if not even the first byte can be unpacked, DiskError if the disk fails.
         """
@@ -133,11 +138,11 @@ class TextFile:
         return bytes(buffer[:have]), have < size
 
     def windows(self, size: int) -> Iterator[Window]:
-        """The text in windows of at most `size` bytes; a missing last line end is supplied.
+        """The text in windows of at most `size` bytes; the last line gets a line end if it has none.
 
         Raises GraphError for a line longer than a window, DiskError if the disk fails.
         """
-        # One byte more, for a line end that is missing.
+        # One byte more, for a missing line end.
         room = size + 1 + READ_AHEAD
         buffers = (passing(room, np.uint8), passing(room, np.uint8))
         turn, kept = 0, buffers[0][:0]
@@ -159,7 +164,7 @@ class TextFile:
                 kept, turn = text[end:size], 1 - turn
 
     def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
-        """Bytes read into `target`, fewer only at the end of the text; and the damage that ended it."""
+        """(bytes read into `target`, the damage that ended the text). The read is short only at the end of the text."""
         have = 0
         try:
             while have < len(target) and (got := source.readinto(target[have:])):
@@ -180,7 +185,7 @@ class TextFile:
 
 
 def last_line_end(text: NDArray[np.uint8], end: int) -> int:
-    """The place after the last line end in text[:end]; 0 if there is none."""
+    """The position after the last line end in text[:end]; 0 if there is none."""
     while end > 0:
         start = max(0, end - _BLOCK)
         at = text[start:end].tobytes().rfind(b"\n")
@@ -191,7 +196,7 @@ def last_line_end(text: NDArray[np.uint8], end: int) -> int:
 
 
 def line_end(text: NDArray[np.uint8], start: int, end: int) -> int:
-    """The place after the first line end in text[start:end]; `end` if there is none."""
+    """The position after the first line end in text[start:end]; `end` if there is none."""
     while start < end:
         at = text[start : start + _BLOCK].tobytes().find(b"\n")
         if at >= 0:

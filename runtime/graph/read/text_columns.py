@@ -1,4 +1,4 @@
-"""Names of columns, and which of them is the weight."""
+"""Names of columns, and the choice of the weight."""
 
 from __future__ import annotations
 
@@ -14,18 +14,23 @@ __all__ = ["choose_weight", "default_name"]
 
 
 def default_name(index: int) -> str:
-    """The name of field `index` (from 0) of a file that names none."""
+    """The name of field `index` (from 0) of a file without a header."""
     return "weight" if index == 2 else f"column{index + 1}"
 
 
 def choose_weight(
     path: Path, fields: Sequence[Field], asked: Asked, sure: bool = True
 ) -> tuple[Field, ...]:
-    """Unique names for all columns, and which are needed; that which asked.weights names, or numbers from 1, becomes
-    "weight".
+    """Give all columns unique names, mark the needed ones, and rename the chosen weight to "weight".
 
-    sure: whether the third of columns without names is a weight, where nothing says what is needed. Raises GraphError
-    if there is no such column.
+    Args:
+        path: of the file, for messages.
+        fields: of every line.
+        asked: the options; `asked.weights` is a name, or a number from 1.
+        sure: without a header and without a choice of columns, whether the third column is a needed weight.
+
+    Raises:
+        GraphError: there is no such column.
     """
     chosen = None if asked.weights is None else _find(path, fields, asked.weights)
     taken = set() if chosen is None else {"weight"}

@@ -1,4 +1,4 @@
-"""The one message that a wrong file gets: the file, the line, what was found there and what was expected."""
+"""The message for a wrong file: the file, the line, the text found there and what was expected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SHOWN = 72
 
 
 def shortened(text: str) -> str:
-    """At most 72 characters of a line, with what cannot be printed escaped."""
+    """At most 72 characters of a line, with unprintable characters escaped."""
     line = text.strip("\r\n")
     if len(line) > _SHOWN:
         line = line[:_SHOWN] + "..."
@@ -27,7 +27,15 @@ def shortened(text: str) -> str:
 def problem(
     path: Path, what: str, *, line: int | None = None, found: str | None = None, expected: str | None = None
 ) -> GraphError:
-    """The error for `path`; `line` counts from 1, `found` is the line or token as it stands in the file."""
+    """The error for a file.
+
+    Args:
+        path: the file.
+        what: what is wrong.
+        line: from 1; None if no single line is wrong.
+        found: the line or token in the file; None to omit it.
+        expected: what was expected; None to omit it.
+    """
     parts = [f"{path}: {what}" if line is None else f"{path}, line {line}: {what}"]
     if found is not None:
         parts.append(f"  found:    {shortened(found) or '(an empty line)'}")
@@ -37,11 +45,14 @@ def problem(
 
 
 def explain_cell(cell: str, column: str, missing: Missing) -> tuple[str, str]:
-    """What is wrong with a cell of a column of numbers, and what to write. missing: what was asked for."""
+    """(what is wrong with a cell of a column of numbers, what to write instead).
+
+    missing: the requested treatment of missing cells.
+    """
     shown = shortened(cell)
     if is_missing(cell):
         what = f"{column} is empty" if not cell else f"{column} has no number, only {shown!r}"
-        if missing == "drop":  # asked for, but this column is not needed
+        if missing == "drop":  # requested, but this column is not needed
             return what, "a number; rows are dropped for the columns that a program reads: columns=[...] names them"
         return what, ('a number; or --missing drop (missing="drop") to leave such rows out, --missing 1 (missing=1) to '
                       "put a number there")  # fmt: skip

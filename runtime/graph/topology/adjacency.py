@@ -1,4 +1,4 @@
-"""Adjacency lists in one orientation, with their edge columns."""
+"""Adjacency lists of one kind (in-edges, out-edges or both), with their edge columns."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["COMMON", "KINDS", "Adjacency", "frozen"]
 KINDS = ("in", "out", "both")
 
 COMMON = "common()"
-"""The column that every graph has: how many neighbours the two ends of an edge have in common (uint32)."""
+"""The column that every graph has: the number of common neighbours of the two ends of an edge (uint32)."""
 
 Array = NDArray[Any]
 
@@ -26,9 +26,10 @@ Array = NDArray[Any]
 class Adjacency:
     """Compressed adjacency lists; all arrays are read-only.
 
-    kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
-    offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]]. targets: uint32[entries], in each row
-    increasing, parallel edges in the order of the input.
+    Attributes:
+        kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
+        offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
+        targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
     """
 
     def __init__(
@@ -70,21 +71,24 @@ class Adjacency:
             return self._cast[key]
 
     def stored(self, name: str) -> Array:
-        """The values as stored; brought into this order if they have not been."""
+        """The values as stored; permuted into this order on first use."""
         with self._lock:
             if name not in self._stored:
                 self._stored[name] = frozen(self._fetch(name))
             return self._stored[name]
 
     def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """What was made of these lists under `key` (pages, blocks); made now if it was not. One thread makes it."""
+        """An object derived from these lists and cached under `key` (pages, blocks); built by `make` on first use.
+
+        Only one thread builds it.
+        """
         with self._lock:
             if key not in self._derived:
                 self._derived[key] = make()
             return self._derived[key]
 
     def made(self, key: Hashable) -> bool:
-        """Whether `derived` has something under `key`."""
+        """Whether `derived` has cached an object under `key`."""
         return key in self._derived
 
     def holds(self, name: str) -> bool:
@@ -93,7 +97,7 @@ class Adjacency:
 
 
 def frozen(values: Array) -> Array:
-    """The array as a read-only view."""
+    """A read-only view of the array."""
     view = values.view()
     view.flags.writeable = False
     return view

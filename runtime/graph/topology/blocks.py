@@ -1,13 +1,15 @@
-"""An adjacency in cache blocks: what full sweeps over it read instead of its rows.
+"""An adjacency in cache blocks, which full sweeps read instead of its rows.
 
 A *block* is a run of consecutive destination vertices, at most 2^16: a shard of Garaph (USENIX ATC'17, section 3), on
-the CPU. Inside a block rows stand by length, the longest first (jagged diagonals: Saad, "Krylov subspace methods on
-supercomputers", SIAM J. Sci. Stat. Comput. 10, 1989; in windows: Kreutzer et al., "A unified sparse matrix data
-format", SISC 36, 2014). The first edges of all rows, BLOCK_GROUP of each, come first, then the next of all that are
-longer, and so on, together for rows that are less than twice as long as each other. So rows do not wait for sums of
-their own; loops of equal length end where they are expected to; and as neighbours are in order, all rows are about as
-far in the messages at a time, which stay close. Rows keep their own order, and sums their bits. Long vertices (see
-pages) are not in the blocks.
+the CPU. Inside a block, rows are sorted by length, the longest first (jagged diagonals: Saad, "Krylov subspace methods
+on supercomputers", SIAM J. Sci. Stat. Comput. 10, 1989; in windows: Kreutzer et al., "A unified sparse matrix data
+format", SISC 36, 2014). Rows whose lengths differ by less than a factor of two are interleaved: the first BLOCK_GROUP
+edges of each row, then the next BLOCK_GROUP of each longer row, and so on.
+
+Why this is fast: consecutive sums belong to different rows and do not wait for each other. Loops of equal length have
+predictable ends. As neighbours are in order, all rows have advanced about equally far through the messages, so that
+reads stay close together. Every row keeps the order of its edges, so sums have the same bits. Long vertices (see pages)
+are not in the blocks.
 """
 
 from __future__ import annotations
@@ -43,14 +45,21 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Blocks"]
 
-_PIECES = 12  # blocks for each thread, so that threads share them evenly
+_PIECES = 12  # blocks for each thread, so that the work is divided evenly
 _LEAST_EDGES = 1 << 14
 
 
 @dataclass(frozen=True)
 class Block:
-    """Rows low..high-1, whose edges are start..end-1 of all that are in blocks. runs: uint32[R, 3], first place,
-    places, edges of each; order: uint16[rows], the row at each place; places: uint16[rows], the place of each row."""
+    """The rows low..high-1 of an adjacency.
+
+    Attributes:
+        low, high: first row and end.
+        start, end: the range of their edges among the edges of all blocks.
+        runs: uint32[R, 3], first place, number of places, edges of each place.
+        order: uint16[rows], the row at each place.
+        places: uint16[rows], the place of each row.
+    """
 
     low: int
     high: int
@@ -65,8 +74,12 @@ class Block:
 class Blocks:
     """The blocks of one adjacency.
 
-    senders: uint32[edges], block by block. tasks: int64[B, 3]. longs: where the long vertices of each block begin in
-    the table of them, int64[B + 1].
+    Attributes:
+        blocks: in the order of their rows.
+        senders: uint32[edges], block by block.
+        tasks: int64[B, 3].
+        longs: int64[B + 1], where the long vertices of each block begin in the table of long vertices.
+        threads: how many threads lay out columns.
     """
 
     blocks: tuple[Block, ...]
@@ -77,13 +90,15 @@ class Blocks:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the blocks take, columns apart."""
+        """The memory of the blocks in bytes, without columns."""
         return self.senders.nbytes + sum(b.runs.nbytes + b.order.nbytes + b.places.nbytes for b in self.blocks)
 
     @staticmethod
     def cut(pages: Pages, threads: int) -> Blocks:
-        """Lay an adjacency out in blocks, on several threads, which decide how many blocks there are; what a sweep
-        computes does not depend on that."""
+        """Lay out an adjacency in blocks, on several threads.
+
+        The number of blocks depends on the number of threads, but the result of a sweep does not.
+        """
         adjacency, n = pages.adjacency, pages.n
         edges = np.zeros(n + 1, dtype=np.int64)
         degrees = np.diff(adjacency.offsets.view(np.int64))
@@ -93,18 +108,21 @@ class Blocks:
         blocks = tuple(on_threads(threads, lambda span: _jag(adjacency, *span), spans))
         numbers = np.arange(len(spans), dtype=np.int64)
         tasks = np.ascontiguousarray(np.stack([numbers, numbers, numbers], axis=1))
-        senders = _laid(adjacency, adjacency.targets, blocks, threads)
+        senders = _lay_out(adjacency, adjacency.targets, blocks, threads)
         return Blocks(blocks, senders, tasks, np.searchsorted(pages.longs[:, 0], cuts), threads)
 
     def column(self, adjacency: Adjacency, name: str, dtype: np.dtype[Any]) -> NDArray[Any]:
-        """The values of an edge column of the adjacency that was cut, shape [edges in blocks]; computed once."""
+        """The values of an edge column in the order of the blocks, shape [edges in blocks]; computed once."""
         values = adjacency.column(name, dtype)
         made: NDArray[Any] = adjacency.derived(
-            ("blocks", name, dtype), lambda: _laid(adjacency, values, self.blocks, self.threads))
+            ("blocks", name, dtype), lambda: _lay_out(adjacency, values, self.blocks, self.threads))
         return made
 
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
-        """What kernels read, uint64[B, BLOCK_WORDS]. columns: see `column`; the caller keeps them alive."""
+        """The table that kernels read, uint64[B, BLOCK_WORDS].
+
+        columns: see `column`; the table has their addresses, so the caller keeps them alive.
+        """
         table = np.zeros((len(self.blocks), BLOCK_WORDS), dtype=np.uint64)
         for row, block in zip(table, self.blocks):
             for word, array in ((BLOCK_SENDERS, self.senders), *enumerate(columns, PAGE_COLUMNS)):
@@ -117,7 +135,7 @@ class Blocks:
 
 
 def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """Where blocks begin, and the end: at most BLOCK_MOST vertices, and about `most` edges, each."""
+    """The first row of each block, and the end: at most BLOCK_MOST vertices and about `most` edges a block."""
     n = len(edges) - 1
     cuts = [0]
     while cuts[-1] < n:
@@ -127,19 +145,20 @@ def _cuts(edges: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def _jag(adjacency: Adjacency, low: int, high: int, start: int, end: int) -> Block:
-    """The block of a span."""
+    """The block of the rows low..high-1."""
     counts = np.empty(SEGMENT + 2, np.int64)
-    runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)  # rows of twice the length of others take turns
+    # An upper bound: each group of rows whose lengths differ by less than a factor of two has runs of its own.
+    runs = np.empty((2 * SEGMENT + 64 * BLOCK_GROUP, 3), np.uint32)
     order, places = np.empty(high - low, np.uint16), np.empty(high - low, np.uint16)
     made = kernels("blocks", "u32")["jag"](
         adjacency.offsets, low, high, SEGMENT, BLOCK_GROUP, counts, order, places, runs)
     return Block(low, high, start, end, runs[:made].copy(), order, places)
 
 
-def _laid(adjacency: Adjacency, values: NDArray[Any], blocks: Sequence[Block], threads: int) -> NDArray[Any]:
-    """Values of edges in the order of the blocks."""
+def _lay_out(adjacency: Adjacency, values: NDArray[Any], blocks: Sequence[Block], threads: int) -> NDArray[Any]:
+    """Edge values in the order of the blocks."""
     size = values.dtype.itemsize
-    out = np.empty(blocks[-1].end if blocks else 0, values.dtype)  # of all blocks, so that it lies in large pages
+    out = np.empty(blocks[-1].end if blocks else 0, values.dtype)  # one array, so that it lies in large pages
     source, sink = values.view(f"u{size}"), out.view(f"u{size}")
     function = kernels("blocks", f"u{8 * size}")["lay"]
 

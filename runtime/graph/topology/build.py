@@ -1,9 +1,9 @@
 """Edges to adjacency lists: a bucketed counting sort in two scans, count and place.
 
 The entries (row, neighbour) are counted per bucket of rows, then scattered to their buckets, and each bucket is sorted
-while it is in cache. An entry in flight takes 32 bits where row and neighbour fit. Where it takes more, large inputs
-are scattered in a few groups of buckets, one after the other, to keep memory low: the scan is repeated, but only a part
-of the entries is in flight. Stable throughout, so the result depends neither on the number of threads nor on the
+while it is in cache. An entry in flight takes 32 bits where row and neighbour fit. Otherwise large inputs are scattered
+in a few groups of buckets, one after the other, to save memory: the scan is repeated for each group, but only a part of
+the entries is in flight. All steps are stable, so the result depends neither on the number of threads nor on the
 grouping. The bucketing for cache is that of propagation blocking (Beamer, Asanovic, Patterson, IPDPS 2017).
 """
 
@@ -27,13 +27,13 @@ ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
 ENTRIES_IN_FLIGHT = 1 << 20
 BYTES_IN_FLIGHT = 4
-"""For each entry of a large input, in flight or not."""
+"""Allowed per entry of a large input, whether that entry is in flight or not."""
 
 NARROW = 32
 """Bits of a narrow key."""
 
 SMALL = 1 << 14
-"""Entries up to which NumPy sorts: that takes a few milliseconds, compiling the kernels a second."""
+"""Entries up to which NumPy sorts: that takes a few milliseconds, compiling the kernels takes a second."""
 
 Array = NDArray[Any]
 
@@ -49,7 +49,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class _Layout:
-    """Bucket b holds rows b << shift ... ; a key is the row inside the bucket above `bits` bits of the neighbour."""
+    """Bucket b holds the rows from b << shift on; a key is the row inside the bucket above `bits` bits of neighbour."""
 
     n: int
     shift: int
@@ -58,7 +58,7 @@ class _Layout:
 
     @property
     def keys(self) -> np.dtype[Any]:
-        """The type of a key."""
+        """The dtype of a key."""
         return np.dtype(np.uint32 if self.shift + self.bits <= NARROW else np.int64)
 
     @property
@@ -68,9 +68,10 @@ class _Layout:
 
 
 class Scan(Protocol):
-    """A list of entries that can be run through twice.
+    """A list of entries that can be traversed twice.
 
-    length: of what is scanned. most: entries at most. ordered: neighbours come in increasing order.
+    length: of the scanned array. most: an upper bound of the entries. ordered: whether neighbours come in increasing
+    order.
     """
 
     length: int
@@ -78,17 +79,30 @@ class Scan(Protocol):
     ordered: bool
 
     def count(self, first: int, last: int, layout: _Layout, counts: Array) -> None:
-        """Add the entries of first..last-1 to counts[bucket]."""
+        """Add the entries of first..last-1 to counts[bucket].
+
+        Args:
+            first, last: the scanned range.
+            layout: of the buckets.
+            counts: i64 by bucket.
+        """
 
     def scatter(self, first: int, last: int, layout: _Layout, group: _Group, cursors: Array) -> None:
-        """Put those of a group of buckets where the cursors say."""
+        """Write the entries of first..last-1 that belong to a group of buckets to where the cursors point.
+
+        Args:
+            first, last: the scanned range.
+            layout: of the buckets.
+            group: the buckets to write.
+            cursors: i64 by bucket, the next free position.
+        """
 
     def entries(self) -> tuple[Array, Array, Array]:
-        """The row, the neighbour and the scanned place of every entry."""
+        """The row, the neighbour and the scanned position of every entry."""
 
 
 class EdgeScan:
-    """Edges as listed: a row for each `rows[e]`; with `mirror` also one for `others[e]`, self-loops once."""
+    """Edges as listed: an entry in row `rows[e]`; with `mirror` also one in row `others[e]`, self-loops once."""
 
     ordered = False
 
@@ -145,7 +159,7 @@ class RowScan:
 
 @dataclass(frozen=True)
 class _Group:
-    """The buckets first..last-1, which hold the rows low..high-1 and the entries from `base` on, in flight."""
+    """The buckets first..last-1, their rows low..high-1, and memory for their entries, from number `base` on."""
 
     first: int
     last: int
@@ -159,7 +173,11 @@ class _Group:
 def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -> Rows:
     """Adjacency lists of n vertices, rows sorted by neighbour, parallel edges in the order of the scan.
 
-    columns: values for each scanned place, of 1, 2, 4 or 8 bytes; they come out in the order of the targets.
+    Args:
+        scan: the entries.
+        n: the number of rows.
+        columns: values for each scanned position, of 1, 2, 4 or 8 bytes; returned in the order of the targets.
+        threads: how many threads to use.
     """
     if scan.most <= SMALL:
         return _by_numpy(*scan.entries(), n, columns)
@@ -193,7 +211,7 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
 
 
 def _by_numpy(owners: Array, others: Array, places: Array, n: int, columns: Mapping[str, Array]) -> Rows:
-    """Lists of few entries, without a kernel: a first run on a small graph need not wait for a compiler."""
+    """Adjacency lists of few entries, without a kernel: a first run on a small graph compiles nothing for it."""
     order = np.lexsort((places, others, owners))
     offsets = np.zeros(n + 1, dtype=np.uint64)
     np.cumsum(np.bincount(owners, minlength=n), out=offsets[1:])
@@ -207,14 +225,14 @@ def _scatter(
 
 
 def _layout(n: int, entries: int) -> _Layout:
-    """Buckets of equal numbers of rows: enough that one fits in cache, few enough that their ends do, too."""
+    """Buckets of equal numbers of rows: enough that one fits in cache, few enough that all cursors do."""
     wanted = min(MOST_BUCKETS, max(2, entries // ENTRIES_PER_BUCKET))
     shift = max(0, (max(n, 1) - 1).bit_length() - (wanted - 1).bit_length())
     return _Layout(n, shift, max(1, (n - 1).bit_length()), max(1, -(-n >> shift) if n else 0))
 
 
 def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
-    """The buckets in consecutive ranges of at most `limit` entries, or of one bucket."""
+    """Consecutive ranges of buckets, each of one bucket or of at most `limit` entries."""
     found = []
     first = 0
     while first < len(starts) - 1:
@@ -225,7 +243,7 @@ def _groups(starts: Array, limit: int) -> list[tuple[int, int]]:
 
 
 def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows, threads: int) -> None:
-    """Sort the buckets of a group, a few tasks of equal entries for each thread, and write their rows."""
+    """Sort the buckets of a group and write their rows, in a few tasks of equal entries for each thread."""
     count = int(starts[group.last]) - group.base
     tasks = cut(count, threads * 4) or [(0, 0)]
     edges = [group.first + int(np.searchsorted(starts[group.first : group.last + 1], group.base + t[0])) for t in tasks]
@@ -248,14 +266,21 @@ def _finish(group: _Group, layout: _Layout, starts: Array, low: int, rows: Rows,
 
 
 def _fetch(group: _Group, end: int, columns: Mapping[str, Array], rows: Rows, threads: int) -> None:
-    """The column values of the group's entries base..end-1."""
+    """Copy the column values of the group's entries base..end-1."""
     if group.places is not None:
         for name, values in columns.items():
             take(values, group.places[: end - group.base], rows.columns[name][group.base : end], threads)
 
 
 def take(values: Array, places: Array, out: Array, threads: int) -> None:
-    """out[i] = values[places[i]]; values and out of one dtype of 1, 2, 4 or 8 bytes, places int64."""
+    """out[i] = values[places[i]].
+
+    Args:
+        values: of 1, 2, 4 or 8 bytes.
+        places: int64.
+        out: of the dtype of `values`.
+        threads: how many threads to use.
+    """
     bits = 8 * values.dtype.itemsize
     kernel = kernels("take")[f"take{bits}"]
     source, sink = np.ascontiguousarray(values).view(f"u{bits // 8}"), out.view(f"u{bits // 8}")

@@ -1,4 +1,4 @@
-"""Edges inserted into and deleted from finished adjacency lists, by merging: nothing that is sorted is sorted again."""
+"""Insertion into and deletion from finished adjacency lists, by merging: sorted rows are not sorted again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class Edges:
-    """Edges as the user gives them: ids at both ends, [k] each, and the values of edge columns, [k] each."""
+    """Edges given by the user: ids at both ends, [k] each, and the values of edge columns, [k] each."""
 
     src: Array
     dst: Array
@@ -34,16 +34,24 @@ class Edges:
 
 @dataclass(frozen=True)
 class Renumbered:
-    """Ids after some may have come, in order. places: the new dense number of each old vertex, uint32[old n]; None if
-    all kept theirs, which is so if none came."""
+    """The ids after insertions, in increasing order.
+
+    places: uint32[old n], the new dense number of each old vertex; None if no vertex is new.
+    """
 
     ids: VertexIds
     places: NDArray[np.uint32] | None
 
 
 def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
-    """What a user passes as edges: None, an array or list of pairs, [k, 2], or a mapping with "src", "dst" and the
-    values of each of `columns`, [k] each. Raises GraphError."""
+    """Parse edges given by the user. Raises GraphError.
+
+    Args:
+        what: "added" or "removed", for messages.
+        edges: None, an array or list of pairs, [k, 2], or a mapping with "src", "dst" and the values of each of
+            `columns`, [k] each.
+        columns: names of the edge columns to take.
+    """
     if edges is None:
         edges = {"src": [], "dst": [], **{name: [] for name in columns}}
     if not isinstance(edges, Mapping):
@@ -69,7 +77,7 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
 
 
 def renumbered(ids: VertexIds, ends: Array) -> Renumbered:
-    """The ids of a graph with those of new vertices among `ends`."""
+    """The ids of a graph together with those ids in `ends` that are new."""
     if not len(ends):
         return Renumbered(ids, None)
     if len(ids) and (ends.dtype.kind == "O") != ids.text:
@@ -101,8 +109,15 @@ def renumbered(ids: VertexIds, ends: Array) -> Renumbered:
 def entries_of(
     tails: NDArray[np.uint32], heads: NDArray[np.uint32], kind: str, directed: bool
 ) -> tuple[Array, Array, Array]:
-    """The entries that edges make in adjacency lists of a kind: rows, neighbours, and the edge of each, in order of
-    row, neighbour and edge; in an undirected graph both directions, self-loops once."""
+    """The entries of edges in adjacency lists: rows, neighbours, and the edge of each entry.
+
+    The entries are sorted by row, neighbour and edge. In an undirected graph each edge has two, self-loops one.
+
+    Args:
+        tails, heads: uint32[k].
+        kind: "in" or "out".
+        directed: of the graph.
+    """
     rows, others = (heads, tails) if kind == "in" else (tails, heads)
     edge = np.arange(len(rows))
     if not directed:
@@ -114,7 +129,7 @@ def entries_of(
 
 
 def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
-    """Where the entries of neighbour wanted[i] in row of[i] begin and end: bisection, all at once."""
+    """The ranges of the entries of neighbour wanted[i] in row of[i]: a bisection of all at once."""
     found = []
     for past in (False, True):
         low, high = rows.offsets[of].astype(np.int64), rows.offsets[of.astype(np.int64) + 1].astype(np.int64)
@@ -129,7 +144,7 @@ def _spans(rows: Rows, of: Array, wanted: Array) -> tuple[Array, Array]:
 
 
 def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
-    """Rows without every entry of neighbour others[i] in row of[i], and which i had none, bool[k]."""
+    """Delete all entries of neighbour others[i] in row of[i]. Returns the rows, and which i had none, bool[k]."""
     if not len(of):
         return rows, np.zeros(0, np.bool_)
     begin, end = _spans(rows, of, others)
@@ -144,10 +159,16 @@ def withdrawn(rows: Rows, of: Array, others: Array) -> tuple[Rows, Array]:
 
 
 def inserted(rows: Rows, of: Array, others: Array, values: Mapping[str, Array], n: int, moved: Array | None) -> Rows:
-    """Rows of n vertices with more entries (of[i], others[i], values), given in order; among equals they come last.
+    """Rows of n vertices with additional entries; among equal neighbours the new ones come last.
 
-    moved: the new number of each old vertex, increasing; None if they keep theirs and there are no others. Column
-    values widen as they must. Raises GraphError where no integer type holds old and new values.
+    Args:
+        rows: the old adjacency lists.
+        of, others: row and neighbour of each new entry, sorted.
+        values: of each new entry, by column.
+        n: the new number of vertices.
+        moved: the new number of each old vertex, increasing; None if no vertex is new.
+
+    Column dtypes widen as needed. Raises GraphError if no integer type holds both old and new values.
     """
     offsets = rows.offsets.astype(np.int64)
     targets = rows.targets

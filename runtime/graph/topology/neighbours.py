@@ -1,7 +1,7 @@
-"""Neighbours without directions, loops and repetitions, and how many of them the ends of each edge have in common.
+"""Neighbours without directions, loops and repetitions, and the common neighbours of the ends of each edge.
 
-A bitmap of the neighbours of the end of higher degree answers for each neighbour of the other end in one step, so that
-an edge costs the smaller of the two degrees: the sum over all edges is at most of order M^1.5 (Chiba, Nishizeki:
+The neighbours of the end of higher degree are marked in a bitmap; each neighbour of the other end is then one look-up.
+So an edge costs the smaller of the two degrees, and the sum over all edges is at most of order M^1.5 (Chiba, Nishizeki:
 Arboricity and subgraph listing algorithms, SIAM J. Comput. 14, 1985). Each edge is counted once, by one worker.
 """
 
@@ -20,12 +20,12 @@ from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["COMMON", "Neighbours", "common_neighbours", "simple_neighbours"]
 
-_PIECES = 32  # of the work for each thread: the cost of equally many edges differs
+_PIECES = 32  # tasks for each thread, since the cost of equally many edges differs
 
 
 @dataclass(frozen=True)
 class Neighbours:
-    """The neighbours of each vertex, directions, loops and repetitions ignored.
+    """The neighbours of each vertex without directions, loops and repetitions.
 
     offsets: uint64[n + 1]. targets: uint32, increasing in each row. Both are read-only.
     """
@@ -35,7 +35,7 @@ class Neighbours:
 
 
 def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
-    """The neighbours of each vertex from its edges in both directions; made once a graph."""
+    """The neighbours of each vertex from its edges in both directions; computed once per graph."""
 
     def make() -> Neighbours:
         rows, loops, parallel = dropped(Rows(both.offsets, both.targets, {}), True, True, True, None, threads)
@@ -48,7 +48,7 @@ def simple_neighbours(both: Adjacency, threads: int) -> Neighbours:
 
 
 def common_neighbours(both: Adjacency, adjacency: Adjacency, threads: int) -> NDArray[np.uint32]:
-    """For every entry of `adjacency`, how many neighbours its two ends have in common, uint32[entries].
+    """The number of common neighbours of the two ends of every entry of `adjacency`, uint32[entries].
 
     both: the edges in both directions of the same graph.
     """
@@ -70,7 +70,7 @@ def _of_edges(near: Neighbours, threads: int) -> NDArray[np.uint32]:
     """The common neighbours of the ends of every entry of `near`, uint32[entries]."""
     out = np.zeros(len(near.targets), dtype=np.uint32)
     kernel = kernels("common")["common_of_edges"]
-    bitmaps: list[NDArray[np.uint32]] = []  # those that nobody uses at the moment
+    bitmaps: list[NDArray[np.uint32]] = []  # those that no task uses at the moment
 
     def work(part: tuple[int, int]) -> None:
         try:

@@ -1,4 +1,4 @@
-"""The orientations of a graph: edges as listed until the first need, then adjacency lists, each built once."""
+"""The adjacency lists of a graph: edges as listed until the first use, then in-edges and out-edges, each built once."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Array = NDArray[Any]
 
 
 class Orientations:
-    """Adjacency lists of n vertices in every orientation, with degrees and edge columns; threads may share it.
+    """In-edges, out-edges or both of n vertices, with degrees and edge columns; threads may share it.
 
-    In an undirected graph all kinds are the one object "in". The first orientation that is built holds every stored
-    column, and the edge list goes; others come from it by transposition, with the columns that are asked for. The
+    In an undirected graph all kinds are the one object "in". The adjacency that is built first holds every stored
+    column, and the edge list is freed. Others are built from it by transposition, with the requested columns. The
     column `weight` of a `rule` is computed where it is needed.
     """
 
@@ -42,7 +42,15 @@ class Orientations:
         rule: WeightRule | None = None,
         threads: int,
     ) -> None:
-        """source: edges, or adjacency lists of kind "in" or "out"."""
+        """Start from one source; everything else is built on first use.
+
+        Args:
+            n: the number of vertices.
+            directed: False if every edge is stored in both directions.
+            source: edges, or adjacency lists of kind "in" or "out".
+            rule: computes the column `weight`; None for none.
+            threads: how many threads build.
+        """
         self.n = n
         self.directed = directed
         self.threads = threads
@@ -64,23 +72,23 @@ class Orientations:
         with self._lock:
             if kind not in self._built:
                 self._keep(kind, self._rows(kind, columns))
-                self._edges = None  # not before: an interrupt must not lose both
+                self._edges = None  # not before the build: an interrupt must not lose both
             found = self._built[kind]
             for name in columns:
                 found.column(name)
             return found
 
     def any(self) -> Adjacency:
-        """The orientation that holds every stored column; "in" is built if there is none."""
+        """The adjacency that holds every stored column; "in" is built if there is none."""
         with self._lock:
             return next(iter(self._built.values())) if self._built else self.adjacency("in")
 
     def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex, directions, loops and repetitions ignored; made once."""
+        """The neighbours of each vertex without directions, loops and repetitions; computed once."""
         return simple_neighbours(self.adjacency("both"), self.threads)
 
     def degree(self, kind: str) -> NDArray[np.uint32]:
-        """Lengths of the rows of an orientation, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1."""
         kind = kind if self.directed else "in"
         with self._lock:
             if kind not in self._degrees:
@@ -88,7 +96,7 @@ class Orientations:
             return self._degrees[kind]
 
     def thinned(self, loops: bool, parallel: bool) -> tuple[Orientations, int, int]:
-        """Without self-loops (if `loops`) and parallel edges (if `parallel`), and how many went; see `dropped`."""
+        """Drop self-loops (if `loops`) and parallel edges (if `parallel`), and count them; see `dropped`."""
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         by = next(iter(self.columns), None)
@@ -96,7 +104,7 @@ class Orientations:
         return Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
 
     def with_rule(self, rule: WeightRule) -> Orientations:
-        """The same edges with the weights of a rule; what is built is shared."""
+        """The same edges with the weights of a rule; adjacency lists that are built are shared."""
         with self._lock:
             if self._edges is not None:
                 columns = {name: values for name, values in self._edges.columns.items() if name != WEIGHT}
@@ -117,10 +125,17 @@ class Orientations:
         self, gone: tuple[Array, Array], new: tuple[Array, Array], values: Mapping[str, Array], n: int,
         places: Array | None,
     ) -> tuple[Orientations, int | None]:
-        """The orientations that are built without all edges between the ends `gone`, and then with the edges `new`.
+        """The built adjacencies without all edges between the ends `gone`, then with the edges `new`.
 
-        gone: tails and heads, by old numbers. new: by new ones; values: of each column that is no rule's. n, places:
-        vertices then, and where each old one is (None: where it was). And the first of `gone` that is no edge.
+        Args:
+            gone: tails and heads, by old numbers.
+            new: tails and heads, by new numbers.
+            values: for each new edge, by column, except for a column computed by rule.
+            n: the new number of vertices.
+            places: the new number of each old vertex; None if no number changes.
+
+        Returns:
+            The adjacencies, and the first index in `gone` that is not an edge; None if all are edges.
         """
         from vlang.runtime.graph.topology.edit_rows import entries_of, inserted, withdrawn  # start-up: it loads readers
 
@@ -175,7 +190,7 @@ class Orientations:
         return Rows(adjacency.offsets, adjacency.targets, {})
 
     def _fetched(self, kind: str, name: str) -> Array:
-        """A column in the order of an orientation that was built without it."""
+        """A column in the order of an adjacency that was built without it."""
         if name == COMMON:
             return common_neighbours(self.adjacency("both"), self.adjacency(kind), self.threads)
         if kind == "both":

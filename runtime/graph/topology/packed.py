@@ -1,4 +1,4 @@
-"""An edge in one word: a neighbour in the low bits, and above it a small integer, the value of a column."""
+"""An edge in one word: the neighbour in the low bits, and above it the value of a column as a small integer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from vlang.runtime.graph.topology.adjacency import Adjacency, frozen
 __all__ = ["PackedEdges", "packed_edges"]
 
 _BITS = 32
-_EXACT = 1 << 24  # integers up to here are exact in every type of 32 bits and more
+_EXACT = 1 << 24  # integers up to this one are exact in every type of 32 bits and more
 _CHUNK = 1 << 20
 
 
@@ -26,19 +26,25 @@ class PackedEdges:
 
 
 def packed_edges(adjacency: Adjacency, name: str, low: float, high: float) -> PackedEdges | None:
-    """The edges with a column whose values lie in low..high; made once, and kept with the lists (4 bytes an entry).
+    """The edges packed with a column of values in low..high; built once and cached (4 bytes an entry).
 
-    None where a neighbour and a value do not fit into 32 bits, or some value is no integer. Values from 0 to 2^24 only,
-    so that whoever reads them as a float has the same number.
+    Args:
+        adjacency: the edges.
+        name: of the column.
+        low, high: bounds of its values.
+
+    Returns:
+        None if a neighbour and a value do not fit into 32 bits, or if some value is not an integer from 0 to 2^24:
+        those are exact as floats, too.
     """
     shift = max(1, (len(adjacency.offsets) - 2).bit_length())
     if not (low >= 0 and high < min(_EXACT, 1 << max(0, _BITS - shift))):
         return None
-    made: PackedEdges | None = adjacency.derived(("packed", name), lambda: _made(adjacency, name, shift))
+    made: PackedEdges | None = adjacency.derived(("packed", name), lambda: _pack(adjacency, name, shift))
     return made
 
 
-def _made(adjacency: Adjacency, name: str, shift: int) -> PackedEdges | None:
+def _pack(adjacency: Adjacency, name: str, shift: int) -> PackedEdges | None:
     targets, values = adjacency.targets, adjacency.stored(name)
     words = np.empty(len(targets), np.uint32)
     for low in range(0, len(targets), _CHUNK):

@@ -1,9 +1,9 @@
 """An adjacency cut into pages, the unit of planning and streaming, and the tasks that cover it.
 
-A page is a run of consecutive edges of about the page size. It holds whole vertices, but the edges of a vertex with
-more than SEGMENT edges are cut into segments of SEGMENT edges, and a page may end between two of them. Vertices of at
-most SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the segments of a long
-vertex are merged in order wherever they were reduced.
+A page is a run of consecutive edges of about the page size. It holds whole vertices, with one exception: the edges of a
+vertex with more than SEGMENT edges are cut into segments of SEGMENT edges, and a page may end between two of them.
+Vertices of at most SEGMENT edges are *short*, the others *long*. Neither pages nor tasks change a result: the segments
+of a long vertex are merged in order, wherever they were reduced.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE
 __all__ = ["DEFAULT_PAGE_SIZE", "Pages", "cut_segments", "first_vertices", "page_starts", "vertex_tasks"]
 
 DEFAULT_PAGE_SIZE = 32 << 20
-_TASKS = 256  # pieces that a pass over all edges is cut into, about
+_TASKS = 256  # approximate number of tasks of a pass over all edges
 _MOST_EDGES = (1 << 32) - 1  # in a page: its offsets are 32-bit
-_LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
+_LEAST_COST = 8192  # a task of fewer edges and vertices is not worth cutting
 
 Int64s = NDArray[np.int64]
 
@@ -32,11 +32,18 @@ Int64s = NDArray[np.int64]
 class Pages:
     """The pages of one adjacency.
 
-    starts: int64[P + 1], the first edge of each page, and the end. firsts: int64[P], the first vertex of each.
-    offsets: uint32, the concatenated page-relative offsets; offset_starts int64[P] says where each page's begin.
-    longs: int64[L, 3]: vertex, first segment, end segment. segments: int64[S, 3]: vertex, first and end edge relative
-    to the page; segment_pages int64[S]. cost: edges and vertices in a task. tasks, segment_tasks: int64[T, 3]: page,
-    first and end (vertices, segments) that cover everything.
+    Attributes:
+        adjacency: the edges.
+        n: the number of vertices.
+        starts: int64[P + 1], the first edge of each page, and the end.
+        firsts: int64[P], the first vertex of each page.
+        offsets: uint32, the concatenated page-relative offsets.
+        offset_starts: int64[P], where the offsets of each page begin.
+        longs: int64[L, 3]: vertex, first segment, end segment.
+        segments: int64[S, 3]: vertex, first and end edge relative to the page.
+        segment_pages: int64[S], the page of each segment.
+        cost: edges and vertices in a task.
+        tasks, segment_tasks: int64[T, 3]: page, first and end vertex or segment; together they cover all of them.
     """
 
     adjacency: Adjacency
@@ -72,7 +79,7 @@ class Pages:
     def cut(adjacency: Adjacency, page_size: int) -> Pages:
         """Cut an adjacency into pages of about `page_size` bytes of neighbours.
 
-        Memory: what is kept, and 8 bytes a vertex meanwhile.
+        Memory: the result, and 8 bytes a vertex temporarily.
         """
         offsets = adjacency.offsets.view(np.int64)
         n = len(offsets) - 1
@@ -96,8 +103,11 @@ def _addresses(array: NDArray[Any], starts: Int64s) -> NDArray[np.uint64]:
 
 
 def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
-    """The long vertices, int64[L, 3]: vertex, first and end segment; and their segments, int64[S, 3]: vertex, first
-    and end edge in the adjacency."""
+    """The long vertices and their segments.
+
+    Returns:
+        int64[L, 3]: vertex, first and end segment. int64[S, 3]: vertex, first and end edge in the adjacency.
+    """
     vertices = np.flatnonzero(degrees > SEGMENT).astype(np.int64)
     per_long = -(-degrees[vertices] // SEGMENT)
     ends = np.cumsum(per_long)
@@ -109,7 +119,7 @@ def cut_segments(offsets: Int64s, degrees: Int64s) -> tuple[Int64s, Int64s]:
 
 
 def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
-    """The first edge of every page and the end, filling each page greedily with whole vertices and segments."""
+    """The first edge of every page, and the end: pages are filled greedily with whole vertices and segments."""
     total = int(offsets[-1])
     starts = [0]
     while starts[-1] < total:
@@ -118,7 +128,10 @@ def page_starts(offsets: Int64s, end: Int64s, edges: int) -> Int64s:
 
 
 def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
-    """The last of the increasing `ends` and `inner` that is at most `most`, but at least the first after `start`."""
+    """The end of the page that begins at `start`: the last possible end up to `most`, else the first one after `start`.
+
+    Pages may end at `ends` (of vertices) and at `inner` (of segments), both increasing.
+    """
     first, last = int(ends[-1]), 0
     for stops in (ends, inner):
         after, at = np.searchsorted(stops, (start, most), side="right").tolist()
@@ -128,7 +141,7 @@ def _stop(ends: Int64s, inner: Int64s, start: int, most: int) -> int:
 
 
 def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
-    """The vertex that owns the first edge of each page; vertices without edges before it go to the page before."""
+    """The vertex of the first edge of each page; preceding vertices without edges belong to the previous page."""
     firsts = np.searchsorted(offsets, starts, side="right") - 1
     if len(firsts):
         firsts[0] = 0
@@ -136,9 +149,9 @@ def first_vertices(offsets: Int64s, starts: Int64s) -> Int64s:
 
 
 def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDArray[np.uint32], Int64s]:
-    """Page-relative offsets of the vertices of each page, one more than it has vertices."""
+    """Page-relative offsets of the vertices of each page, and the end of each page."""
     n = len(offsets) - 1
-    lasts = np.append(firsts[1:] + 1, n)  # a vertex cut by the end of a page is listed in both
+    lasts = np.append(firsts[1:] + 1, n)  # a vertex cut by the end of a page is listed in both pages
     sizes = np.minimum(lasts, n) - firsts + 1
     where = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
     local = np.empty(int(where[-1]), dtype=np.uint32)
@@ -146,13 +159,13 @@ def _local_offsets(offsets: Int64s, starts: Int64s, firsts: Int64s) -> tuple[NDA
         begin, stop = starts[page], starts[page + 1]
         mine = local[where[page] : where[page + 1]]
         np.subtract(offsets[first : first + size], begin, casting="unsafe", out=mine)
-        # Only the edges of the first and of the last vertex may reach beyond the page.
+        # Only the edges of the first and of the last vertex may extend beyond the page.
         mine[0], mine[-1] = 0, min(offsets[first + size - 1], stop) - begin
     return local, where[:-1]
 
 
 def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s, cost: int) -> Int64s:
-    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` has built up.
+    """Tasks over the short vertices: cut at pages, around long vertices, and where `cost` is reached.
 
     Overwrites `degrees`.
     """
@@ -174,7 +187,7 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
 
 
 def _distinct(values: Int64s) -> Int64s:
-    """The values in order, each once. NumPy's `unique` would import masked arrays, which a start would wait for."""
+    """The distinct values in increasing order. NumPy's `unique` would import masked arrays and delay the start."""
     values = np.sort(values)
     new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
     return np.compress(new, values)
@@ -191,6 +204,6 @@ def _segment_tasks(pages: Int64s, per_task: int) -> Int64s:
 
 
 def vertex_tasks(n: int, size: int) -> Int64s:
-    """Tasks over all vertices, `size` each."""
+    """Tasks over all vertices, `size` vertices each."""
     low = np.arange(0, n, size, dtype=np.int64)
     return np.ascontiguousarray(np.stack([np.zeros_like(low), low, np.minimum(low + size, n)], axis=1))

@@ -1,4 +1,4 @@
-"""Adjacency lists to others: merged, thinned, taken apart; degrees; weights by rule."""
+"""Adjacency lists derived from others: merged, thinned, expanded to a list of rows; degrees; weights by rule."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True)
 class WeightRule:
-    """Integer weights low + (31 u + 17 v) mod (high - low + 1) with u and v the dense numbers of an edge's ends.
+    """Integer weights low + (31 u + 17 v) mod (high - low + 1), with u and v the dense numbers of the ends of an edge.
 
-    In a directed graph u is the tail and v the head; in an undirected one u is the smaller and v the larger number,
-    so that both directions weigh the same.
+    In a directed graph u is the tail and v the head; in an undirected one u is the smaller and v the larger number, so
+    that both directions have the same weight.
     """
 
     low: int
@@ -43,11 +43,18 @@ class WeightRule:
 
     @property
     def column(self) -> Column:
-        """The column that it makes; the ends of its range need not occur."""
+        """Dtype and bounds of the weights; the bounds need not occur."""
         return Column(integer_dtype(self.low, self.high), self.low, self.high)
 
     def values(self, rows: Rows, kind: str, directed: bool, threads: int) -> Array:
-        """The weights in the order of adjacency lists of kind "in" or "out", in the narrowest dtype."""
+        """The weights in the order of adjacency lists, in the narrowest dtype.
+
+        Args:
+            rows: the adjacency lists.
+            kind: "in" or "out".
+            directed: of the graph.
+            threads: how many threads to use.
+        """
         out = np.empty(len(rows.targets), dtype=self.column.dtype)
         order = 2 if not directed else 0 if kind == "out" else 1
         span = self.high - self.low + 1
@@ -79,7 +86,7 @@ def degrees(offsets: NDArray[np.uint64]) -> NDArray[np.uint32]:
 
 
 def tallied(targets: NDArray[np.uint32], n: int, threads: int) -> NDArray[np.uint32]:
-    """How often each of n vertices is a target, uint32[n]; there are fewer than 2^32 targets."""
+    """How often each of n vertices is a target, uint32[n]; for fewer than 2^32 targets."""
     parts = cut(len(targets), threads)
     counts = np.zeros((max(1, len(parts)), n), dtype=np.uint32)
     kernel = kernels("rows")["tally"]
@@ -104,7 +111,13 @@ def merged(incoming: Rows, outgoing: Rows, threads: int) -> Rows:
 
 
 def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, threads: int) -> Array:
-    """Values of in-edges (`first`) and out-edges (`second`, of the same dtype) in the order of `merged`."""
+    """Edge values in the order of `merged`.
+
+    Args:
+        incoming, outgoing: the adjacency lists.
+        first, second: values of the in-edges and of the out-edges, of one dtype.
+        threads: how many threads to use.
+    """
     bits = 8 * first.dtype.itemsize
     out = np.empty(len(first) + len(second), dtype=first.dtype)
     a, b, c = (values.view(f"u{bits // 8}") for values in (first, second, out))
@@ -120,10 +133,19 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
 def dropped(
     rows: Rows, loops: bool, parallel: bool, directed: bool, by: str | None, threads: int
 ) -> tuple[Rows, int, int]:
-    """Rows without self-loops (if `loops`) and with one edge of parallel ones (if `parallel`); how many of each went.
+    """Rows without self-loops or without parallel edges.
 
-    by: the column whose smallest value decides which of the parallel edges stays; None or equal values: the first.
-    Undirected edges count once.
+    Args:
+        rows: the adjacency lists.
+        loops: whether to drop self-loops.
+        parallel: whether to keep only one of parallel edges.
+        directed: of the graph; undirected edges count once.
+        by: the column whose smallest value decides which of the parallel edges stays, the first of equal ones; None for
+            the first.
+        threads: how many threads to use.
+
+    Returns:
+        The rows, and the numbers of self-loops and of parallel edges dropped.
     """
     offsets = np.zeros_like(rows.offsets)
     parts = row_cuts(rows.offsets, threads * 4)
@@ -151,7 +173,7 @@ def dropped(
 
 
 def _sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
-    """The kernel that compares the values, and the values as it takes them."""
+    """The name of the kernel that compares the values, and the values in the type of that kernel."""
     if values is None:
         return "pick_first", ()
     if values.dtype.kind == "f":
