@@ -29,6 +29,7 @@ __all__ = [
     "OutOfMemory",
     "Program",
     "ProgramError",
+    "RangeError",
     "ResumeError",
     "Result",
     "Round",
@@ -49,6 +50,7 @@ if TYPE_CHECKING:
         InternalError,
         OutOfMemory,
         ProgramError,
+        RangeError,
         ResumeError,
     )
     from vlang.errors import VlangError as Error
@@ -72,6 +74,7 @@ _HOMES = {
     "OutOfMemory": "vlang.errors:OutOfMemory",
     "Program": "vlang.api.program:Program",
     "ProgramError": "vlang.errors:ProgramError",
+    "RangeError": "vlang.errors:RangeError",
     "ResumeError": "vlang.errors:ResumeError",
     "Result": "vlang.runtime.results.result:Result",
     "Round": "vlang.runtime.engine.trace:Round",

@@ -53,7 +53,7 @@ class Option:
 
 def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
     """What a field of `Options` says of itself. Its name and default are added when the class is complete."""
-    choices = tuple(values.split("|")) if kind in ("choice", "precision", "derive") else ()
+    choices = tuple(values.split("|")) if kind in ("choice", "mode", "precision", "derive") else ()
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
 

@@ -225,8 +225,8 @@ def test_chaos_draws_it() -> None:
 
 @pytest.mark.usefixtures("plod")
 def test_the_command_line_knows_its_mode(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["run", "bfs", "karate", "source=1", "--mode", "plod", "-q", "--top", "1"]) == 0
-    assert main(["run", "bfs", "karate", "source=1", "--mode", "plot", "-q"]) == 2
+    assert main(["run", "bfs", "karate", "source=1", "--research", "mode=plod", "-q", "--top", "1"]) == 0
+    assert main(["run", "bfs", "karate", "source=1", "--research", "mode=plot", "-q"]) == 2
     assert "plod" in capsys.readouterr().err
 
 
@@ -234,4 +234,4 @@ def test_without_the_rows_there_is_no_such_way() -> None:
     made: Program = compile(NEAREST)
     assert "plod" not in made.plan(frozenset({"weight"})).text
     with pytest.raises(BindError, match="mode is one of 'auto', 'pull', 'notify-pull', 'push', not 'plod'"):
-        made(to_graph(cases(NEAREST)[0].graph), source=1, mode="plod")
+        made(to_graph(cases(NEAREST)[0].graph), source=1, research={"mode": "plod"})

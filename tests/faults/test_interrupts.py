@@ -82,7 +82,7 @@ RUN = '''
 graph = Graph.read("uniform:14", weights="1..9")
 runs = [(load("bfs"), {"source": 3}), (load("sssp"), {"source": 3}), (load("components"), {}),
         (load("pagerank"), {"max_rounds": 12}), (load("kcore_members"), {"k": 5}),
-        (load("pagerank"), {"max_rounds": 12, "blocking": "always"})]
+        (load("pagerank"), {"max_rounds": 12, "research": {"blocking": "always"}})]
 runs = [(program, {**given, "threads": threads}) for program, given in runs for threads in (1, 3)]
 
 

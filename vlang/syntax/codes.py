@@ -101,9 +101,6 @@ class Code(StrEnum):
     MISPLACED_CHANGE = ("V122", "`change` out of its place",
                         "`change` is read of a neighbour in a `gather`, in `activate when`, and in `until`.",
                         "apply dist = min(dist, near + change(dist))")
-    OPTION_NAME = ("V123", "a parameter named like an option",
-                   "The options of a run are given beside the parameters, so their names are taken.",
-                   "program demo(threads = 3)")
     ENDLESS_LOOP = ("V201", "a loop that never settles",
                     "Every superstep adds the same contributions again.",
                     "apply rank += damping * inflow")
