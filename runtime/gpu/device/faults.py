@@ -1,4 +1,4 @@
-"""What CUDA reports, as one clear error."""
+"""Converts errors reported by CUDA to one clear message."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from vlang.errors import DeviceError
 
 __all__ = ["LOST", "fault", "lost"]
 
-# Status codes are the same in the runtime and in the driver, where both have them (cuda.h, driver_types.h).
+# Status codes that the runtime and the driver share are equal in both (cuda.h, driver_types.h).
 _OUT_OF_MEMORY = 2
-_NO_IMAGE = (200, 209, 218, 222)  # invalid image, no binary for the device, invalid PTX, its version
+_NO_IMAGE = (200, 209, 218, 222)  # invalid image, no binary for the device, invalid PTX, unsupported PTX version
 _BUGS = {
     700: "accessed memory that it may not", 714: "overflowed its stack", 715: "ran an invalid instruction",
     716: "accessed memory that is not aligned", 717: "used memory of the wrong kind",
@@ -19,19 +19,19 @@ _HARDWARE = {
     220: "found an uncorrectable error on its link (NVLink)", 226: "found an uncorrectable error",
     702: "stopped a kernel that ran too long", 709: "was reset", 802: "is not ready", 4: "is being shut down",
 }  # fmt: skip
-# After these nothing works any more on the GPU in this process.
+# After any of these, the GPU is unusable in this process.
 LOST = frozenset({*_BUGS, 4, 46, 214, 220, 226, 702, 709})
 
 _ELSEWHERE = "GPU programs cannot run in this process any more; programs on the CPU can"
 
 
 def lost(error: Exception) -> bool:
-    """Whether an error of CuPy means that the GPU is lost to this process."""
+    """Whether an error of CuPy means that this process cannot use the GPU any more."""
     return getattr(error, "status", None) in LOST
 
 
 def fault(error: Exception, gpu: str) -> DeviceError:
-    """The error to raise for one of CuPy's. gpu: what the device is called in the message."""
+    """The DeviceError to raise for an error of CuPy. gpu: the name of the device in the message."""
     status = getattr(error, "status", 0)
     told = str(error).splitlines()[0] if str(error) else type(error).__name__
     if status in _BUGS:
