@@ -17,8 +17,8 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
 from vlang import OutOfMemory, Program, compile, load
 from vlang.runtime.gpu.device.choose import stand_in
-from vlang.runtime.gpu.kernels.entries import ROOM_WORDS
-from vlang.runtime.gpu.passes.gpu_scratch import room_words
+from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
+from vlang.runtime.gpu.passes.gpu_scratch import scratch_words
 from vlang.runtime.plan.plan import SEGMENT, THREADS
 
 pytestmark = needs_compiler
@@ -103,7 +103,7 @@ def test_rooms_are_part_of_the_budget() -> None:
     program = PROGRAMS["cdlp"]
     found = case(program, hubs(100, {3: 200_000}, 1))
     with stand_in("emulated", lambda _, memory: EmulatedDevice(0, memory or 1 << 28)), \
-            pytest.raises(OutOfMemory, match="the rooms of long vertices"):
+            pytest.raises(OutOfMemory, match="the scratch memory of long vertices"):
         engine_run(program, found, device="emulated", gpu_memory=1 << 20)
 
 
@@ -111,10 +111,10 @@ def test_rooms_are_part_of_the_budget() -> None:
 def test_words(structure: str) -> None:
     """Even, so that all are aligned, and enough; shelves are needed only where a block's memory does not do."""
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
-    words = room_words([structure], degrees)
+    words = scratch_words([structure], degrees)
     assert (words % 2 == 0).all()
     least = {"mode32": 3 * degrees, "mode64": 4 * degrees, "mex": degrees // 32, "hindex": degrees,
              "median32": degrees, "median64": 2 * degrees}[structure]
     assert (words > least).all()
-    assert room_words(["mex", structure], degrees).tolist() == (room_words(["mex"], degrees) + words).tolist()
-    assert words[2] < ROOM_WORDS < THREADS // 32 * ROOM_WORDS
+    assert scratch_words(["mex", structure], degrees).tolist() == (scratch_words(["mex"], degrees) + words).tolist()
+    assert words[2] < SCRATCH_WORDS < THREADS // 32 * SCRATCH_WORDS

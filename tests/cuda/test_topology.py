@@ -107,7 +107,7 @@ def test_a_footprint_is_the_best_that_fits(seed: int) -> None:
     assert cut.slots >= 4
     with pytest.raises(OutOfMemory) as caught:
         footprint(adjacency, USES, arrays, whole.table_bytes, None, 1000)
-    assert "KiB for tables and 192.00 KiB for two pages are the least" in str(caught.value)
+    assert "KiB for tables and 192.00 KiB for two pages are needed at least" in str(caught.value)
     assert "beside 1000 bytes of vertex state" in str(caught.value)
     need = int(str(caught.value).split("allow at least ")[1].split()[0]) - 1000
     assert footprint(adjacency, USES, arrays, need, None).slots == 2

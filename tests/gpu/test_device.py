@@ -453,7 +453,7 @@ def test_a_wild_kernel_takes_only_the_gpu_with_it() -> None:
     print(done.stdout, done.stderr)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert re.fullmatch(r"a kernel on gpu:0 \(.*\) accessed memory that it may not \(cudaErrorIllegalAddress: .*\); "
+    assert re.fullmatch(r"a kernel on gpu:0 \(.*\) accessed invalid memory \(cudaErrorIllegalAddress: .*\); "
                         r"GPU programs cannot run in this process any more; programs on the CPU can\. .*", lines[0])
     assert "failed earlier in this process" in lines[-2]
     assert lines[-1] == "34"

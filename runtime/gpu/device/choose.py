@@ -103,7 +103,7 @@ def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], i
         device = open_device(asked, gpu_memory)
         return Choice(device, f"{kind}:{index}", f"{device.info.name}, as asked")
     if edges < AUTO_EDGES:
-        return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay")
+        return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay off")
     try:
         device = open_device("gpu", gpu_memory)
     except DeviceError as error:

@@ -10,7 +10,7 @@ __all__ = ["LOST", "fault", "lost"]
 _OUT_OF_MEMORY = 2
 _NO_IMAGE = (200, 209, 218, 222)  # invalid image, no binary for the device, invalid PTX, unsupported PTX version
 _BUGS = {
-    700: "accessed memory that it may not", 714: "overflowed its stack", 715: "ran an invalid instruction",
+    700: "accessed invalid memory", 714: "overflowed its stack", 715: "ran an invalid instruction",
     716: "accessed memory that is not aligned", 717: "used memory of the wrong kind",
     718: "jumped to an invalid address", 710: "failed an assertion", 719: "failed", 721: "failed in a cluster",
 }  # fmt: skip

@@ -62,7 +62,7 @@ def count_gpus(runtime: Any) -> int:
             raise DeviceError("there is no GPU: no NVIDIA driver is loaded") from None
         if error.status == _TOO_OLD:
             older = ", or pip install 'vlang[gpu12]'" if driver >= 12000 else ""
-            raise DeviceError(f"the NVIDIA driver is too old: it knows CUDA {cuda_version(driver)}, and CuPy here "
+            raise DeviceError(f"the NVIDIA driver is too old: it supports CUDA {cuda_version(driver)}, and CuPy here "
                               f"needs {needed}; update the driver{older}") from None
         if lost(error):
             raise DeviceError(f"the GPU failed earlier in this process ({error}); start a new one for GPU programs, or "

@@ -15,7 +15,7 @@ from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS
 
 __all__ = [
-    "LONGEST_STAGED", "PREPARATIONS", "ROOM_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
+    "LONGEST_STAGED", "PREPARATIONS", "SCRATCH_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
     "shared_bytes",
 ]
 
@@ -38,14 +38,14 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "segments": _PAGE,
     "finish": (_FRAME, "u64 low", "u64 high"),
     # the same for passes that need all contributions of a vertex at once; constant of pull_whole: lanes
-    "pull_whole": (*_PAGE, "const Shelves* shelves"),
+    "pull_whole": (*_PAGE, "const BlockScratch* pool"),
     "pull_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges",
-                        "const Shelves* shelves"),
-    "segments_whole": (*_PAGE, "const Halls* halls"),
+                        "const BlockScratch* pool"),
+    "segments_whole": (*_PAGE, "const LongScratch* scratches"),
     "segments_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list",
-                            "const u64* count", "const Halls* halls"),
-    "finish_whole": (_FRAME, "u64 low", "u64 high", "const Halls* halls"),
-    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const Halls* halls"),
+                            "const u64* count", "const LongScratch* scratches"),
+    "finish_whole": (_FRAME, "u64 low", "u64 high", "const LongScratch* scratches"),
+    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const LongScratch* scratches"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
     # joins values over components; the struct defines the join (rule K)
     "join_trees": ("u32* parents", "u64 values", "u64 n"),
@@ -84,7 +84,7 @@ _KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
 WINDOW = 2048  # a row block of pull_stream: the sum of its edges and the rows that begin in it
 LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely
 SHORTEST_SHARED = 33  # edges: rows of at least this length are reduced by a warp
-ROOM_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
+SCRATCH_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
 FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
@@ -146,7 +146,7 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
     if template == "segments":
         return merged
     if template in ("pull_whole", "pull_whole_list"):
-        return 4 * (warps * ROOM_WORDS + 36) + max(merged, 4 * (warps + 1))
+        return 4 * (warps * SCRATCH_WORDS + 36) + max(merged, 4 * (warps + 1))
     if "_whole" in template:
         return max(merged, 4 * (warps + 1))
     return note

@@ -74,7 +74,7 @@ TABLE = (
 
 STATION = (
     "table", "lists", "flags", "marks", "also", "words", "vertices", "rows", "pages", "offsets", "segments",
-    "long_count", "pulled", "shelves", "halls", "moves", "moved", "most",
+    "long_count", "pulled", "block_scratch", "long_scratch", "moves", "moved", "most",
 )
 
 TOUR = ("control", "records", "copies", "copied")
