@@ -1,4 +1,4 @@
-"""mode, mex, hindex and common on an emulated GPU: rooms in shared memory, on shelves and for long vertices."""
+"""mode, mex, hindex and common on an emulated GPU: scratch in shared memory, block scratch, and long vertices."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ MODES = ("pull", "notify-pull", "auto")
 
 
 def case(program: Program, graph: RefGraph) -> Case:
-    """The program on the graph, with fields drawn."""
+    """The program on the graph, with random fields."""
     rng = np.random.default_rng(1)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip
@@ -38,7 +38,7 @@ def case(program: Program, graph: RefGraph) -> Case:
 
 
 def check(program: Program, found: Case, seed: int = 0, **options: Any) -> None:
-    """As the interpreter has it, on a device whose lanes run in an order that `seed` draws."""
+    """The result equals the interpreter's, on a device with a lane order drawn from `seed`."""
     print(f"{program.name} on {found.graph.n} vertices, seed {seed}: {options}")
     with stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28)):
         result = engine_run(program, found, device="emulated", **options)
@@ -55,7 +55,7 @@ def test_families(name: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rooms_of_every_size(name: str, mode: str) -> None:
-    """Small ones for groups of lanes, those for a block, shelves, and long vertices; pages cut through them."""
+    """Small vertices for groups of lanes, larger ones for a block, for block scratch, and long ones; pages cut them."""
     graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 800, 7: 3000, 8: 9000, 9: SEGMENT, **LONG["one hub"]}, 7)
     check(PROGRAMS[name], case(PROGRAMS[name], graph), 3, mode=mode, page_size=1 << 15, streams=2)
 
@@ -109,7 +109,7 @@ def test_rooms_are_part_of_the_budget() -> None:
 
 @pytest.mark.parametrize("structure", ["mode32", "mode64", "median32", "median64", "mex", "hindex"])
 def test_words(structure: str) -> None:
-    """Even, so that all are aligned, and enough; shelves are needed only where a block's memory does not do."""
+    """Sizes are even, for alignment, and sufficient; block scratch is needed only beyond a block's shared memory."""
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
     words = scratch_words([structure], degrees)
     assert (words % 2 == 0).all()

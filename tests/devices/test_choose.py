@@ -149,9 +149,9 @@ class Runtime:
     ("count", "driver", "message"),
     [
         (CudaError(35), 0, "there is no GPU: no NVIDIA driver is loaded"),
-        (CudaError(35), 12040, "the NVIDIA driver is too old: it supports CUDA 12.4, and CuPy here needs 13.2; update the "
+        (CudaError(35), 12040, "the NVIDIA driver is too old: it has CUDA 12.4, and CuPy here needs 13.2; update the "
                                "driver, or pip install 'vlang[gpu12]'"),
-        (CudaError(35), 11080, "the NVIDIA driver is too old: it supports CUDA 11.8, and CuPy here needs 13.2; update the "
+        (CudaError(35), 11080, "the NVIDIA driver is too old: it has CUDA 11.8, and CuPy here needs 13.2; update the "
                                "driver"),
         (CudaError(100), 13000, "there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)"),
         (0, 13000, "there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)"),

@@ -33,16 +33,16 @@ def lost(error: Exception) -> bool:
 def fault(error: Exception, gpu: str) -> DeviceError:
     """The DeviceError to raise for an error of CuPy. gpu: the name of the device in the message."""
     status = getattr(error, "status", 0)
-    told = str(error).splitlines()[0] if str(error) else type(error).__name__
+    text = str(error).splitlines()[0] if str(error) else type(error).__name__
     if status in _BUGS:
-        return DeviceError(f"a kernel on {gpu} {_BUGS[status]} ({told}); {_ELSEWHERE}. If you did not run other GPU "
+        return DeviceError(f"a kernel on {gpu} {_BUGS[status]} ({text}); {_ELSEWHERE}. If you did not run other GPU "
                            "code in the process, this is a bug in vlang: please report it with the program")
     if status in _HARDWARE:
-        return DeviceError(f"{gpu} {_HARDWARE[status]} ({told})" + (f"; {_ELSEWHERE}" if status in LOST else ""))
+        return DeviceError(f"{gpu} {_HARDWARE[status]} ({text})" + (f"; {_ELSEWHERE}" if status in LOST else ""))
     if status in _NO_IMAGE:
-        return DeviceError(f"the NVIDIA driver cannot load what NVRTC compiled for {gpu} ({told}); the driver is "
+        return DeviceError(f"the NVIDIA driver cannot load what NVRTC compiled for {gpu} ({text}); the driver is "
                            "older than the CUDA libraries: update the driver, or pip install 'vlang[gpu12]'")
     if status == _OUT_OF_MEMORY:
-        return DeviceError(f"{gpu} has no memory left for the driver's own needs ({told}); free memory on it, or "
+        return DeviceError(f"{gpu} has no memory left for the driver's own needs ({text}); free memory on it, or "
                            "lower gpu_memory")
-    return DeviceError(f"{gpu} failed: {told}")
+    return DeviceError(f"{gpu} failed: {text}")

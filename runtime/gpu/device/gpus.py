@@ -42,8 +42,8 @@ def cuda() -> tuple[Any, Any]:
             raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None
         raise DeviceError(f"a GPU needs CuPy, which is not installed: {INSTALL}") from None
     except Exception as error:  # a missing or broken library raises various exceptions
-        told = str(error).strip().splitlines()
-        raise DeviceError(f"CuPy cannot be loaded ({told[0] if told else type(error).__name__}): {INSTALL}") from None
+        lines = str(error).strip().splitlines()
+        raise DeviceError(f"CuPy cannot be loaded ({lines[0] if lines else type(error).__name__}): {INSTALL}") from None
     return runtime, driver
 
 
@@ -62,7 +62,7 @@ def count_gpus(runtime: Any) -> int:
             raise DeviceError("there is no GPU: no NVIDIA driver is loaded") from None
         if error.status == _TOO_OLD:
             older = ", or pip install 'vlang[gpu12]'" if driver >= 12000 else ""
-            raise DeviceError(f"the NVIDIA driver is too old: it supports CUDA {cuda_version(driver)}, and CuPy here "
+            raise DeviceError(f"the NVIDIA driver is too old: it has CUDA {cuda_version(driver)}, and CuPy here "
                               f"needs {needed}; update the driver{older}") from None
         if lost(error):
             raise DeviceError(f"the GPU failed earlier in this process ({error}); start a new one for GPU programs, or "

@@ -227,7 +227,7 @@ def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, sha
     template, constants = _TEMPLATES[best]
     density = rows.edges / max(1, rows.vertices)
     reason = (f"{before}{best}: {density:.3g} edges a vertex, {rows.longest:,} at most; "
-              f"{_spoken(times[best])} expected, {_spoken(times[second])} with {second}")
+              f"{_in_units(times[best])} expected, {_in_units(times[second])} with {second}")
     return Choice(best, template, constants, reason)
 
 
@@ -265,5 +265,5 @@ def _chain(name: str, lanes: int, rows: Rows) -> float:
     return rows.longest / lanes / 4
 
 
-def _spoken(seconds: float) -> str:
+def _in_units(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"

@@ -84,7 +84,7 @@ class GpuState:
         if need > free:
             raise OutOfMemory(
                 f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
-                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need memory in addition: "
+                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
                 "a larger gpu_memory helps, or device=\"cpu\"")
         for slot, dtype, length, width in arrays:
             self.add(slot, dtype, length, width)
