@@ -238,7 +238,7 @@ class EmulatedDevice:
         assert isinstance(start, EmulatedEvent)
         assert isinstance(end, EmulatedEvent)
         if start.passed is None or end.passed is None:
-            raise DeviceError("the time of an event is asked for before it has passed")
+            raise DeviceError("the time of an event is requested before it has passed")
         return end.passed - start.passed
 
     def synchronize(self, stream: Stream | None = None) -> None:

@@ -11,7 +11,7 @@ typedef unsigned long long u64;
 
 static const unsigned LANES = 1024, WORDS = LANES / 64, CELLS = 64;
 static const unsigned POLLS = 64;          // atomic operations in a row that make a lane let the others run
-static const unsigned FIBERS = 2048;       // that the thread sanitizer is told of at most in a launch
+static const unsigned FIBERS = 2048;       // maximum registered with the thread sanitizer in a launch
 static const unsigned ROUNDS = 100000;     // of polling without any progress that are taken for a deadlock
 static const char* const NAMES[] = {
     "__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count", "__syncwarp", "__shfl_sync",

@@ -33,7 +33,7 @@ KERNELS = {
     "turn_voted": """turn_voted(u32* out) {
   u32* s = (u32*)emulated_shared();
   s[threadIdx.x] = 10 * threadIdx.x;
-  __any_sync(0xFFFFFFFFu, 1);  // lanes meet, but memory is not ordered
+  __any_sync(0xFFFFFFFFu, 1);  // synchronises lanes, but does not order memory
   out[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x ^ 5];
 }""",
     "warp_sums": """warp_sums(double* out, const double* in) {

@@ -86,7 +86,7 @@ def library() -> Library:
 
 
 def run(name: str, *arrays: Array | int, threads: int = 32, order: str = "ascending") -> None:
-    """One block of a kernel."""
+    """Run one block of a kernel."""
     args = [a if isinstance(a, int) else a.ctypes.data for a in arrays]
     library().run(name, 1, threads, args, 256, order=order, seed=SEED)
 

@@ -201,11 +201,11 @@ def _each(device: Device, kernel: Kernel, args: tuple[int, ...], of_block: int) 
 
 
 def _barrier(device: Device, kernel: Kernel, arrived: int, rounds: int) -> float:
-    def meet() -> None:
+    def synchronise() -> None:
         device.fill(arrived, 8, 0)
         device.launch(kernel, device.info.multiprocessors, THREADS, (arrived, rounds), 0, None, True)
 
-    return _seconds(device, meet) / rounds
+    return _seconds(device, synchronise) / rounds
 
 
 def _launch(device: Device, kernel: Kernel, args: tuple[int, ...]) -> float:

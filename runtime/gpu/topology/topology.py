@@ -139,7 +139,7 @@ class Topology:
     def _at(self, name: str) -> int:
         return self._buffers[0].pointer + self.layout.tables[name]
 
-    # ------------------------------------------------------------------------------ bring up
+    # ------------------------------------------------------------------------------ opening
     def _upload_tables(self) -> None:
         rows = long_rows(self.adjacency)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)

@@ -110,7 +110,7 @@ class PushWay:
         yield _sizes(stage, n, len(sides[_AGAINST[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """Kernels for the way in which pages are read."""
+        """The kernels that match how the loop reads pages."""
         (stage,) = loop.stages
         yield from pushing_kernels(stage, machine.passes.reading(_AGAINST[stage.domain or "in"]))
 

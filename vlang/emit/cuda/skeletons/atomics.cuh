@@ -43,7 +43,7 @@ template <> struct KeyOf<f32> {
 };
 
 // 32 bits in the order of values of T: integers of at most 32 bits, vertices, f32 (-0.0 becomes 0.0). NaN has no
-// position in an order, so callers exclude it before they pack.
+// position in an order, so callers must exclude it.
 template <class T> __device__ __forceinline__ u32 order_key(T x) { return KeyOf<T>::key(x); }
 template <class T> __device__ __forceinline__ T key_value(u32 key) { return KeyOf<T>::value(key); }
 

@@ -193,13 +193,13 @@ __device__ __forceinline__ void append_entries(
 
 // Appends the vertices of the lanes that have one to a list.
 __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there, u32 v) {
-  const u32 who = __ballot_sync(WARP, there);
-  if (who) {
+  const u32 lanes = __ballot_sync(WARP, there);
+  if (lanes) {
     u64 at = 0;
     if (lane_number() == 0) {
-      at = atomicAdd(count, u64(__popc(who)));
+      at = atomicAdd(count, u64(__popc(lanes)));
     }
-    at = lane_value(WARP, at, 0) + __popc(who & ((1u << lane_number()) - 1));
+    at = lane_value(WARP, at, 0) + __popc(lanes & ((1u << lane_number()) - 1));
     if (there) {
       list[at] = v;
     }

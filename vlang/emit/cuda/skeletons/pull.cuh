@@ -1,5 +1,6 @@
-// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied at once. Larger ones, the *long*
-// vertices, are skipped here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these and applies.
+// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied in one kernel. Larger ones, the
+// *long* vertices, are skipped here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these and
+// applies.
 //
 // Every kernel joins the contributions of a vertex in a pattern that depends on its own edges only (pull_segmented: on
 // the numbering of the vertices). Results therefore do not depend on pages, row blocks or launches.
