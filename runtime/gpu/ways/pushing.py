@@ -98,7 +98,7 @@ class PushWay:
             if options.max_rounds is not None and ahead else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The out-edges, if the full pass reads other edges."""
+        """The edges of the opposite direction, unless the relation is symmetric."""
         (stage,) = loop.stages
         against = _AGAINST[stage.domain or "in"]
         if against != stage.domain:

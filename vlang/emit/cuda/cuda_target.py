@@ -20,7 +20,7 @@ SKELETONS = (
     "prelude", "words", "operators", "common", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier",
     "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay", "connect",
 )
-"""The files of the text, in order; the constants of kernelset.py follow the first one."""
+"""The files of the text, in order; the constants of runtime/plan/plan.py follow the first one."""
 
 GENERATED = "// ---- generated from the program ----\n"
 """The line between the skeletons and the code generated from the program."""
