@@ -1,1 +1,1 @@
-"""Running a plan on a GPU: its state and topology, the passes over pages, and supersteps."""
+"""Runs a plan on a GPU: vertex state, topology, passes over pages, and supersteps."""

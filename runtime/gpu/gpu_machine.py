@@ -1,4 +1,4 @@
-"""Runs on a GPU: state in device memory, kernels from the CUDA C text of the plan."""
+"""Runs a plan on a GPU: state in device memory, kernels from the plan's CUDA C text."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, 
 __all__ = ["GpuMachine"]
 
 _DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
-_COMPARING = 1024  # blocks that compare arrays
+_COMPARING = 1024  # blocks of a kernel that compares arrays
 
 
 @dataclass(frozen=True)
@@ -39,10 +39,16 @@ class _Copy:
 
 
 class GpuMachine:
-    """A machine (see vlang.runtime.engine.machine) of one GPU.
+    """A machine (see vlang.runtime.engine.machine) with one GPU.
 
-    Brings the state and the topology that every run of the plan needs to the device; kernels are compiled, or loaded
-    from disk, ahead of the run where it is known that they will be launched. Work runs on the default stream.
+    The constructor copies the state and the topology that every run of the plan needs to the device. Kernels that are
+    sure to be launched are compiled, or loaded from disk, before the run. Work is queued on the default stream.
+
+    Args:
+        device: an open device.
+        plan: the compiled program.
+        graph: the graph of the run.
+        options: the options of the run.
     """
 
     def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
@@ -72,7 +78,7 @@ class GpuMachine:
 
     # ------------------------------------------------------------------------ kernels
     def load(self, wanted: Iterable[tuple[str, str, tuple[int, ...]]]) -> None:
-        """Compile kernels (template, struct, constants) in one go, or load what has been compiled before."""
+        """Compile kernels (template, struct, constants) in one go, or load them from the cache."""
         new = {key: entry(key[0], key[1], *key[2]) for key in wanted if key not in self._kernels}
         if new:
             loaded = self.device.load(self.plan.text, dict(new.values()))
@@ -89,17 +95,29 @@ class GpuMachine:
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
         shared: int = 0, threads: int = THREADS, cooperative: bool = False, stream: Stream | None = None,
     ) -> None:
-        """Queue a kernel of the plan's text, or one that is no template if `struct` is empty."""
+        """Queue a kernel of the plan's text.
+
+        Args:
+            template: name of the kernel template.
+            struct: struct of the pass; "" for a kernel that is no template.
+            constants: further template arguments.
+            blocks: number of blocks.
+            args: 64-bit arguments, addresses or integers.
+            shared: bytes of dynamic shared memory per block.
+            threads: threads per block.
+            cooperative: all blocks run at the same time.
+            stream: None for the default stream.
+        """
         if blocks:
             kernel = self.kernel(template, struct, constants)
             self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that run at the same time on the device."""
+        """Blocks of a kernel that the device runs at the same time. shared: bytes per block."""
         return self.device.resident(self.kernel(template, struct, constants), threads, shared)
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
-        """Queue a kernel that prepares topology."""
+        """Queue a kernel that prepares topology. args: 64-bit arguments; stream: None for the default stream."""
         self.launch(name, "", (), blocks, args, stream=stream)
 
     def _set_words(self, *args: int) -> None:
@@ -113,15 +131,15 @@ class GpuMachine:
 
     @property
     def frame(self) -> int:
-        """The address of the frame, up to date."""
+        """The device address of the frame, after pending writes."""
         return self.state.frame
 
     def pointer(self, slot: str) -> int:
-        """The address of a vertex array."""
+        """The device address of a vertex array."""
         return self.state.buffers[slot].pointer
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of what a vertex has in an array."""
+        """Bytes per vertex in an array."""
         return self.state.row_bytes(slot)
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
@@ -133,7 +151,7 @@ class GpuMachine:
         return self.state.scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """The values of a vertex field."""
+        """Set the values of a vertex field."""
         self.device.upload(self.pointer(f"field:{field}"), np.ascontiguousarray(array))
 
     def array(self, slot: str) -> NDArray[Any]:
@@ -158,12 +176,17 @@ class GpuMachine:
         self.launch("scalar", struct, (), 1, (self.frame, blocks), shared=shared_bytes("scalar"), threads=threads)
 
     def run_pass(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices; the edges traversed."""
+        """Run a pass over all vertices. Returns the number of edges traversed."""
         return self.run_full(stage)
 
     def run_full(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
-        place. The edges traversed."""
+        """Run a pass over all vertices, including its messages.
+
+        The two buffers of its fields are exchanged afterwards, unless the pass runs in place.
+
+        Returns:
+            The number of edges traversed.
+        """
         if stage.loop_end:
             self.state.clear_stats()
         edges = 0
@@ -179,14 +202,14 @@ class GpuMachine:
         return edges
 
     def over_vertices(self, template: str, stage: StageSpec) -> None:
-        """A kernel over all vertices."""
+        """Launch a kernel over all vertices."""
         assert stage.gpu is not None
         blocks = grid(template, (), self.n) if self.n else 0
         self.launch(template, stage.gpu.struct, (), blocks, (self.frame, 0, self.n),
                     shared=shared_bytes(template, stage.gpu))
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Let the pass write its fields where it reads them, or give the second buffers back."""
+        """Make the pass write its fields to the buffers that it reads, or restore separate buffers."""
         if on == (stage.name in self._in_place):
             return
         for name in stage.swaps:
@@ -197,28 +220,43 @@ class GpuMachine:
             del self._in_place[stage.name]
 
     def counted(self) -> Stats:
-        """What the last pass counted; waits for it."""
+        """The counts of the last pass; waits for it."""
         return self.state.counted()
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An orientation with the columns of a stage, or without columns."""
+        """The topology of an adjacency direction, with the columns that a stage reads; without columns for None."""
         return self.passes.sparse(kind, stage)
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        """The pages that hold edges of the active vertices, and the cheapest transfer of each; waits for the device.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            count: device address of the number of items.
+            queued: whether the items are entries of a queue.
+        """
         return self.passes.needed(kind, stage, items, count, queued)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Let `launch` queue a kernel for each page of a transfer."""
+        """Call `launch`, which queues a kernel, for each page of a transfer.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            transfer: the pages.
+            launch: queues the kernel of a page.
+        """
         self.passes.over_pages(kind, stage, transfer, launch)
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop in the first way that may run it."""
+        """Begin a loop in the first way that can run it. bound: supersteps at most; start: state of an earlier run."""
         begun = (way.begin(spec, self, bound, start) for way in candidates(self.ways, spec, self.graph, self.options))
         return next(loop for loop in begun if loop is not None)
 
     def begin_sweep(self, spec: SweepSpec) -> MaskedSweep:
-        """Begin a sweep, whose passes are full ones with a mask."""
+        """Begin a sweep. Its passes are full passes with a mask."""
         return MaskedSweep(spec, self)
 
     # ------------------------------------------------------------------------- copies
@@ -230,11 +268,11 @@ class GpuMachine:
 
     def fill(self, slot: str, byte: int) -> None:
         """Set every byte of a vertex array."""
-        state = self.state  # what pads the array stays 0
+        state = self.state  # the padding of the array stays 0
         self.device.fill(self.pointer(slot), state.lengths[slot] * state.dtypes[slot].itemsize, byte)
 
     def keep(self, slots: Sequence[str]) -> object:
-        """A copy of vertex arrays, until it is forgotten; None where there is no memory for it."""
+        """Copy vertex arrays, to be freed by `forget`. Returns None if there is no memory for the copy."""
         buffers: list[Buffer] = []
         for slot in slots:
             source = self.state.buffers[slot]
@@ -251,24 +289,24 @@ class GpuMachine:
         return None
 
     def forget(self, kept: object) -> None:
-        """Give back a copy."""
+        """Free a copy."""
         assert isinstance(kept, _Copy)
         self._kept.remove(kept)
         for buffer in kept.buffers:
             self.device.free(buffer)
 
     def others(self, slot: str, value: int) -> int:
-        """How many entries of a vertex array of u8 or u32 are not `value`."""
+        """The number of entries of a u8 or u32 vertex array that differ from `value`."""
         size = self.itemsize(slot)
         args = (self.pointer(slot), self.n, value, self.state.stats)
         self.state.clear_stats()
         self.state.flush()
         self.launch(f"count_other_{8 * size}", "", (), min(_COMPARING, -(-self.n // THREADS)), args)
-        _ = self.frame  # what was counted lies beside it
+        _ = self.frame  # the counts lie behind the frame
         return self.counted().changed
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
-        """Whether vertex arrays have the same bits as a copy."""
+        """Whether vertex arrays are equal, bit for bit, to a copy."""
         assert isinstance(kept, _Copy)
         self.state.clear_stats()
         self.state.flush()
@@ -276,22 +314,22 @@ class GpuMachine:
             words = copy.nbytes // 8
             args = (self.pointer(slot), copy.pointer, words, self.state.stats)
             self.launch("count_differing", "", (), min(_COMPARING, -(-words // THREADS)), args)
-        _ = self.frame  # what was counted lies beside it
+        _ = self.frame  # the counts lie behind the frame
         return self.counted().changed == 0
 
     # ---------------------------------------------------------------------------- end
     def settle(self) -> None:
-        """Wait until everything asked for has been done."""
+        """Wait until all queued work is done."""
         self.device.synchronize()
 
     def values(self) -> Values:
-        """The results, in host memory unless they are to stay on the device."""
+        """The results: in host memory, or on the device if the options say so."""
         globals_ = {name: self.state.scalar(name) for name, _ in self.plan.globals}
         fetch = self.state.hand_over if self.options.device_arrays else self.state.array
         return Values({spec.name: fetch(f"field:{spec.name}") for spec in self.plan.fields if spec.output}, globals_)
 
     def close(self) -> None:
-        """Free what the run needed; topology stays for the next run on this graph."""
+        """Free the memory of the run. Topology stays for the next run on this graph."""
         for kept in tuple(self._kept):
             self.forget(kept)
         self.state.close()

@@ -1,8 +1,7 @@
-"""A device that is this machine: kernels compiled by g++ and run as fibers, memory with fences, streams as queues.
+"""A device emulated on this machine: g++ compiles kernels, fibers run them, fences guard memory, streams are queues.
 
-What a GPU forgives now and then is an error here, or shows in the result: memory starts as garbage and ends at pages
-that nobody may touch; streams run as late as they may, in a random order that keeps only what events demand; lanes
-run in changing orders.
+Errors that a GPU may tolerate fail here, or change the result. Memory starts as garbage and ends at inaccessible pages.
+Streams run as late as possible, in a random order that respects events only. Lanes run in changing orders.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from vlang.runtime.gpu.device.device import Buffer, DeviceInfo, Event, Kernel, S
 
 __all__ = ["ORDERS", "EmulatedDevice", "Library", "compile_text", "needs_compiler"]
 
-GARBAGE = (0xAB, 0xFF)  # as floats: small ones, and NaN
+GARBAGE = (0xAB, 0xFF)  # as floats: small numbers, and NaN
 
 
 @dataclass(eq=False)
@@ -36,26 +35,26 @@ class EmulatedBuffer:
     nbytes: int
     what: str
     fence: Fence
-    until: dict[EmulatedStream, int] = field(default_factory=dict)  # freed: how far streams must come
+    until: dict[EmulatedStream, int] = field(default_factory=dict)  # once freed: operations that streams must complete
 
     def holds(self, pointer: int, nbytes: int) -> bool:
-        """Whether bytes lie inside."""
+        """Whether a range of bytes is inside the buffer."""
         return self.pointer <= pointer and pointer + nbytes <= self.pointer + self.nbytes
 
 
 @dataclass(frozen=True)
 class Operation:
-    """What a stream does next: `act` once `ready`."""
+    """The next operation of a stream: `act`, once `ready` is true."""
 
     act: Callable[[], None]
     ready: Callable[[], bool] = lambda: True
-    marks: bool = False  # records an event: happens as soon as what lies before is done
-    reads: int = 0  # the host memory that it reads
+    marks: bool = False  # records an event, which happens as soon as all earlier operations are done
+    reads: int = 0  # address of the host memory that it reads
 
 
 @dataclass(eq=False)
 class EmulatedStream:
-    """Work in order. queued, done: how many operations ever."""
+    """Work in order. queued, done: total numbers of operations."""
 
     queue: deque[Operation] = field(default_factory=deque)
     queued: int = 0
@@ -64,14 +63,14 @@ class EmulatedStream:
 
 @dataclass(eq=False)
 class EmulatedEvent:
-    """A point in a stream. passed: seconds, once it has been reached."""
+    """A point in a stream. passed: the time in seconds when it was reached."""
 
     passed: float | None = None
 
 
 @dataclass(eq=False)
 class EmulatedKernel:
-    """A kernel in a library. bound: threads a block at most."""
+    """A kernel in a library. bound: maximum of threads per block."""
 
     name: str
     library: Library
@@ -81,10 +80,20 @@ class EmulatedKernel:
 class EmulatedDevice:
     """A `vlang.runtime.gpu.device.device.Device` on this machine.
 
-    seed: of the order of streams, lanes and blocks. memory: the budget, bytes. order: of ORDERS, for all launches;
-    None changes it from launch to launch. flags: more options of g++. unified: whether kernels may read registered
-    host memory. libraries: what has been compiled ahead, by text. launches: kernels launched, by name; most: the most
-    bytes that were allocated.
+    Args:
+        seed: for the order of streams, lanes and blocks.
+        memory: the budget in bytes.
+        order: one of ORDERS for all launches; None changes it from launch to launch.
+        flags: further options of g++.
+        unified: whether kernels may read registered host memory.
+        multiprocessors: their number.
+        shared: bytes of shared memory per block.
+        lanes: lanes that a multiprocessor runs at the same time.
+        libraries: kernels compiled ahead, by text.
+
+    Attributes:
+        launches: number of launches, by kernel name.
+        most: the largest number of bytes allocated at any time.
     """
 
     def __init__(
@@ -107,7 +116,7 @@ class EmulatedDevice:
 
     # ------------------------------------------------------------------------ memory
     def allocate(self, nbytes: int, what: str) -> Buffer:
-        """Memory, uninitialised, aligned to 256 bytes. Raises OutOfMemory, naming `what`, the need and the budget."""
+        """Allocate uninitialised memory, aligned to 256 bytes. Raises OutOfMemory."""
         if self.allocated() + nbytes > self.info.memory:
             raise OutOfMemory(f"{what} needs {nbytes} bytes of GPU memory, and {self.info.memory - self.allocated()} "
                               f"of the {self.info.memory} that may be used are free")
@@ -119,7 +128,7 @@ class EmulatedDevice:
         return buffer
 
     def free(self, buffer: Buffer) -> None:
-        """Give memory back; it stays until the work that is queued now is done, then nobody may touch it."""
+        """Free memory; it becomes inaccessible once the work queued now is done."""
         assert isinstance(buffer, EmulatedBuffer)
         assert buffer in self._buffers, f"{buffer.what} is freed twice"
         self._buffers.remove(buffer)
@@ -134,15 +143,15 @@ class EmulatedDevice:
             buffer.fence.close(buffer.what)
 
     def allocated(self) -> int:
-        """Bytes that are allocated now."""
+        """Bytes allocated now."""
         return sum(buffer.nbytes for buffer in self._buffers)
 
     def budget(self) -> int:
-        """Bytes that may be allocated in all."""
+        """Bytes that may be allocated in total."""
         return self.info.memory
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """The values as an array of shape [count] that outlives the device; the memory is no more the device's."""
+        """The values as an array of shape [count] that outlives the device, which no longer accounts for the memory."""
         assert isinstance(buffer, EmulatedBuffer)
         assert not any(stream.queue for stream in self._streams), f"{buffer.what} is handed over while work is queued"
         values = self._bytes(buffer.pointer, count * dtype.itemsize, "handing over").view(dtype).copy()
@@ -165,7 +174,7 @@ class EmulatedDevice:
         self._queue(stream, Operation(lambda: target.fill(byte)))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device; memory that is not registered is read now, other memory late."""
+        """Copy a contiguous host array to the device; pageable memory is read now, registered memory late."""
         assert array.flags.c_contiguous
         target = self._bytes(pointer, array.nbytes, "uploading")
         source = array.reshape(-1).view(np.uint8)
@@ -182,13 +191,13 @@ class EmulatedDevice:
         self.synchronize(stream)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy on the device."""
+        """Copy within the device."""
         to, of = self._bytes(target, nbytes, "copying to"), self._bytes(source, nbytes, "copying from")
         assert not np.shares_memory(to, of), "a copy between places that overlap"
         self._queue(stream, Operation(lambda: np.copyto(to, of)))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; its address for kernels (0 if they cannot read it)."""
+        """Page-lock a host array in place; returns its address for kernels, 0 if they cannot read it."""
         assert array.flags.c_contiguous
         self._registered[array.ctypes.data, array.nbytes] = array
         return int(array.ctypes.data) if self.info.unified else 0
@@ -210,7 +219,7 @@ class EmulatedDevice:
         return made
 
     def record(self, stream: Stream | None = None) -> Event:
-        """The point that the stream has reached."""
+        """An event at the point that the stream has reached."""
         event = EmulatedEvent()
 
         def act() -> None:
@@ -220,20 +229,20 @@ class EmulatedDevice:
         return event
 
     def wait(self, event: Event, stream: Stream | None = None) -> None:
-        """Let a stream wait for an event."""
+        """Make a stream wait for an event."""
         assert isinstance(event, EmulatedEvent)
         self._queue(stream, Operation(lambda: None, ready=lambda: event.passed is not None))
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have passed."""
+        """Seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)
         assert isinstance(end, EmulatedEvent)
         if start.passed is None or end.passed is None:
-            raise DeviceError("the time of an event is asked for before it has passed")
+            raise DeviceError("the time of an event is requested before it has passed")
         return end.passed - start.passed
 
     def synchronize(self, stream: Stream | None = None) -> None:
-        """Wait for the work of a stream; that of others runs as it happens."""
+        """Wait for the work of a stream; other streams may or may not advance."""
         waited = self._stream(stream)
         while waited.queue:
             self._step()
@@ -271,7 +280,7 @@ class EmulatedDevice:
         operation.act()
 
     def _step(self) -> None:
-        """One operation of some stream that has one."""
+        """Run one operation of a random stream that has one."""
         ready = [stream for stream in self._streams if stream.queue and stream.queue[0].ready()]
         if not ready:
             raise DeviceError("streams wait for events that cannot come")
@@ -281,7 +290,7 @@ class EmulatedDevice:
 
     # ----------------------------------------------------------------------- kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
-        """The kernels of a CUDA C text, by name. Raises InternalError if g++ finds the least fault."""
+        """The kernels of a CUDA C text, by name. Raises InternalError if g++ warns or fails."""
         library = self._libraries.get(text)
         if library is None or not entries.keys() <= library.programs.keys():
             library = compile_text(text, entries, self._flags)
@@ -291,7 +300,7 @@ class EmulatedDevice:
         self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
         stream: Stream | None = None, cooperative: bool = False,
     ) -> None:
-        """Queue a kernel. Raises DeviceError for a launch that a GPU refuses."""
+        """Queue a kernel. Raises DeviceError for a launch that a GPU would refuse."""
         assert isinstance(kernel, EmulatedKernel)
         at_most = self.resident(kernel, threads, shared)
         if blocks < 0 or at_most == 0 or (cooperative and blocks > at_most):
@@ -315,7 +324,7 @@ class EmulatedDevice:
             raise
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that run at the same time; 0 if not even one can."""
+        """Blocks of a kernel that run at the same time; 0 if not even one fits."""
         assert isinstance(kernel, EmulatedKernel)
         assert threads > 0
         assert threads % 32 == 0, f"{kernel.name}: {threads} threads are no whole number of warps"
@@ -324,7 +333,7 @@ class EmulatedDevice:
         return max(1, self._lanes // threads) * self.info.multiprocessors
 
     def close(self) -> None:
-        """Free everything; what was written outside of a buffer is noticed now."""
+        """Free everything, and check that no buffer was written out of bounds."""
         if self._failed is None:
             self._drain()
         for buffer in (*self._buffers, *self._freed):

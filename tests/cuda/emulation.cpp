@@ -1,19 +1,19 @@
-// The scheduler of emulated kernels: lanes are fibers, run one at a time until they meet.
+// The scheduler of emulated kernels: lanes are fibers, and each runs until its next synchronisation.
 //
-// A lane runs until it waits at a barrier, at a warp operation, or polls; then another one that is ready runs, taken in
-// the order of the launch (ascending, descending, random). So lanes that forgot to meet see each other's work too late
-// or too early. Random order also changes lanes before atomic operations. Lanes that wait for what cannot happen are
-// reported with the places where they wait.
+// A lane runs until it waits at a barrier or at a warp operation, or polls. Then another ready lane runs, chosen in the
+// order of the launch (ascending, descending, random). Lanes that lack a synchronisation thus see each other's writes
+// too late or too early. Random order also switches lanes before atomic operations. A deadlock is reported with the
+// places where lanes wait.
 //
-// Compiled once, without sanitizers; where one is loaded its fiber interface is told of every switch, and the thread
-// sanitizer is told that lanes are ordered by barriers, __syncwarp and fences, and by nothing else.
+// Compiled once, without sanitizers. If a sanitizer is loaded, its fiber interface is informed of every switch. For the
+// thread sanitizer, lanes are ordered by barriers, __syncwarp and fences, and by nothing else.
 #include <csignal>
 
 #include "meetings.h"
 
 // -- scheduler --------------------------------------------------------------------------------------------------------
 
-// The thread sanitizer takes lanes that share a fiber to be ordered, so there each has its own, up to a limit.
+// The thread sanitizer takes lanes on one fiber to be ordered. Under it each lane has its own fiber, up to a limit.
 static Fiber take_fiber() {
   if (now.fibers.empty() && now.used_fibers.size() >= FIBERS) now.fibers.swap(now.used_fibers);
   if (now.fibers.empty()) {
@@ -68,7 +68,7 @@ static void start_block(unsigned number) {
   now.alive.push_back(block);
 }
 
-// The thread sanitizer must not see shared memory twice in a launch, as lanes that follow each other in it are not
+// The thread sanitizer must not see the same shared memory twice in a launch, because lanes that use it in turn are not
 // ordered.
 static void end_block(Block* block) {
   for (unsigned i = 0; i < block->threads; i++) {
@@ -89,7 +89,7 @@ static void end_block(Block* block) {
   now.blocks.push_back(block);
 }
 
-// The first set bit from `start` on, around; LANES if there is none.
+// The first set bit from `start` on, cyclically; LANES if there is none.
 static unsigned find(const u64* words, unsigned start) {
   for (unsigned i = 0; i <= WORDS; i++) {
     const unsigned word = (start / 64 + i) % WORDS;
@@ -122,7 +122,7 @@ static Lane* pick() {
   return nullptr;
 }
 
-// No lane is ready: those that poll look again, unless they have done so in vain for too long.
+// No lane is ready: polling lanes poll again, unless they have done so without effect for too long.
 static bool look_again() {
   bool any = false;
   for (Block* block : now.alive) {
@@ -193,7 +193,7 @@ static void fault(int signal, siginfo_t* info, void*) {
 
 static const int SIGNALS[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
 
-// Runs the blocks; true if a lane did what the processor refuses. Sanitizers report that better.
+// Runs the blocks; returns true if a lane caused a processor fault. Sanitizers report such faults better.
 static bool faulted(const std::vector<unsigned>& numbers) {
   if (__asan_init || __tsan_create_fiber) {
     run_blocks(numbers);
@@ -216,8 +216,8 @@ static bool faulted(const std::vector<unsigned>& numbers) {
   return trapped;
 }
 
-// Whether the thread sanitizer looks at what lanes do. It knows the names of functions in those libraries only that were
-// loaded before its first report, so a first run that it does not watch loads them.
+// Whether the thread sanitizer watches lanes. It can only name functions of libraries loaded before its first report,
+// so a first run, which it does not watch, loads them.
 extern "C" void emulated_watch(int on) { now.unwatched = !on; }
 
 extern "C" int emulated_run(const char* name, void (*body)(const u64*), const u64* launch, const u64* arguments,

@@ -1,8 +1,8 @@
-// CUDA C on the CPU: what a kernel text finds built in when g++ compiles it. Stands in front of the text.
+// CUDA C on the CPU: the built-ins that a kernel text needs when g++ compiles it. Precedes the text.
 //
-// Only what NVRTC offers is here, under the same names and for the same types, so that what a GPU's compiler would
-// reject is rejected here too. Lanes are fibers; emulation.cpp schedules them. Left out on purpose: __activemask
-// (lockstep assumptions), __shared__ declarations (all shared memory is dynamic), y and z of indices, printf.
+// Only functions of NVRTC are defined here, with the same names and types, so that g++ rejects code that NVRTC would
+// reject. Lanes are fibers, scheduled by emulation.cpp. Omitted on purpose: __activemask (lockstep assumptions),
+// __shared__ declarations (all shared memory is dynamic), y and z of indices, printf.
 #pragma once
 #define VLANG_EMULATION 1
 
@@ -14,12 +14,12 @@
 #define __launch_bounds__(...)
 #define __align__(n) __attribute__((aligned(n)))
 
-// -- who runs ---------------------------------------------------------------------------------------------------------
+// -- indices ----------------------------------------------------------------------------------------------------------
 
 struct emulated_index {
   unsigned x;
 };
-// Constant for a lane, so a compiler may keep them across a switch of fibers.
+// Constant for a lane, so the compiler may keep them in registers across a switch of fibers.
 extern const emulated_index threadIdx, blockIdx, blockDim, gridDim;
 constexpr int warpSize = 32;
 
@@ -35,7 +35,7 @@ int emulated_run(const char* name, void (*body)(const unsigned long long*), cons
                  const unsigned long long* arguments, char* message, unsigned long long size);
 }
 
-// The order of the names in emulation.cpp.
+// In the order of the names in emulation.cpp.
 enum emulated_operation {
   EMULATED_SYNCTHREADS, EMULATED_OR, EMULATED_AND, EMULATED_COUNT, EMULATED_SYNCWARP, EMULATED_SHFL, EMULATED_SHFL_UP,
   EMULATED_SHFL_DOWN, EMULATED_SHFL_XOR, EMULATED_BALLOT, EMULATED_ANY, EMULATED_ALL, EMULATED_MATCH_ANY,
@@ -84,7 +84,7 @@ template <class T> inline T emulated_unpack(unsigned long long word) {
   return value;
 }
 
-// The lane that a shuffle reads, as the CUDA programming guide says (section "Warp Shuffle Functions").
+// The lane that a shuffle reads, as defined in the CUDA programming guide (section "Warp Shuffle Functions").
 inline int emulated_source_idx(int lane, int source, int width) { return (lane & -width) + (source & (width - 1)); }
 inline int emulated_source_up(int lane, unsigned delta, int width) {
   return (unsigned)(lane & (width - 1)) < delta ? lane : lane - (int)delta;
@@ -134,7 +134,7 @@ EMULATED_SHUFFLES(double)
     emulated_atomic();                                                                                                \
     return builtin(place, value, __ATOMIC_RELAXED);                                                                   \
   }
-// What the hardware (or CUDA) does by an operation on the old value.
+// Atomic operations that the hardware (or CUDA) performs as a function of the old value.
 #define EMULATED_UPDATE(name, T, W, expression)                                                                       \
   inline T name(T* place, T value) {                                                                                  \
     emulated_atomic();                                                                                                \
@@ -286,7 +286,7 @@ inline bool isfinite(float x) { return __builtin_isfinite(x); }
 inline bool signbit(double x) { return __builtin_signbit(x); }
 inline bool signbit(float x) { return __builtin_signbit(x); }
 
-// min and max for the pairs of types that CUDA has; anything else is ambiguous there and here.
+// min and max for the pairs of types that CUDA has; other pairs are ambiguous in both compilers.
 #define EMULATED_MINMAX(T, A, B)                                                                                      \
   inline T min(A a, B b) { return (T)a < (T)b ? (T)a : (T)b; }                                                        \
   inline T max(A a, B b) { return (T)a > (T)b ? (T)a : (T)b; }

@@ -1,4 +1,4 @@
-"""Memory between fences: pages that nobody may touch lie before and behind it, and garbage where pages are larger."""
+"""Memory between fences: inaccessible pages before and behind it, and garbage in the rest of its own pages."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ def _libc() -> Any:
 
 
 def _poison(pointer: int, nbytes: int, on: bool) -> None:
-    """Tell the address sanitizer, where one is loaded."""
+    """Inform the address sanitizer, if one is loaded."""
     name = f"__asan_{'' if on else 'un'}poison_memory_region"
     if hasattr(_libc(), name):
         getattr(_libc(), name)(ctypes.c_void_p(pointer), ctypes.c_size_t(nbytes))
 
 
 class Fence:
-    """`nbytes` of memory at `pointer`, aligned to ALIGNED, filled with a byte of garbage.
+    """`nbytes` of memory at `pointer`, aligned to ALIGNED and filled with a garbage byte.
 
-    It ends where a page ends, as nearly as the alignment allows; the few bytes between, and those before it in its
-    first page, are checked when it is closed.
+    It ends at the end of a page, as nearly as the alignment allows. The bytes between, and the bytes before it in its
+    first page, are checked by `close`.
     """
 
     def __init__(self, nbytes: int, garbage: int) -> None:
@@ -62,13 +62,13 @@ class Fence:
         self._poison(True)
 
     def view(self, pointer: int, nbytes: int) -> NDArray[np.uint8]:
-        """Bytes of it as an array."""
+        """A range of its bytes as an array."""
         if nbytes == 0:
             return np.empty(0, np.uint8)
         return np.ctypeslib.as_array((ctypes.c_uint8 * nbytes).from_address(pointer))
 
     def close(self, what: str) -> None:
-        """Give the memory back. Raises AssertionError if somebody wrote around it."""
+        """Free the memory. Raises AssertionError if bytes outside of it were written."""
         self._poison(False)
         end = self.pointer + self.nbytes
         before = np.flatnonzero(self.view(self._start, self.pointer - self._start) != _RIM) + self._start

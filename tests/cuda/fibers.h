@@ -1,4 +1,4 @@
-// Fibers: a stack each, and a switch between them that the address and thread sanitizers can follow if one is loaded.
+// Fibers: each has a stack. The address and thread sanitizers can follow switches between them, if one is loaded.
 #pragma once
 #include <cstddef>
 #include <cstdio>
@@ -85,7 +85,7 @@ static size_t stack_size() { return __asan_init || __tsan_create_fiber ? 256 << 
 
 static const size_t PAGE = (size_t)sysconf(_SC_PAGESIZE);
 
-// Memory that ends where `margin` bytes (whole pages) start that nobody may touch; as many lie before it.
+// Memory with `margin` inaccessible bytes (whole pages) on either side.
 static Memory fenced(size_t bytes, size_t margin) {
   const size_t inner = (bytes + PAGE - 1) / PAGE * PAGE;
   char* base = (char*)mmap(nullptr, inner + 2 * margin, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);

@@ -1,4 +1,4 @@
-"""Kernel texts compiled by g++ and run on the CPU: emulation.h in front, the scheduler of emulation.cpp beside."""
+"""Kernel texts compiled by g++ and run on the CPU, after emulation.h and with the scheduler of emulation.cpp."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from vlang.errors import DeviceError, InternalError
 __all__ = ["ORDERS", "Library", "Program", "compile_text", "needs_compiler", "place_of_cache", "runtime_library"]
 
 ORDERS = ("ascending", "descending", "random")
-"""In which order lanes that are ready run."""
+"""The orders in which ready lanes run."""
 
 _HERE = Path(__file__).parent
 _FLAGS = ("-O1", "-std=c++17", "-Wall", "-Werror", "-Wno-unknown-pragmas", "-ffp-contract=off",
@@ -31,19 +31,19 @@ _MESSAGE = 4096  # bytes
 _WORD = 0xFFFFFFFFFFFFFFFF
 
 needs_compiler = pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-"""Kernels run on the CPU only where g++ is."""
+"""Kernels run on the CPU only if g++ is installed."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A kernel in a library. words: how many 64-bit arguments it takes."""
+    """A kernel in a library. words: number of 64-bit arguments."""
 
     name: str
     words: int
 
 
 class Library:
-    """Compiled kernels. One launch at a time, as the scheduler has one state."""
+    """Compiled kernels. Only one launch at a time, because the scheduler has one state."""
 
     def __init__(self, path: Path, names: Sequence[str]) -> None:
         self.path = path
@@ -56,10 +56,19 @@ class Library:
     ) -> None:
         """Run a kernel to its end.
 
-        args: addresses and integers. shared: bytes of shared memory a block, filled with the byte `garbage`.
-        cooperative: all blocks run at the same time, else one after the other (a few at a time in random order).
-        Raises DeviceError, saying which lanes wait where, if they wait for what cannot happen, and for addresses that
-        are not mapped.
+        Args:
+            name: the kernel.
+            blocks: number of blocks.
+            threads: threads per block.
+            args: addresses and integers.
+            shared: bytes of shared memory per block.
+            cooperative: all blocks run at the same time; otherwise in turn (a few at a time in random order).
+            order: one of ORDERS.
+            seed: for random order.
+            garbage: the byte that fills shared memory.
+
+        Raises:
+            DeviceError: lanes are deadlocked (the message shows where), or an address is not mapped.
         """
         program = self.programs[name]
         if len(args) != program.words:
@@ -74,14 +83,14 @@ class Library:
 
 @cache
 def place_of_cache() -> Path:
-    """Where compiled libraries are kept between runs of the tests."""
+    """The folder of compiled libraries, kept between test runs."""
     place = Path(tempfile.gettempdir()) / f"vlang-emulation-{os.getuid()}"
     place.mkdir(mode=0o700, exist_ok=True)
     return place
 
 
 def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) -> Path:
-    """What g++ makes of sources (name -> text) with the arguments, kept by the content of both."""
+    """The output of g++ for sources (name -> text) and arguments, cached by both."""
     key = hashlib.sha256(repr((sorted(sources.items()), list(arguments), suffix)).encode()).hexdigest()[:32]
     result = place_of_cache() / f"{key}{suffix}"
     if result.exists():
@@ -99,14 +108,14 @@ def _build(sources: Mapping[str, str], arguments: Sequence[str], suffix: str) ->
 
 @cache
 def runtime_library() -> Path:
-    """The scheduler, compiled once; it works under every sanitizer, and all libraries of a process share it."""
+    """The scheduler, compiled once: it works with every sanitizer, and all libraries of a process share it."""
     sources = {name: (_HERE / name).read_text() for name in ("emulation.cpp", "meetings.h", "lanes.h", "fibers.h")}
     flags = ("-O2", "-std=c++17", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared")
     return _build(sources, (*flags, "emulation.cpp"), ".so")
 
 
 def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
-    """The files of a library: lines are numbered as in the text."""
+    """The files of a library; lines are numbered as in the text."""
     assert all(re.fullmatch(r"\w+", name) for name in entries)
     tail = "".join(f"EMULATED_ENTRY({name})\n" for name in entries)
     body = "\n".join((f'#include "emulation.h"\n#line 1 "kernels.cu"\n{text}', *entries.values(), tail))
@@ -116,9 +125,13 @@ def _sources(text: str, entries: Mapping[str, str]) -> dict[str, str]:
 def compile_text(text: str, entries: Mapping[str, str], flags: Sequence[str] = ()) -> Library:
     """The kernels of a CUDA C text.
 
-    entries: name -> the text of the `extern "C" __global__` function of that name. flags: more options of g++, such
-    as "-fsanitize=thread". Raises InternalError with g++'s messages, and the folder where the sources lie, if it
-    finds the least fault.
+    Args:
+        text: CUDA C.
+        entries: name -> the text of the `extern "C" __global__` function of that name.
+        flags: further options of g++, such as "-fsanitize=thread".
+
+    Raises:
+        InternalError: g++ warns or fails; with its messages and the folder of the sources.
     """
     arguments = (*_FLAGS, *_ODD, "-shared", "kernels.cpp", str(runtime_library()), *flags)
     return Library(_build(_sources(text, entries), arguments, ".so"), list(entries))

@@ -1,4 +1,4 @@
-// The state of a launch: blocks, their lanes, where each waits; what is said of them; and how they are switched.
+// The state of a launch: blocks, their lanes, where each lane waits, how this is reported, and switches between lanes.
 #pragma once
 #include <csetjmp>
 #include <cstdarg>
@@ -11,7 +11,7 @@ typedef unsigned long long u64;
 
 static const unsigned LANES = 1024, WORDS = LANES / 64, CELLS = 64;
 static const unsigned POLLS = 64;          // atomic operations in a row that make a lane let the others run
-static const unsigned FIBERS = 2048;       // that the thread sanitizer is told of at most in a launch
+static const unsigned FIBERS = 2048;       // maximum registered with the thread sanitizer in a launch
 static const unsigned ROUNDS = 100000;     // of polling without any progress that are taken for a deadlock
 static const char* const NAMES[] = {
     "__syncthreads", "__syncthreads_or", "__syncthreads_and", "__syncthreads_count", "__syncwarp", "__shfl_sync",
@@ -26,7 +26,7 @@ struct Lane {
   Block* block;
   Fiber fiber;
   void* fake;  // stack of the address sanitizer
-  void* cell;    // what the thread sanitizer orders the lanes of one warp operation by
+  void* cell;    // the object by which the thread sanitizer orders the lanes of one warp operation
   u64 value, result;
   unsigned index, mask, polls;
   int line, source;
@@ -67,9 +67,9 @@ static struct {
   void *thread, *fake;
   const void* bottom;
   size_t extent;
-  Lane* lane;  // that runs
+  Lane* lane;  // the running lane
   u64 random, started, finished, fence;
-  unsigned rounds;  // of polling since something last happened
+  unsigned rounds;  // rounds of polling since the last progress
   std::vector<Block*> alive;
   std::vector<Fiber> fibers, used_fibers;
   std::vector<Block*> blocks;
@@ -96,7 +96,7 @@ static void say(const char* format, ...) {
 
 static void leave(Lane* lane, bool forever);
 
-// Ends the launch; the lanes that still wait are forgotten, as a GPU forgets them.
+// Ends the launch; waiting lanes are dropped, as on a GPU.
 [[noreturn]] static void stop() {
   now.failed = true;
   leave(now.lane, true);

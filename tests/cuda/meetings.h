@@ -1,4 +1,5 @@
-// Where lanes meet: barriers of a block, warp operations, fences; and atomic operations, where they may be switched.
+// Synchronisation of lanes: barriers of a block, warp operations, fences; and atomic operations, which may switch
+// lanes.
 #pragma once
 #include "lanes.h"
 
@@ -16,8 +17,8 @@ extern "C" void emulated_atomic() {
   }
 }
 
-// What the thread sanitizer calls for `volatile` accesses, where g++ tells them apart. They may race, as on a GPU; they
-// race with accesses that are not volatile.
+// Functions that the thread sanitizer calls for `volatile` accesses, if g++ distinguishes them. Such accesses may race
+// with each other, as on a GPU; with other accesses they are reported.
 #define VOLATILE(bytes, bits, T)                                                                                      \
   WEAK T __tsan_atomic##bits##_load(const volatile T*, int);                                                          \
   WEAK T __tsan_atomic##bits##_fetch_or(volatile T*, T, int);                                                         \
@@ -101,7 +102,7 @@ static u64 warp_result(const Lane* warp, const Lane& lane) {
     default: break;
   }
   if (lane.operation < SHFL || lane.operation > SHFL_XOR) return 0;
-  // A lane outside the mask gives nothing defined: a NaN in both widths, and no small integer.
+  // The value of a lane outside the mask is undefined: a NaN in both widths, and no small integer.
   return lane.mask >> lane.source & 1 ? warp[lane.source].value : 0xFFFBADBAFFFBADBAull;
 }
 
@@ -116,7 +117,7 @@ static void complete_warp(Block* block, unsigned warp, unsigned mask) {
   now.rounds = 0;
 }
 
-// The lane stands at a warp operation. True if it is the last one of the mask.
+// The lane has reached a warp operation. Returns true if it is the last lane of the mask.
 static bool arrive(Lane* lane) {
   Block* block = lane->block;
   const unsigned warp = lane->index / 32, bit = 1u << lane->index % 32;

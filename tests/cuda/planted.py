@@ -1,4 +1,4 @@
-"""Kernels that are right, and kernels with one bug each, to see what notices it."""
+"""Correct kernels, and kernels with one planted bug each, to test the tools that must find them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ KERNELS = {
     "turn_voted": """turn_voted(u32* out) {
   u32* s = (u32*)emulated_shared();
   s[threadIdx.x] = 10 * threadIdx.x;
-  __any_sync(0xFFFFFFFFu, 1);  // lanes meet, but memory is not ordered
+  __any_sync(0xFFFFFFFFu, 1);  // synchronises lanes, but does not order memory
   out[blockIdx.x * blockDim.x + threadIdx.x] = s[threadIdx.x ^ 5];
 }""",
     "warp_sums": """warp_sums(double* out, const double* in) {
@@ -179,9 +179,9 @@ ARGUMENTS: dict[str, tuple[int, tuple[int, ...]]] = {
     "grid_barrier": (0, (3,)), "write_at": (0, (600,)), "shared_at": (100, (102,)), "divides": (0, (0,)),
     "shifts": (0, (40,)), "local_at": (0, (6,)),
 }
-"""Bytes of shared memory, and the integers behind the addresses that a kernel takes, where they matter."""
+"""Bytes of shared memory, and the integer arguments after the addresses, for kernels that need them."""
 
 
 def entries() -> dict[str, str]:
-    """All of them, as `Device.load` wants them."""
+    """All kernels, in the form that `Device.load` takes."""
     return {name: HEAD + text + "\n" for name, text in KERNELS.items()}

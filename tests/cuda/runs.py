@@ -1,4 +1,4 @@
-"""Programs run by the engine on an emulated device: kernels compiled ahead, and the ways in which a run can go."""
+"""Runs of programs on an emulated device, with kernels compiled ahead and a choice of settings."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from vlang.runtime.plan.plan import Plan, StageSpec
 __all__ = ["APPROXIMATE", "GRAPHS", "assert_right", "emulated", "expected", "given", "least_memory", "program", "run"]
 
 APPROXIMATE = ("circuit", "heat", "katz", "neural", "pagerank", "rwr")
-"""Programs whose loops end when floats have come to rest, which rounding may put off: they run ROUNDS supersteps."""
+"""Programs with loops that end when floats stop changing; rounding may delay that, so they run ROUNDS supersteps."""
 
 PRIORITISED = ("sssp", "sswp", "viterbi")
-"""Programs whose loops push by priority."""
+"""Programs with loops that push by priority."""
 
 ROUNDS = 7
 
@@ -44,7 +44,7 @@ def _drawn(n: int, edges: int, seed: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """A vertex of 17,000 in-edges, which are cut into segments, and one of as many out-edges."""
+    """A graph with a vertex of 17,000 in-edges, which form several segments, and one of as many out-edges."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 90, 17_000)
     src = np.concatenate([ends, np.full(17_000, 3), np.arange(89)])
@@ -53,7 +53,7 @@ def _long() -> RefGraph:
 
 
 def _wide() -> RefGraph:
-    """A hub, its 2,500 neighbours, theirs (as many), and a tail: frontiers of many times what a warp keeps."""
+    """A hub, its 2,500 neighbours, their 2,500 neighbours, and a tail: frontiers far larger than a warp can stage."""
     n = 5_010
     first, second, tail = np.arange(1, 2_501), np.arange(2_501, 5_001), np.arange(5_001, n)
     src = np.concatenate([np.zeros(2_500, np.int64), first, [17], tail[:-1]])
@@ -85,13 +85,13 @@ def program(name: str) -> Program:
 
 @functools.cache
 def given(name: str, graph: str) -> Case | None:
-    """How to run a program on one of GRAPHS; None if it needs a vertex and there is none."""
+    """The arguments of a program on one of GRAPHS; None if it needs a vertex and there is none."""
     return case(name, GRAPHS[graph]())
 
 
 @functools.cache
 def expected(name: str, graph: str) -> Outcome:
-    """What the interpreter makes of a program on one of GRAPHS."""
+    """The interpreter's result of a program on one of GRAPHS."""
     return interpreted(program(name), _given(name, graph), **_limits(name))
 
 
@@ -133,8 +133,10 @@ def _entries(plan: Plan) -> dict[str, str]:
 
 @functools.cache
 def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
-    """The usual kernels of a program of the standard library in one library, by text: one call of g++ instead of one a
-    kernel. Kernels that few runs need are compiled by the device when they are asked for."""
+    """The usual kernels of a standard program in one library, by text: one call of g++ rather than one per kernel.
+
+    The device compiles rarely needed kernels on request.
+    """
     found = _given(name, "skewed")
     columns, fields = frozenset(found.graph.columns), frozenset(found.fields)
     plan = program(name).plan(columns, fields, target="cuda")
@@ -145,10 +147,14 @@ def _compiled(name: str, flags: tuple[str, ...]) -> dict[str, Library]:
 def emulated(
     name: str = "", seed: int = 0, flags: tuple[str, ...] = ("-O0",), lanes: int = 512, unified: bool = True
 ) -> Iterator[list[EmulatedDevice]]:
-    """Within it `device="emulated"` is an EmulatedDevice; those that were opened are appended to what is yielded.
+    """A context in which `device="emulated"` is an EmulatedDevice; yields the list of devices opened.
 
-    name: the program of the standard library whose kernels are compiled ahead. flags: see `compile_text`. lanes: of a
-    multiprocessor. unified: whether kernels can read host memory.
+    Args:
+        name: the standard program whose kernels are compiled ahead.
+        seed: for the order of streams, lanes and blocks.
+        flags: see `compile_text`.
+        lanes: lanes per multiprocessor.
+        unified: whether kernels can read host memory.
     """
     libraries = _compiled(name, flags) if name else {}
     opened: list[EmulatedDevice] = []
@@ -166,10 +172,17 @@ def run(
     name: str, graph: str, seed: int = 0, flags: tuple[str, ...] = ("-O0",), ahead: bool = True, lanes: int = 512,
     unified: bool = True, **options: Any,
 ) -> Result:
-    """A program of the standard library on one of GRAPHS, on an emulated device.
+    """Run a standard program on one of GRAPHS on an emulated device. Raises AssertionError if it exceeds its budget.
 
-    unified: whether kernels can read host memory. ahead: compile the usual kernels of the program in one go. Raises
-    AssertionError if a budget was not kept.
+    Args:
+        name: the program.
+        graph: the graph.
+        seed: for the order of streams, lanes and blocks.
+        flags: see `compile_text`.
+        ahead: compile the usual kernels of the program in one go.
+        lanes: lanes per multiprocessor.
+        unified: whether kernels can read host memory.
+        options: of the run.
     """
     with emulated(name if ahead else "", seed, flags, lanes, unified) as opened:
         result = engine_run(program(name), _given(name, graph), device="emulated", **{**_limits(name), **options})
@@ -179,7 +192,7 @@ def run(
 
 
 def least_memory(name: str, graph: str, **options: Any) -> int:
-    """The least device memory, in bytes, that a run takes, found by asking; up to 64 bytes."""
+    """The least device memory, in bytes, with which a run succeeds, found by search; up to 64 bytes."""
     refused, taken = 0, 1 << 21
     while taken - refused > 64:
         budget = (taken + refused) // 2
@@ -193,8 +206,10 @@ def least_memory(name: str, graph: str, **options: Any) -> int:
 
 
 def assert_right(name: str, graph: str, result: Result) -> None:
-    """Integers as the interpreter has them, floats within 1e-5. Runs in place may take fewer supersteps; those that
-    push by priority (rule O) take more, of fewer edges."""
+    """Compare with the interpreter: integers exactly, floats within 1e-5.
+
+    Runs in place may take fewer supersteps; runs that push by priority (rule O) take more, with fewer edges each.
+    """
     outcome = expected(name, graph)
     assert_as_interpreted(program(name), _given(name, graph), result, outcome, same_rounds=False)
     if name not in APPROXIMATE:

@@ -1,7 +1,7 @@
-// Passes as the writers produce them, by hand, one of each kind. Slots: 8 values f32, 9 numbers i32, 10 which vertices
-// gather u8, 11 and 12 results, 13 and 14 partial results, 15 and 16 partial results of folds. Column 0: weights f32.
+// Hand-written passes in the form of generated ones, one of each kind. Slots: 8 values f32, 9 numbers i32, 10 gathering
+// vertices u8, 11 and 12 results, 13 and 14 partial results, 15 and 16 partial results of folds. Column 0: weights f32.
 
-struct Shared {  // what most samples have in common
+struct Shared {  // common members of most samples
   struct Env {
     const f32* values;
     const i32* numbers;

@@ -1,4 +1,4 @@
-"""The hand-written passes of samples.cuh, the same in NumPy, and graphs whose rows have every length that matters."""
+"""The hand-written passes of samples.cuh, the same in NumPy, and graphs with rows of every relevant length."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Array = NDArray[Any]
 
 
 def sample_text() -> str:
-    """The skeletons with the samples behind them."""
+    """The skeletons followed by the samples."""
     return CudaTarget().module([], [], [], {}).text + (Path(__file__).parent / "samples.cuh").read_text()
 
 
@@ -35,7 +35,7 @@ class Rows:
 
     @property
     def n(self) -> int:
-        """Vertices."""
+        """The number of vertices."""
         return len(self.offsets) - 1
 
     def segments(self) -> tuple[Array, Array]:
@@ -52,7 +52,7 @@ class Rows:
 
 
 def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) -> Rows:
-    """Rows of the given degrees with targets drawn among n vertices (default: as many as there are rows)."""
+    """Rows of the given degrees with random targets among n vertices (default: the number of rows)."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     count = int(offsets[-1])
     targets = rng.integers(0, max(1, n or len(degrees)), count).astype(np.uint32)
@@ -60,7 +60,7 @@ def random_rows(rng: np.random.Generator, degrees: Array, n: int | None = None) 
 
 
 class State:
-    """Arrays of a run over n vertices and the frame that shows where they lie. parts: room for segments or blocks."""
+    """Arrays of a run over n vertices, and the frame with their addresses. parts: space for partial results."""
 
     def __init__(self, rng: np.random.Generator, rows: Rows, dtypes: tuple[str, str] = ("f4", "f4")) -> None:
         n = rows.n
@@ -82,8 +82,15 @@ class State:
 
 @dataclass(frozen=True)
 class Sample:
-    """A pass: what the engine knows of it, the types of its results, and `expected`, which makes them. exact:
-    they are those bit by bit. settled: some vertices need not gather."""
+    """A pass.
+
+    Attributes:
+        gpu: its properties for the engine.
+        dtypes: types of its results.
+        expected: computes the results.
+        exact: results are equal bit by bit.
+        settled: some vertices need not gather.
+    """
 
     gpu: GpuStage
     dtypes: tuple[str, str]
@@ -93,7 +100,7 @@ class Sample:
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:
-    """The reduction of the values of edges by row; `start` where there are none, or where the row is not chosen."""
+    """The reduction of edge values by row; `start` for rows that are empty or not chosen."""
     result = np.full(rows.n, start, values.dtype)
     filled = np.flatnonzero(np.diff(rows.offsets) > 0)
     if len(filled):

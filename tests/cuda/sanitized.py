@@ -1,6 +1,6 @@
 """Emulated kernels under g++'s sanitizers: `python -m tests.cuda.sanitized address|thread kernels|programs NAME...`.
 
-Runs with the sanitizer's library loaded ahead of Python, see `sanitized`. A report ends the process.
+The sanitizer's library is loaded before Python, see `sanitized`. A report ends the process.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _library(sanitizer: str) -> Path:
 
 
 def missing(sanitizer: str) -> str:
-    """Why a sanitizer cannot be used here; nothing if it can."""
+    """Why a sanitizer cannot be used here; "" if it can."""
     if shutil.which("g++") is None:
         return "g++ is not installed"
     if not _library(sanitizer).is_file():
@@ -53,7 +53,7 @@ def missing(sanitizer: str) -> str:
 
 
 def sanitized(sanitizer: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """This module run in a process of its own under a sanitizer."""
+    """Run this module in a separate process under a sanitizer."""
     return _python(sanitizer, ["-m", "tests.cuda.sanitized", sanitizer, *arguments])
 
 
@@ -63,7 +63,7 @@ def _python(sanitizer: str, arguments: Sequence[str]) -> subprocess.CompletedPro
 
 
 def _run_kernel(name: str, flags: Sequence[str]) -> None:
-    """A kernel of `planted`, four blocks of 64 threads at the same time."""
+    """Run a kernel of `planted` with four concurrent blocks of 64 threads."""
     device = EmulatedDevice(seed=1, order="random", flags=flags)
     kernel = device.load(TYPES, entries())[name]
     count, out = device.allocate(4, "a count"), device.allocate(2048, "what a kernel writes")
@@ -79,7 +79,7 @@ def _run_kernel(name: str, flags: Sequence[str]) -> None:
 
 
 def _run_program(request: str, flags: Sequence[str]) -> None:
-    """`name:graph:option=value,...`; the bound of supersteps keeps two buffers where a run could write in place."""
+    """Parse `name:graph:option=value,...`. The limit of supersteps prevents runs in place."""
     name, graph, settings = request.split(":")
     options = dict(setting.split("=") for setting in settings.split(",") if setting)
     values = {key: int(value) if value.isdigit() else value for key, value in options.items()}
@@ -88,8 +88,10 @@ def _run_program(request: str, flags: Sequence[str]) -> None:
 
 
 def main(sanitizer: str, what: str, names: Sequence[str]) -> None:
-    """Run kernels or programs, and say so after each. The thread sanitizer watches the second run: it can name the
-    functions only of libraries that were loaded before its first report."""
+    """Run kernels or programs, and print a line after each.
+
+    The thread sanitizer watches the second run: it can only name functions of libraries loaded before its first report.
+    """
     runtime = ctypes.CDLL(str(runtime_library()))
     one = _run_kernel if what == "kernels" else _run_program
     if sanitizer == "thread":

@@ -1,4 +1,4 @@
-"""A machine of one hand-written pass, for tests of sparse supersteps: state, frame and pages on an emulated device."""
+"""A machine with one hand-written pass on an emulated device, for tests of sparse supersteps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ KERNELS: tuple[tuple[str, str, tuple[int, ...]], ...] = (
 
 @cache
 def sample_text() -> str:
-    """The skeletons with the samples behind them."""
+    """The skeletons followed by the samples."""
     samples = (Path(__file__).parent / "sparse_samples.cuh").read_text()
     return CudaTarget().module((), (), (), {}).text + samples
 
@@ -71,7 +71,7 @@ class Arcs:
 
     @staticmethod
     def of(n: int, tails: NDArray[Any], heads: NDArray[Any], weights: NDArray[Any]) -> Arcs:
-        """The arcs from tails to heads, by tail."""
+        """The arcs from tails to heads, ordered by tail."""
         order = np.argsort(tails, kind="stable")
         offsets = np.zeros(n + 1, dtype=np.int64)
         np.cumsum(np.bincount(tails, minlength=n), out=offsets[1:])
@@ -79,17 +79,26 @@ class Arcs:
 
     @property
     def tails(self) -> NDArray[np.int64]:
-        """The vertex of each arc."""
+        """The tail of each arc."""
         return np.repeat(np.arange(len(self.offsets) - 1), np.diff(self.offsets))
 
     def turned(self) -> Arcs:
-        """The arcs backwards."""
+        """The arcs reversed."""
         return Arcs.of(len(self.offsets) - 1, self.targets.astype(np.int64), self.tails, self.weights)
 
 
 class SampleMachine:
-    """A `vlang.runtime.gpu.passes.sparse.SparseMachine`. arcs: by orientation. field: the values of the field to begin
-    with. pages: how many the arcs are cut into. reading, leave: how kernels reach them (see SparseTopology)."""
+    """A `vlang.runtime.gpu.passes.sparse.SparseMachine`.
+
+    Args:
+        device: an emulated device.
+        arcs: by adjacency direction.
+        field: initial values of the field.
+        pages: number of pages.
+        parts: partial results of a pass.
+        reading: how kernels read pages (see SparseTopology).
+        leave: see SparseTopology.
+    """
 
     def __init__(
         self, device: EmulatedDevice, arcs: Mapping[str, Arcs], field: NDArray[Any], pages: int = 1,
@@ -134,7 +143,7 @@ class SampleMachine:
         return pointer
 
     def _topology(self, arcs: Arcs, pages: int) -> SparseTopology:
-        """Pages of about equally many vertices."""
+        """Divide arcs into pages of about equally many vertices."""
         cuts = arcs.offsets[np.linspace(0, self.n, pages + 1).astype(np.int64)]
         offsets = self._upload(arcs.offsets.astype(np.uint64))
         rows = np.zeros((pages, ROW_WORDS), dtype=np.uint64)
@@ -154,15 +163,15 @@ class SampleMachine:
         return SparseTopology(self._upload(rows), pages, offsets, len(arcs.targets), self._upload(table), len(table),
                               self._upload(long_rows), len(long_rows), self.reading, self.leave)
 
-    # --------------------------------------------------------------------------------------- what loops ask of it
+    # ------------------------------------------------------------------------------- the interface that loops use
     @property
     def frame(self) -> int:
-        """The address of the frame; words of the counts stay as kernels left them."""
+        """The address of the frame; the counts keep their values."""
         self.device.upload(self._frame, self._words[:_STATS])
         return self._frame
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An orientation."""
+        """The topology of an adjacency direction."""
         return self.topologies[kind]
 
     def launch(
@@ -178,7 +187,7 @@ class SampleMachine:
         return Transfer(tuple(range(self.topologies[kind].pages)))
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Launch for every page, each on a stream of its own."""
+        """Launch for every page, each in a separate stream."""
         begin = self.device.record()
         for page in transfer.whole:
             stream = self.device.stream()
@@ -199,7 +208,7 @@ class SampleMachine:
         return self._size
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Let next:x stand for field:x."""
+        """Make next:x refer to field:x."""
         self._in_place = on
         self._words[_SLOTS["next:x"]] = self._pointers["field:x" if on else "next:x"]
 
@@ -240,7 +249,7 @@ class SampleMachine:
         return Stats(*counts.tolist())
 
     def clear_stats(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
         self.device.fill(self._frame + 8 * _STATS, 32, 0)
 
     def set_word(self, number: int, value: int) -> None:
@@ -254,7 +263,7 @@ class SampleMachine:
         return values
 
     def set_active(self, active: NDArray[np.uint8]) -> None:
-        """Which vertices count as active under `activate when`."""
+        """Set the vertices that count as active under `activate when`."""
         self.device.upload(self._pointers["work:active"], active)
 
 

@@ -1,7 +1,7 @@
-// Passes that push, as the writers produce them, by hand. Slots: 8 the field, 9 its next buffer, 10 flags, 11 messages,
-// 12 cells, 13 partial results. Column 0: weights f32.
+// Hand-written passes that push, in the form of generated ones. Slots: 8 the field, 9 its next buffer, 10 flags,
+// 11 messages, 12 cells, 13 partial results. Column 0: weights f32.
 
-struct Pushed {  // what the samples have in common
+struct Pushed {  // common members of the samples
   struct Columns {
     const f32* weight;
   };

@@ -1,4 +1,4 @@
-"""What the tests of topology share: graphs, the text of the kernels, and kernels that tell what a pass has seen."""
+"""Shared parts of the topology tests: graphs, the kernel text, and kernels that record the edges a pass has read."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PREPARED = ("row_blocks", "places", "aim_row", "mark_pages", "mark_queue")
 COLUMN = ("weight", "i16")
 
 _VISIT = """
-// Copies what edge k shows of itself, and counts it; an edge outside of the page counts thousands.
+// Copies the data of edge k, and counts it; an edge outside of the page counts 1000.
 __device__ void see_edge(const u64* row, u64 k, u64 column, u32* seen, u32* targets, i16* weights) {
   atomicAdd(&seen[k], row[ROW_BEGIN] <= k && k < row[ROW_END] ? 1u : 1000u);
   targets[k] = reinterpret_cast<const u32*>(row[ROW_TARGETS])[k];
@@ -94,7 +94,7 @@ extern "C" __global__ void __launch_bounds__(256) visit_listed(
 
 def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7, 120, 121),
               edges: int = 120_000) -> Graph:
-    """A random graph with hubs around the length of a segment and vertices without edges, and with weights."""
+    """A random graph with hubs of about the length of a segment, vertices without edges, and weights."""
     degrees = [SEGMENT + 1, 2 * SEGMENT, SEGMENT, 3 * SEGMENT + 5]
     dst = np.concatenate([np.full(degrees[k % 4], hub) for k, hub in enumerate(hubs)]
                          + [rng.integers(0, n, edges) // 3 * 3])  # fmt: skip
@@ -104,13 +104,13 @@ def hub_graph(rng: np.random.Generator, n: int = 2000, hubs: Sequence[int] = (7,
 
 
 def adjacency_of(graph: Graph) -> Adjacency:
-    """Its in-adjacency with the weights."""
+    """The in-adjacency of that graph with the weights."""
     return graph.adjacency("in", ("weight",))
 
 
 @dataclass
 class Visits:
-    """What the kernels of passes saw, in device memory: per edge, how often, its target and its weight."""
+    """Records of kernels in device memory: for each edge the number of reads, its target and its weight."""
 
     device: EmulatedDevice
     adjacency: Adjacency
@@ -127,7 +127,7 @@ class Visits:
         self.clear()
 
     def clear(self) -> None:
-        """Nothing seen yet."""
+        """Clear all records."""
         for name in ("seen", "targets", "weights", "receivers", "copies"):
             buffer = self.buffers[name]
             self.device.fill(buffer.pointer, buffer.nbytes, 0)
@@ -145,7 +145,7 @@ class Visits:
         self.device.launch(self.kernels[name], blocks, 64, args, 0, stream)
 
     def sweep(self, topology: Topology, use: str, transfer: Transfer | None = None) -> list[int]:
-        """A pass that sees every edge; the order of its pages."""
+        """Run a pass that reads every edge; returns the order of its pages."""
         column = int(use == "weighted")
         told = (column, self.at("seen"), self.at("targets"), self.at("weights"))
         pages = []
@@ -161,7 +161,7 @@ class Visits:
         return pages
 
     def array(self, name: str, dtype: type[np.generic]) -> NDArray[np.generic]:
-        """What is in an array now."""
+        """The current values of an array."""
         buffer = self.buffers[name]
         values = np.empty(buffer.nbytes // np.dtype(dtype).itemsize, dtype=dtype)
         self.device.download(values, buffer.pointer)
@@ -178,14 +178,14 @@ USES = {"plain": Use(), "weighted": Use((COLUMN,))}
 
 def opened(visits: Visits, free: int, sharding: Sharding | None = None, page_size: int | None = 1 << 16,
            streams: int = 2) -> Topology:
-    """The topology with so many bytes for it."""
+    """The topology with that many bytes of memory."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     return Topology(visits.device, visits.prepare, visits.adjacency, uses, free, page_size, streams)
 
 
 def streamed(visits: Visits, slots: int, sharding: Sharding | None = None, page_size: int = 1 << 16,
              streams: int = 2) -> Topology:
-    """The topology with room for so many pages and no more."""
+    """The topology with memory for exactly that many pages."""
     uses = USES | ({"shards": Use((), sharding)} if sharding else {})
     arrays = stored_arrays(visits.adjacency, uses)
     whole = footprint(visits.adjacency, uses, arrays, 1 << 40, page_size)

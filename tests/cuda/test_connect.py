@@ -1,4 +1,4 @@
-"""Loops that copy values over a symmetric relation are run by components on a GPU, too (rule K)."""
+"""On a GPU, too, loops that copy values over a symmetric relation run by components (rule K)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ pytestmark = needs_compiler
 
 
 def on_gpu(result: Result, other: Result) -> None:
-    """What the GPU found is what the CPU finds, by components as well."""
+    """The result equals that of the CPU, and components were used."""
     assert connected(result)
     assert_same(result, other)
 
@@ -54,7 +54,7 @@ def test_random_graphs(seed: int, pages: int | None) -> None:
 
 @pytest.mark.parametrize("spec", ["path:9000", "star:40000", "grid:60x70", "kron:11"])
 def test_shapes(spec: str) -> None:
-    """Long chains of parents, a vertex whose edges are cut into segments, and usual graphs."""
+    """Long chains of parents, a vertex with several segments, and ordinary graphs."""
     graph, program = Graph.read(spec), load("components")
     with emulated("components"):
         result = program(graph, device="emulated")
@@ -65,7 +65,7 @@ def test_shapes(spec: str) -> None:
 
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_directions(domain: str) -> None:
-    """One direction suffices in an undirected graph only."""
+    """One direction is sufficient only in an undirected graph."""
     program, rng = copying("max", "i32", domain), np.random.default_rng(5)
     with emulated():
         for directed in (False, True):

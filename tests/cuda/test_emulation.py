@@ -1,4 +1,4 @@
-"""The emulation of a GPU notices what a GPU forgives: bugs are planted, and must be seen."""
+"""The emulation detects errors that a GPU may tolerate: tests plant bugs and expect reports."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def get(device: Device, buffer: Buffer, dtype: str) -> NDArray[np.generic]:
 
 
 def fails(device: EmulatedDevice, name: str, *args: int, **how: Any) -> str:
-    """The message of a launch that must fail; a failed device stays failed."""
+    """The message of a launch that must fail; afterwards the device stays failed."""
     with pytest.raises(DeviceError) as caught:
         run(device, name, *args, **how)
     with pytest.raises(DeviceError):
@@ -54,7 +54,7 @@ def fails(device: EmulatedDevice, name: str, *args: int, **how: Any) -> str:
     return str(caught.value)
 
 
-# ------------------------------------------------------------------------------ what is right works in every order
+# ------------------------------------------------------------------------------ correct kernels work in every order
 def test_shared_memory_and_barriers(device: EmulatedDevice) -> None:
     out = put(device, np.zeros(256, np.uint32))
     run(device, "reverse", out.pointer, blocks=4, shared=256)
@@ -120,7 +120,7 @@ def test_mathematics(device: EmulatedDevice) -> None:
     assert np.allclose(get(device, out, "f8"), [want, narrow, x + 3, x + 1.5], rtol=1e-6)
 
 
-# ------------------------------------------------------------------------------------- what is wrong in kernels shows
+# ------------------------------------------------------------------------------------- bugs in kernels are detected
 @pytest.mark.parametrize("kernel", ["reverse_unsynced", "turn_unsynced"])
 def test_missing_barriers_show(kernel: str) -> None:
     wrong = 0
@@ -221,7 +221,7 @@ def test_division_by_zero_and_deep_stacks() -> None:
         device.close()
 
 
-# --------------------------------------------------------------------------------------- what a GPU's compiler rejects
+# --------------------------------------------------------------------------------------- code that NVRTC rejects
 @pytest.mark.parametrize("body", [
     "out[0] = __activemask();",
     "long long* p = (long long*)out; atomicAdd(p, 1ll);",
@@ -274,7 +274,7 @@ def test_copies_outside_of_memory(device: EmulatedDevice) -> None:
 
 
 def _two_streams(seed: int, waits: bool) -> bool:
-    """A copy in one stream that a kernel in another one reads; whether it came in time."""
+    """Queue a copy in one stream and a kernel that reads it in another; returns whether the copy came in time."""
     device = EmulatedDevice(seed=seed)
     kernel = device.load(TYPES, entries())["add_one"]
     copying, working = device.stream(), device.stream()

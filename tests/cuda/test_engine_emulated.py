@@ -1,7 +1,7 @@
-"""The engine on an emulated GPU: every program, by every kernel, in every mode, is what the interpreter says.
+"""The engine on an emulated GPU: every program gives the interpreter's result with every kernel, in every mode.
 
-Every program meets every kernel; modes, page sizes, streams and graphs change from one run to the next, so that all
-pairs of two settings occur over the programs. VLANG_EXHAUSTIVE=1 runs every combination.
+Modes, page sizes, streams and graphs vary from run to run so that all pairs of two settings occur. With
+VLANG_EXHAUSTIVE=1 every combination runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ EXHAUSTIVE = bool(os.environ.get("VLANG_EXHAUSTIVE"))
 
 
 def _settings(number: int) -> tuple[str, Way]:
-    """The graph and the options of run `number`; the periods have no common divisor but 1 and 2."""
+    """The graph and the options of run `number`; the periods have no common divisors except 1 and 2."""
     graph = SMALL[(number + number // 56) % len(SMALL)]
     mode, page = MODES[(number + number // 20) % len(MODES)], PAGES[number % len(PAGES)]
     return graph, {"mode": mode, "page_size": page, "streams": STREAMS[number % len(STREAMS)]}
@@ -83,7 +83,7 @@ def test_graphs_without_edges(name: str, graph: str) -> None:
     ("spmv", {"kernel": "virtual-warp-8"}),
 ])
 def test_long_rows(name: str, options: Way) -> None:
-    """Rows longer than SEGMENT are reduced by blocks, and joined."""
+    """Rows longer than SEGMENT are reduced by blocks, and then joined."""
     _check(name, "long", options, 5)
 
 
@@ -92,13 +92,13 @@ def test_long_rows(name: str, options: Way) -> None:
     ("sssp", "push"), ("sssp_tree", "push"), ("sswp", "auto"),
 ])
 def test_wide_frontiers(name: str, mode: str) -> None:
-    """More vertices than a warp keeps before it passes them on."""
+    """The frontier has more vertices than a warp can stage."""
     _check(name, "wide", {"mode": mode}, 2)
 
 
 @pytest.mark.parametrize("name", ["bfs", "components", "katz", "sssp_tree", "kcore_members"])
 def test_budgets(name: str) -> None:
-    """In the least memory that is taken, and in a little more: edges come and go over streams."""
+    """With the least memory that works, and a little more: edges are streamed."""
     mode = MODES[len(name) % len(MODES)]
     least = least_memory(name, "skewed", page_size=256, mode=mode)
     for seed, (more, streams) in enumerate([(0, 1), (0, 3), (900, 2), (3000, 0)]):
@@ -109,7 +109,7 @@ def test_budgets(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "bfs_tree", "katz"])
 def test_the_same_bits_for_every_cut(name: str) -> None:
-    """Deterministic kernels: no page size, number of streams or order of lanes changes a bit."""
+    """Deterministic kernels: page size, number of streams and order of lanes change no bit."""
     first = run(name, "skewed", deterministic=True, max_rounds=6)
     for seed, kernel in enumerate(KERNELS[1:9]):
         cut: Way = {"page_size": PAGES[seed % 5], "streams": STREAMS[seed % 3]}
@@ -119,7 +119,7 @@ def test_the_same_bits_for_every_cut(name: str) -> None:
             assert same_bits(np.asarray(again[field]), np.asarray(same[field])), (kernel, cut, field)
 
 
-# No shrinking: every program tried is compiled, and the one reported is small as it is.
+# No shrinking: every program tried must be compiled, and random programs are small anyway.
 @seeded(20261121)
 @settings(max_examples=300 if EXHAUSTIVE else 7, deadline=None, database=None, phases=(Phase.generate,))
 @drawn_by(drawn=programs())

@@ -1,4 +1,4 @@
-"""mode, mex, hindex and common on an emulated GPU: rooms in shared memory, on shelves and for long vertices."""
+"""mode, mex, hindex and common on an emulated GPU: scratch in shared memory, block scratch, and long vertices."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from tests.reference.graph import RefGraph
 from tests.reference.graphs import all_families, family
 from vlang import OutOfMemory, Program, compile, load
 from vlang.runtime.gpu.device.choose import stand_in
-from vlang.runtime.gpu.kernels.entries import ROOM_WORDS
-from vlang.runtime.gpu.passes.gpu_scratch import room_words
+from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
+from vlang.runtime.gpu.passes.gpu_scratch import scratch_words
 from vlang.runtime.plan.plan import SEGMENT, THREADS
 
 pytestmark = needs_compiler
@@ -29,7 +29,7 @@ MODES = ("pull", "notify-pull", "auto")
 
 
 def case(program: Program, graph: RefGraph) -> Case:
-    """The program on the graph, with fields drawn."""
+    """The program on the graph, with random fields."""
     rng = np.random.default_rng(1)
     fields = {"priority": rng.random(graph.n).astype(np.float32), "x": rng.integers(0, 12, graph.n).astype(np.int32),
               "y": (rng.integers(0, 9, graph.n) / 4).astype(np.float32)}  # fmt: skip
@@ -38,7 +38,7 @@ def case(program: Program, graph: RefGraph) -> Case:
 
 
 def check(program: Program, found: Case, seed: int = 0, **options: Any) -> None:
-    """As the interpreter has it, on a device whose lanes run in an order that `seed` draws."""
+    """The result equals the interpreter's, on a device with a lane order drawn from `seed`."""
     print(f"{program.name} on {found.graph.n} vertices, seed {seed}: {options}")
     with stand_in("emulated", lambda _, memory: EmulatedDevice(seed, memory or 1 << 28)):
         result = engine_run(program, found, device="emulated", **options)
@@ -55,7 +55,7 @@ def test_families(name: str) -> None:
 @pytest.mark.parametrize("mode", ["pull", "notify-pull"])
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_rooms_of_every_size(name: str, mode: str) -> None:
-    """Small ones for groups of lanes, those for a block, shelves, and long vertices; pages cut through them."""
+    """Small vertices for groups of lanes, larger ones for a block, for block scratch, and long ones; pages cut them."""
     graph = hubs(200, {3: 15, 4: 90, 5: 340, 6: 800, 7: 3000, 8: 9000, 9: SEGMENT, **LONG["one hub"]}, 7)
     check(PROGRAMS[name], case(PROGRAMS[name], graph), 3, mode=mode, page_size=1 << 15, streams=2)
 
@@ -103,18 +103,18 @@ def test_rooms_are_part_of_the_budget() -> None:
     program = PROGRAMS["cdlp"]
     found = case(program, hubs(100, {3: 200_000}, 1))
     with stand_in("emulated", lambda _, memory: EmulatedDevice(0, memory or 1 << 28)), \
-            pytest.raises(OutOfMemory, match="the rooms of long vertices"):
+            pytest.raises(OutOfMemory, match="the scratch memory of long vertices"):
         engine_run(program, found, device="emulated", gpu_memory=1 << 20)
 
 
 @pytest.mark.parametrize("structure", ["mode32", "mode64", "median32", "median64", "mex", "hindex"])
 def test_words(structure: str) -> None:
-    """Even, so that all are aligned, and enough; shelves are needed only where a block's memory does not do."""
+    """Sizes are even, for alignment, and sufficient; block scratch is needed only beyond a block's shared memory."""
     degrees = np.array([0, 1, 2, 31, 32, 33, 1000, SEGMENT, 40_000], dtype=np.uint64)
-    words = room_words([structure], degrees)
+    words = scratch_words([structure], degrees)
     assert (words % 2 == 0).all()
     least = {"mode32": 3 * degrees, "mode64": 4 * degrees, "mex": degrees // 32, "hindex": degrees,
              "median32": degrees, "median64": 2 * degrees}[structure]
     assert (words > least).all()
-    assert room_words(["mex", structure], degrees).tolist() == (room_words(["mex"], degrees) + words).tolist()
-    assert words[2] < ROOM_WORDS < THREADS // 32 * ROOM_WORDS
+    assert scratch_words(["mex", structure], degrees).tolist() == (scratch_words(["mex"], degrees) + words).tolist()
+    assert words[2] < SCRATCH_WORDS < THREADS // 32 * SCRATCH_WORDS

@@ -1,4 +1,4 @@
-"""Which kernel pulls a page, how many copies of its cells a shard keeps, and what a device's timings make of that."""
+"""The kernel chosen for a page, the copies of the cells of a shard, and the effect of a device's timings on both."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_density_decides() -> None:
     assert chosen(np.ones(1 << 20, dtype=np.int64)) == "thread"  # as many lanes as edges
     assert chosen(np.full(1 << 20, 4)).startswith("virtual-warp")
     skewed = np.minimum(SEGMENT, rng.pareto(1.2, 1 << 18) * 4).astype(np.int64)
-    assert chosen(skewed) in ("stream", "warp-segmentation")  # one thread would wait for one row
+    assert chosen(skewed) in ("stream", "warp-segmentation")  # with a thread per row, a warp would wait for one row
     assert chosen(np.full(1000, 0)) in NAMES
 
 
@@ -189,7 +189,7 @@ def test_fit_of_nonsense_is_the_default(bad: list[float]) -> None:
 
 
 class _Clock:
-    """A device that runs nothing and whose events tell what launches would take."""
+    """A device that runs nothing; its events report the times that launches would take."""
 
     info = DeviceInfo("Clock", "sm_90", 4, H200_SHARED, 1 << 30, True)
 
@@ -251,7 +251,7 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 @needs_compiler
 def test_calibration_runs() -> None:
-    """The kernels stay inside their memory and end; what they take on a CPU says nothing."""
+    """The kernels stay inside their memory and end; their times on a CPU mean nothing."""
     folder = Path(cuda.__file__).parent / "skeletons"
     text = "\n".join((folder / name).read_text() for name in ("prelude.cuh", "atomics.cuh"))
     device = EmulatedDevice(multiprocessors=1)

@@ -1,4 +1,4 @@
-"""Blocks inside blocks on an emulated GPU: the programs of tests/cpu/test_nesting, and random ones."""
+"""Nested blocks on an emulated GPU: the programs of tests/cpu/test_nesting, and random ones."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
         assert_as_interpreted(program, case, result, interpreted(program, case), same_rounds=False)
 
 
-# No shrinking: every program tried is compiled, and the one reported is small as it is.
+# No shrinking: every program tried must be compiled, and random programs are small anyway.
 @seeded(20261121)
 @settings(max_examples=5, deadline=None, database=None, phases=(Phase.generate,),
           suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])

@@ -1,4 +1,4 @@
-"""Supersteps over few vertices bring only the pages that they need; every way to reach a page gives the same."""
+"""Supersteps over few vertices copy only the pages that they need; every way to read a page gives the same result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PAGE = 256
 
 
 class Watched(Topology):
-    """A topology that leaves behind what it moved."""
+    """A topology that records what it moved."""
 
     seen: ClassVar[list[tuple[str, int, Traffic]]] = []
     costs: ClassVar[Link] = Link()
@@ -39,7 +39,7 @@ class Watched(Topology):
 
 @pytest.fixture
 def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
-    """What the topologies of a run moved: kind, pages, traffic."""
+    """The data that the topologies of a run moved: kind, pages, traffic."""
     monkeypatch.setattr(Watched, "seen", [])
     monkeypatch.setattr(Watched, "costs", Link())
     monkeypatch.setattr(full_passes, "Topology", Watched)
@@ -47,7 +47,7 @@ def watched(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int, Traffic]]:
 
 
 def tight(name: str, graph: str, mode: str, **ways: Any) -> dict[str, Any]:
-    """Two pages of each orientation, and nothing to spare."""
+    """Memory for exactly two pages of each adjacency direction."""
     options = {"page_size": PAGE, "mode": mode, **ways}
     return {**options, "gpu_memory": least_memory(name, graph, **options)}
 
@@ -67,9 +67,9 @@ def test_every_way_to_reach_a_page(name: str, graph: str, mode: str, watched: li
         full = sum(pages for _, pages, _ in watched) * result.rounds
         assert any(round_.mode in ("push", "notify-pull") for round_ in result.history)
         if transfer == "pages" or not unified:
-            assert 0 < copies < full  # not in full passes
+            assert 0 < copies < full  # only outside of full passes
             rounds.add(result.rounds)
-    assert len(rounds) == 1 or name == "sssp"  # which works in place: what comes first may differ
+    assert len(rounds) == 1 or name == "sssp"  # which works in place, so its supersteps depend on the page order
 
 
 def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int, Traffic]]) -> None:
@@ -84,13 +84,13 @@ def test_a_superstep_of_one_vertex_brings_one_page(watched: list[tuple[str, int,
     assert traffic["in"][1] == Traffic()
     pages, out = traffic["out"]
     assert pages > 5
-    assert out.copies + out.hits == 399  # the neighbours of a vertex lie in one page; the last one has none
+    assert out.copies + out.hits == 399  # the neighbours of a vertex are in one page; the last vertex has none
     assert out.copies == pages  # each stays until the next one is needed
     assert out.skipped == result.rounds * pages - 399
 
 
 def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list[tuple[str, int, Traffic]]) -> None:
-    """By the costs of the link; here two rows cost as much as a page."""
+    """By the costs of the link: here two rows cost as much as a page."""
     options = tight("bfs_tree", "skewed", "push", transfer="auto")
     watched.clear()
     Watched.costs = Link(start=0, copied=1e9, direct=1e9, touched=1e7)
@@ -103,7 +103,7 @@ def test_pages_with_much_to_do_are_copied_and_others_read_in_place(watched: list
 
 def test_when_copying_pays() -> None:
     link = Link(start=2e-6, copied=50e9, direct=25e9, touched=50e6)
-    # A row of 16 edges takes 20 + 6.4 ns directly, its share of a copy 1.28 ns.
+    # A row of 16 edges takes 20 + 6.4 ns directly; its share of a copy takes 1.28 ns.
     assert worth_copying(16_000_000, 1_000_000, 4, link) == pytest.approx(16_000_000 * 1.28 / 26.4, rel=1e-6)
     assert worth_copying(0, 5, 4, link) == 1
 

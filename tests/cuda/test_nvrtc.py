@@ -1,4 +1,4 @@
-"""Every text for a GPU is compiled by NVRTC, without a GPU, for four architectures, and without a warning."""
+"""NVRTC compiles every GPU text for four architectures, without a GPU and without a warning."""
 
 from __future__ import annotations
 
@@ -36,19 +36,19 @@ Kernel = tuple[str, str, tuple[int, ...]]  # template, struct, constants
 
 ARCHITECTURES = ("sm_75", "sm_80", "sm_90", "sm_100")
 EVERYWHERE = ("pagerank",)  # on all architectures
-WIDE = ("bfs_tree", "katz")  # in 64 bits, too
+WIDE = ("bfs_tree", "katz")  # also in 64 bits
 PLAIN = ("sssp", "pagerank", "spmv")
 DESIGN = Path(__file__).parents[1] / "reference" / "design"  # the programs of the specification
 SEED, CORPUS = 20261121, 24
-WALKS = ("traverse", "relay", "push_page")  # walk queues: ptxas spills a few registers there, none of them an array
-_IN_VAIN = 186  # a comparison of constants and unsigned numbers that always says the same, as a program may make
-_SPILLED = 16  # bytes: the compiler gives up a register or two to have more warps; an array would be more
+WALKS = ("traverse", "relay", "push_page")  # process queues: ptxas spills a few registers there, but no array
+_IN_VAIN = 186  # warning: a comparison of constants and unsigned numbers with a fixed result, as a program may contain
+_SPILLED = 16  # bytes: the compiler spills a register or two to run more warps; an array would be larger
 _FRAME_SIZES = re.compile(r"for (\w+)\s+ptxas[ .]+(\d+) bytes stack frame, (\d+) bytes spill stores")
 
 
 # ------------------------------------------------------------------------------------------------------------ kernels
 def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
-    """Every kernel that a pass may be launched as."""
+    """Every kernel with which a pass may be launched."""
     gpu = stage.gpu
     assert gpu is not None
     if stage.domain is None:
@@ -70,7 +70,7 @@ def kernels_of_stage(stage: StageSpec) -> Iterator[Kernel]:
 
 
 def sparse_kernels_of(stage: StageSpec) -> Iterator[Kernel]:
-    """Kernels over lists and, if the pass pushes, over frontiers, in whichever loop it stands."""
+    """Kernels over lists and, if the pass pushes, over frontiers."""
     assert stage.gpu is not None
     if stage.gpu.push:
         for reading in ("rows", "pages", "either"):
@@ -95,8 +95,10 @@ def kernels_of(plan: Plan) -> list[Kernel]:
 def log_of(
     text: str, kernels: Sequence[Kernel], architecture: str, ptxas: str | None = None, optimised: bool = False
 ) -> str:
-    """What NVRTC has to say; raises where it rejects the text. optimised: as for a run, which takes three times as
-    long; without, the same machine code is only less good."""
+    """The messages of NVRTC; raises if it rejects the text.
+
+    optimised: as for a run, which takes three times as long; otherwise the machine code is only slower.
+    """
     entries = dict(entry(template, struct, *constants) for template, struct, constants in kernels)
     return _log(whole_source(text, entries), architecture, ptxas, optimised)
 
@@ -116,7 +118,7 @@ def _log(source: str, architecture: str, ptxas: str | None = None, optimised: bo
 
 
 def plan_of(program: Program, columns: bool = True) -> Plan:
-    """The plan for graphs that have the program's edge fields, or only those that they must have."""
+    """The plan for graphs with all edge fields of the program, or only with those that it needs."""
     edges = frozenset(edge.name for edge in program.edges if columns or edge.required)
     return program.plan(edges, frozenset(f.name for f in program.fields if f.required), target="cuda")
 
@@ -141,7 +143,7 @@ def test_program_of_the_specification(name: str) -> None:
     program = load(DESIGN / f"{name}.vp")
     try:
         program.plan(frozenset(edge.name for edge in program.edges), frozenset())
-    except ProgramError:  # not for a CPU yet, so not for a GPU
+    except ProgramError:  # not supported on a CPU yet, so not on a GPU
         with pytest.raises(ProgramError, match="V401"):
             plan_of(program)
         return
@@ -158,7 +160,7 @@ def test_programs_of_names_that_c_or_cuda_uses() -> None:
 
 @functools.cache
 def corpus() -> tuple[Generated, ...]:
-    """Random programs, always the same for one version of hypothesis."""
+    """Random programs; the same in every run with one version of hypothesis."""
     found: list[Generated] = []
 
     @seed(SEED)
@@ -173,7 +175,7 @@ def corpus() -> tuple[Generated, ...]:
 
 @pytest.mark.parametrize("number", range(CORPUS))
 def test_random_program(number: int) -> None:
-    """Each kernel of a program on one architecture or another: pairs of program and kernel, not all of them."""
+    """Each kernel of a program on some architecture: a sample of all pairs."""
     drawn = corpus()[number]
     program = compile(drawn.text)
     plan = plan_of(program, columns=number % 2 == 0)
@@ -209,7 +211,7 @@ def test_messages_of_a_frontier() -> None:
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)
 def test_all_contributions_at_once(architecture: str) -> None:
-    """Every type on the newest architecture; what differs between them is in the templates."""
+    """Every type on the newest architecture; the other differences between architectures are in the templates."""
     rest = (BESIDE, all_types(("i64", "u8", "vertex"))) if architecture == ARCHITECTURES[-1] else ()
     for text in (KCORE, *rest):
         plan = plan_of(compile(text))

@@ -1,4 +1,4 @@
-"""The operators and unified operations of CUDA C, run on the CPU: against those of the CPU, and against NumPy."""
+"""The operators and unified operations of CUDA C, run on the CPU, against those of the CPU back end and NumPy."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _kernel(name: str, parameters: str, body: str) -> tuple[str, str]:
 
 
 def _each(name: str, type_: str, body: str) -> tuple[str, str]:
-    """A kernel with a thread for each of n pairs."""
+    """A kernel with one thread for each of n pairs."""
     return _kernel(name, f"const {type_}* as, const {type_}* bs, {type_}* out, u64 n",
                    f"typedef {type_} T; for (u64 i = thread_number(); i < n; i += thread_count()) "
                    f"{{ const T a = as[i], b = bs[i]; out[i] = T({body}); }}")
@@ -86,13 +86,13 @@ def library() -> Library:
 
 
 def run(name: str, *arrays: Array | int, threads: int = 32, order: str = "ascending") -> None:
-    """One block of a kernel."""
+    """Run one block of a kernel."""
     args = [a if isinstance(a, int) else a.ctypes.data for a in arrays]
     library().run(name, 1, threads, args, 256, order=order, seed=SEED)
 
 
 def special(type_: str) -> Array:
-    """Values where something may go wrong."""
+    """Values at which errors are likely."""
     dtype = np.dtype(TYPES[type_])
     if dtype.kind == "f":
         return np.array(FLOATS, dtype)
@@ -103,13 +103,13 @@ def special(type_: str) -> Array:
 
 
 def pairs(type_: str) -> tuple[Array, Array]:
-    """Special values with each other."""
+    """All pairs of special values."""
     a, b = zip(*itertools.product(special(type_), repeat=2))
     return np.array(a, TYPES[type_]), np.array(b, TYPES[type_])
 
 
 def same(a: Array, b: Array) -> Array:
-    """Whether values are the same, bit by bit but for NaN."""
+    """Whether values are equal bit by bit, with all NaNs equal."""
     bits: Array = a.view(f"u{a.itemsize}") == b.view(f"u{b.itemsize}")
     bits |= (a != a) & (b != b)
     return bits
@@ -117,7 +117,7 @@ def same(a: Array, b: Array) -> Array:
 
 @functools.cache
 def on_the_cpu(name: str) -> Callable[..., None]:
-    """The CPU's operator over arrays."""
+    """The CPU's operator applied to arrays."""
     function, shift, power = getattr(operators, name), name in ("shl", "shr"), name == "int_power"
 
     def loop(a: Array, b: Array, out: Array, one: Any, bits: int) -> None:
@@ -170,7 +170,7 @@ def test_floor_to_integers() -> None:
 
 
 def reduced(name: str, values: Array) -> Any:
-    """What joining values comes to: those of `min` and `max` without NaN, with -0.0 below 0.0."""
+    """The expected join of values: min and max ignore NaN, and -0.0 is less than 0.0."""
     ufunc = {"add": np.add, "mul": np.multiply, "and": np.bitwise_and, "or": np.bitwise_or, "xor": np.bitwise_xor,
              "any": np.maximum, "all": np.minimum}.get(name)
     with np.errstate(all="ignore"):

@@ -1,4 +1,4 @@
-"""Float sums that leave their type on an emulated GPU: reported as on the CPU."""
+"""Float sums that overflow their type on an emulated GPU are reported as on the CPU."""
 
 from __future__ import annotations
 

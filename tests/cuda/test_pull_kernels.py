@@ -46,7 +46,7 @@ def library() -> Library:
 
 
 class Device:
-    """Launches kernels over one adjacency. order, threads: how."""
+    """Launches kernels over one adjacency with the given order and number of threads."""
 
     def __init__(self, struct: str, rows: Rows, state: State, threads: int, order: str, seed: int) -> None:
         self.struct, self.rows, self.state, self.threads = struct, rows, state, threads
@@ -62,7 +62,7 @@ class Device:
         library().run(name, blocks, self.threads, args, shared, order=self.order, seed=self.seed)
 
     def run(self, template: str, constants: tuple[int, ...], low: int, high: int, blocks: int = 0) -> None:
-        """A pull kernel over [low, high) of what it counts, on so many blocks (default: as many as it takes)."""
+        """Run a pull kernel over items [low, high) with a number of blocks (default: as many as needed)."""
         struct = entry(template, self.struct, *constants)[0]
         cells = self._cells if template == "pull_shards" else 0
         shared = shared_bytes(template, self.gpu, self.threads, cells)
@@ -73,7 +73,7 @@ class Device:
         self.launch(struct, blocks, args if template != "finish" else (args[0], low, high), shared)
 
     def page(self, kernel: Kernel, low: int, high: int, blocks: int = 0) -> None:
-        """The vertices [low, high) that are not long."""
+        """Process the vertices [low, high) that are not long."""
         template, constants = kernel
         if template == "pull_stream":
             count = self._row_blocks(low, high)
@@ -85,7 +85,7 @@ class Device:
             self.run(template, constants, low, high, blocks)
 
     def longs(self) -> None:
-        """The long vertices."""
+        """Process the long vertices."""
         segments, longs = self.state.longs
         if len(longs):
             self.run("segments", (), 0, len(segments))
@@ -118,7 +118,7 @@ class Device:
 
 
 def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
-    """Rows of every length that some kernel treats in its own way, in random order; isolated vertices; a hub."""
+    """Rows of every length that some kernel handles separately, in random order; isolated vertices; a hub."""
     degrees = rng.choice([0, 0, 1, 2, 3, 5, 9, 16, 31, 32, 33, 34, 64, 65, 100], n)
     for length in (1023, 1024, 1025, 1500, 2047, 2048, 2100)[: max(0, n // 20)]:
         degrees[rng.integers(n)] = length
@@ -128,8 +128,10 @@ def mixed(rng: np.random.Generator, n: int, hub: bool) -> Rows:
 
 
 def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = False) -> State:
-    """Start values; for a pass that some vertices need not run, some that have what it looks for. cancel: large values
-    of either sign among small ones, so that another order of a sum gives another sum, even after rounding to f32."""
+    """Start values; if the pass has final vertices, some of them are final.
+
+    cancel: large values of either sign among small ones, so that another order gives another sum, even in f32.
+    """
     state = State(rng, rows, SAMPLES[struct].dtypes)
     if cancel:
         state.values[:] = np.where(rng.random(rows.n) < 0.3, rng.choice([-1e20, 1e20], rows.n), state.values)
@@ -140,7 +142,7 @@ def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = F
 
 def swept(struct: str, rows: Rows, kernel: Kernel, seed: int, threads: int = 256, cuts: tuple[int, ...] = (),
           blocks: int = 0, order: str = "random", cancel: bool = False) -> tuple[State, list[Array]]:
-    """The state after a full pass by a kernel in pages cut at `cuts`, and the results."""
+    """The state after a full pass with a kernel in pages cut at `cuts`, and the results."""
     state = state_of(struct, np.random.default_rng(seed), rows, cancel)
     device = Device(struct, rows, state, threads, order, seed)
     bounds = (0, *cuts, rows.n)
@@ -184,7 +186,7 @@ def test_kernel_agrees_with_numpy(struct: str, kernel: Kernel) -> None:
 
 @pytest.mark.parametrize("struct", SAMPLES)
 def test_pages_and_launches_do_not_change_bits(struct: str) -> None:
-    for kernel in KERNELS[:8]:  # without the atomic ones
+    for kernel in KERNELS[:8]:  # without the atomic kernels
         for seed in seeds():
             rng = np.random.default_rng(seed)
             rows = mixed(rng, 205, hub=False)
@@ -198,7 +200,7 @@ def test_pages_and_launches_do_not_change_bits(struct: str) -> None:
 
 
 def test_bits_are_those_of_the_edges_in_order() -> None:
-    """A thread per vertex joins edges in their order; so does pull_stream for rows that a thread reduces."""
+    """A thread per vertex joins edges in order; so does pull_stream for rows reduced by one thread."""
     rows = random_rows(np.random.default_rng(SEED), np.arange(33).repeat(5))
     before = state_of("total", np.random.default_rng(SEED), rows)
     each = (before.values[rows.targets] * rows.weights).astype(np.float64)
@@ -218,7 +220,7 @@ def test_graphs_without_edges(kernel: Kernel) -> None:
 
 
 def test_rows_that_only_just_fit() -> None:
-    """Row blocks that begin with nothing, end in a row of any length, or hold two rows for the whole block."""
+    """Row blocks that begin with empty rows, end in a row of any length, or hold two rows for the whole block."""
     for number, degrees in enumerate((
         [0] * 2047 + [1024], [2047, 16384], [1500, 400, 16384], [1200, 847, 1025], [16384, 16384], [2046, 1, 1024],
         [HUB, 3, HUB, 1025, 0, 0], [0] * 4096 + [7], [32] * 200, [33] * 200, [1024] * 5, [1025] * 5, [16385],

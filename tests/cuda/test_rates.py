@@ -1,4 +1,4 @@
-"""What supersteps are made of: measured where it matters, sane, kept, and what follows from it."""
+"""Rates of a device: measured where they matter, plausible, cached, and used to scale costs."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_measured_once_and_only_where_it_matters(tmp_path: Path, monkeypatch: py
 @needs_compiler
 @pytest.mark.parametrize("unified", [True, False])
 def test_measuring_runs(unified: bool) -> None:
-    """The kernels stay inside their memory and end; what they take on a CPU says nothing."""
+    """The kernels stay inside their memory and end; their times on a CPU mean nothing."""
     device = EmulatedDevice(multiprocessors=1, flags=("-O0",), unified=unified)
     found = measure_rates(device, CudaTarget().module((), (), (), {}).text, rounds=2, cells=1 << 10, host=1 << 11)
     assert all(value > 0 for value in vars(found).values())

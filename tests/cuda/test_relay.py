@@ -1,4 +1,4 @@
-"""Notify-pull in one launch for many supersteps: what the interpreter says, and hardly a launch."""
+"""Notify-pull with many supersteps per launch: the interpreter's results, with few launches."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def loops_of(name: str) -> tuple[LoopSpec, ...]:
 def test_which_loops_go_on_without_the_host() -> None:
     names = ("kcore_members", "kcore", "kcore_peel", "mis", "coloring", "heat", "sssp")
     assert all(relays(loop) for name in names for loop in loops_of(name))
-    # A test of the host, a count of supersteps, a sum over vertices in between, passes that may not skip.
+    # A condition on the host, a count of supersteps, a sum over vertices in between, passes that may not skip.
     others = ("katz", "belief", "pagerank", "components_jump")
     assert not any(relays(loop) for name in others for loop in loops_of(name))
     (mis,) = loops_of("mis")
@@ -62,10 +62,10 @@ def test_programs(name: str, graphs: tuple[str, ...]) -> None:
 
 
 def test_a_long_thin_phase_is_one_launch() -> None:
-    """Peeling a path from its ends, two vertices a superstep: until it is over, or as many supersteps as asked."""
+    """Peel a path from its ends, two vertices per superstep, to the end or to the limit of supersteps."""
     graph = Graph.read("path:60,directed=false")
     with emulated() as opened:
-        for most in (100, 4):  # who counts supersteps gets whole ones
+        for most in (100, 4):  # a limit of supersteps gives whole supersteps
             want = program("kcore_members")(graph, k=2, max_rounds=most)
             got = program("kcore_members")(graph, k=2, max_rounds=most, device="emulated",
                                            research={"mode": "notify-pull"})

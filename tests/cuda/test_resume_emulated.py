@@ -1,4 +1,4 @@
-"""Rule I on an emulated GPU: what goes on there ends where a run on the new graph ends."""
+"""Rule I on an emulated GPU: a resumed run ends in the state of a run on the new graph."""
 
 from __future__ import annotations
 

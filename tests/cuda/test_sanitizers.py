@@ -1,8 +1,8 @@
-"""Generated kernels under the address, undefined-behaviour and thread sanitizers, which are seen to catch bugs first.
+"""Generated kernels under the address, undefined-behaviour and thread sanitizers, which must first find planted bugs.
 
-The thread sanitizer knows that lanes are ordered by __syncthreads, __syncwarp and fences, and by nothing else (votes
-and shuffles order no memory): two lanes that touch a word between those, one of them writing, are a race unless both do
-so by atomic operations or through `volatile`.
+For the thread sanitizer, lanes are ordered by __syncthreads, __syncwarp and fences, and by nothing else (votes and
+shuffles order no memory). Two lanes that access a word without such an order race if one of them writes, unless both
+use atomic operations or `volatile`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ RUNS = {
         "bfs_tree:path:mode=push,max_rounds=12", "kcore_members:dense:mode=notify-pull", "rwr:skewed:kernel=stream",
     ),
 }
-"""Program, graph, options. VLANG_EXHAUSTIVE=1 runs all under both."""
+"""Program, graph, options. VLANG_EXHAUSTIVE=1 runs all under both sanitizers."""
 
 
 @pytest.fixture(params=["address", "thread"])

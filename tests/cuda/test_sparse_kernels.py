@@ -1,4 +1,4 @@
-"""Sparse supersteps on an emulated GPU against fixpoints by NumPy, on graphs that are awkward."""
+"""Sparse supersteps on an emulated GPU against fixpoints by NumPy, on difficult graphs."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def device() -> Iterator[EmulatedDevice]:
 
 # ------------------------------------------------------------------------------------------------------------- graphs
 def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
-    """Random arcs, one vertex with many, some with none."""
+    """Random arcs, with one vertex of high degree and some without arcs."""
     print("seed", seed)
     rng = np.random.default_rng(seed)
     m = n * degree
@@ -41,7 +41,7 @@ def random_arcs(seed: int, n: int = 300, degree: int = 4) -> Arcs:
 
 
 def hub_arcs(n: int = 400) -> Arcs:
-    """A vertex with far more arcs than one entry stands for, in both directions; a path hangs on it."""
+    """A vertex with far more arcs than one queue entry covers, in both directions, and a path attached to it."""
     rng = np.random.default_rng(3)
     arms = sparse_layout.CHUNK * 3 + 17
     tails = np.concatenate([np.zeros(arms, np.int64), rng.integers(1, n, arms), np.arange(n - 1)])
@@ -55,7 +55,7 @@ def path_arcs(n: int) -> Arcs:
 
 
 def long_arcs() -> Arcs:
-    """A vertex with more arcs than a segment has."""
+    """A vertex with more arcs than a segment."""
     rng = np.random.default_rng(4)
     n, arms = 700, 16384 + 100
     tails = np.concatenate([np.full(arms, 7), rng.integers(0, n, arms), rng.integers(0, n, n)])
@@ -65,7 +65,7 @@ def long_arcs() -> Arcs:
 
 # --------------------------------------------------------------------------------------------------------- references
 def relax(arcs: Arcs, start: NDArray[Any], weights: NDArray[Any]) -> tuple[NDArray[Any], list[int]]:
-    """The least fixpoint of x[head] = min(x[head], x[tail] + weight), and how many change in each superstep."""
+    """The least fixpoint of x[head] = min(x[head], x[tail] + weight), and the changes in each superstep."""
     values, changes = start.copy(), []
     while True:
         after = values.copy()
@@ -93,7 +93,7 @@ def distances(n: int, *sources: int) -> NDArray[np.float32]:
 
 
 def parents(arcs: Arcs, depth: NDArray[np.int32], source: int) -> NDArray[np.uint64]:
-    """The smallest neighbour one step nearer, packed behind the depth."""
+    """The smallest neighbour that is one step nearer, packed with the depth."""
     best = np.full(len(depth), 0xFFFFFFFF, dtype=np.uint64)
     good = (depth[arcs.tails] != FAR) & (depth[arcs.tails] + 1 == depth[arcs.targets])
     np.minimum.at(best, arcs.targets[good], arcs.tails[good].astype(np.uint64))
@@ -252,7 +252,7 @@ def test_breadth_first_over_pages(device: EmulatedDevice) -> None:
 @pytest.mark.parametrize("graph", ["random", "hub"])
 @pytest.mark.parametrize("reading", ["pages", "either"])
 def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> None:
-    """Superstep by superstep as over rows; with "either", thin frontiers stay on the device."""
+    """The same supersteps as over rows; with "either", thin frontiers stay on the device."""
     arcs = random_arcs(52) if graph == "random" else hub_arcs()
     n, source = len(arcs.offsets) - 1, 5
     depth, _ = relax(arcs, depths(n, source), np.ones(len(arcs.targets), np.int32))
@@ -264,7 +264,7 @@ def test_cells_over_pages(device: EmulatedDevice, reading: str, graph: str) -> N
     assert [row.active for row in rows] == [int(np.sum(depth == k)) for k in range(1, len(rows) + 1)]
     assert ("traverse_tree_0" in device.launches) == (reading == "either")
     assert device.launches["push_page_tree_0"] > 2
-    assert rows[0].mode == "pull"  # everybody has something to say
+    assert rows[0].mode == "pull"  # every vertex has a contribution
 
 
 @pytest.mark.parametrize("reading", ["pages", "either"])
@@ -329,7 +329,7 @@ def test_notify_pull(device: EmulatedDevice, struct: str, graph: str, in_place: 
     assert machine.run_full(stage) == len(arcs.targets)
     counts = [machine.counted().changed]
     while counts[-1]:
-        if len(counts) == 3:  # a full pass in between
+        if len(counts) == 3:  # a full pass ran in between
             machine.run_full(stage)
             lists.ran_full()
         else:

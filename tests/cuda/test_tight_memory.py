@@ -1,4 +1,4 @@
-"""Budgets between what full passes need and what frontiers need besides: the run takes full passes."""
+"""Budgets between the needs of full passes and those of frontiers: the run uses full passes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Topology on a device: every edge once, whatever fits; budgets kept; nothing copied that is there or not needed."""
+"""Topology on a device: every edge is read once in any memory, budgets hold, and no page is copied needlessly."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ SHARDING = Sharding(lambda density: 7 if density < 10 else 3,
 
 @pytest.fixture
 def seed(request: pytest.FixtureRequest) -> int:
-    """A seed, printed where the test fails."""
+    """A seed, printed if the test fails."""
     chosen = int(np.random.default_rng().integers(1 << 30))
     print(f"seed {chosen}")
     return chosen
 
 
 def assert_seen(visits: Visits, weighted: bool, edges: NDArray[np.bool_] | None = None) -> None:
-    """Every edge (of `edges`) was seen once, with its target and weight."""
+    """Check that every edge (of `edges`) was read once, with its target and weight."""
     adjacency = visits.adjacency
     asked = np.ones(len(adjacency), dtype=bool) if edges is None else edges
     assert np.array_equal(visits.array("seen", np.uint32), asked)
@@ -45,7 +45,7 @@ def assert_seen(visits: Visits, weighted: bool, edges: NDArray[np.bool_] | None 
 
 
 def closed(topology: Topology) -> None:
-    """Close it, and see that it has given everything back."""
+    """Close the topology, and check that it has freed everything."""
     before = topology.layout.table_bytes + topology.layout.slot_bytes * max(1, topology.layout.slots)
     held = topology.device.allocated()
     topology.close()
@@ -107,7 +107,7 @@ def test_a_footprint_is_the_best_that_fits(seed: int) -> None:
     assert cut.slots >= 4
     with pytest.raises(OutOfMemory) as caught:
         footprint(adjacency, USES, arrays, whole.table_bytes, None, 1000)
-    assert "KiB for tables and 192.00 KiB for two pages are the least" in str(caught.value)
+    assert "KiB for tables and 192.00 KiB for two pages are needed at least" in str(caught.value)
     assert "beside 1000 bytes of vertex state" in str(caught.value)
     need = int(str(caught.value).split("allow at least ")[1].split()[0]) - 1000
     assert footprint(adjacency, USES, arrays, need, None).slots == 2
@@ -233,7 +233,7 @@ def test_cached_pages_are_not_copied_again(seed: int) -> None:
     traffic, pages = topology.traffic, topology.pages
     visits.sweep(topology, "plain")
     assert (traffic.copies, traffic.hits, traffic.copied) == (pages, 0, 4 * topology.edges)
-    for number in range(1, 4):  # as many pages as there are slots wait from one pass for the next
+    for number in range(1, 4):  # with as many pages as slots, all stay cached from one pass to the next
         cached = visits.sweep(topology, "plain")[-5:]
         assert (traffic.copies, traffic.hits) == (pages + number * (pages - 5), 5 * number)
     before = traffic.copied
@@ -278,7 +278,7 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         use = str(rng.choice(list(USES)))
         visits.sweep(topology, use)
         visits.clear()
-        if topology.readable:  # the rows follow
+        if topology.readable:  # the rows are updated
             rows = rows or topology.rows("weighted")
             told = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
             visits.launch("visit_listed", 2, (rows, *told))
@@ -326,7 +326,7 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
     edges = np.array([1_000_000, 1_000_000, 1_000_000, 1_000_000, 10])
     marks = Marks(np.array([0, 10, 20_000, 10, 1]), np.array([0, 1000, 20_000, 900_000, 10]))
     cached = np.zeros(5, dtype=bool)
-    # A copy takes 82 us (the last one 2); reading directly 0.4, 100, 144 and 0.03 us.
+    # A copy takes 82 us (the last one 2); direct reads take 0.4, 100, 144 and 0.03 us.
     assert choose_transfer(marks, edges, 4, cached, link, True) == Transfer((2, 3), (1, 4))
     assert choose_transfer(marks, edges, 4, cached, link, False) == Transfer((1, 2, 3, 4))
     cached[1] = True
@@ -336,10 +336,10 @@ def test_pages_with_little_to_do_are_read_directly() -> None:
 # ------------------------------------------------------------------------------------------------------------ order
 @needs_compiler
 def test_work_of_the_caller_comes_before_and_after(seed: int) -> None:
-    """A pass adds to what the caller's stream has written before, and the caller reads all of it afterwards."""
+    """A pass adds to values that the caller's stream wrote before it, and the caller reads the result afterwards."""
     visits = Visits(EmulatedDevice(seed), adjacency_of(hub_graph(np.random.default_rng(seed), hubs=())))
     topology = streamed(visits, 3, streams=3)
-    for _ in range(5):  # clearing is queued on the default stream, reading waits for nothing else
+    for _ in range(5):  # clearing is queued on the default stream, and reading waits for nothing else
         visits.clear()
         visits.sweep(topology, "weighted")
         visits.sweep(topology, "plain")

@@ -72,7 +72,7 @@ def test_as_asked() -> None:
 
 def test_auto_says_what_and_why() -> None:
     with stand_in("gpu", opened):
-        assert choose("auto", None, AUTO_EDGES - 1, never).reason == "999,999 edges are too few for a GPU to pay"
+        assert choose("auto", None, AUTO_EDGES - 1, never).reason == "999,999 edges are too few for a GPU to pay off"
         taken = choose("auto", None, AUTO_EDGES, lambda: 1000)
         assert taken.device is not None
         assert (taken.name, taken.reason) == ("gpu:0", "Test GPU, 1,000,000 edges")
@@ -149,9 +149,9 @@ class Runtime:
     ("count", "driver", "message"),
     [
         (CudaError(35), 0, "there is no GPU: no NVIDIA driver is loaded"),
-        (CudaError(35), 12040, "the NVIDIA driver is too old: it knows CUDA 12.4, and CuPy here needs 13.2; update the "
+        (CudaError(35), 12040, "the NVIDIA driver is too old: it has CUDA 12.4, and CuPy here needs 13.2; update the "
                                "driver, or pip install 'vlang[gpu12]'"),
-        (CudaError(35), 11080, "the NVIDIA driver is too old: it knows CUDA 11.8, and CuPy here needs 13.2; update the "
+        (CudaError(35), 11080, "the NVIDIA driver is too old: it has CUDA 11.8, and CuPy here needs 13.2; update the "
                                "driver"),
         (CudaError(100), 13000, "there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)"),
         (0, 13000, "there is no GPU: the NVIDIA driver lists none (CUDA_VISIBLE_DEVICES may hide it)"),
@@ -178,7 +178,7 @@ def test_a_number_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("status", "gone", "words"),
     [
-        (700, True, "a kernel on gpu:0 accessed memory that it may not (cuda"),
+        (700, True, "a kernel on gpu:0 accessed invalid memory (cuda"),
         (719, True, "bug in vlang"),
         (214, True, "gpu:0 found an uncorrectable error in its memory (ECC)"),
         (802, False, "gpu:0 is not ready"),

@@ -1,4 +1,4 @@
-"""Runs on a GPU beside runs on the CPU: graphs of middle size, budgets, and what counts as equal."""
+"""Runs on a GPU compared with runs on the CPU: graphs of medium size, budgets, and the tolerance."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ PAGE = 1 << 16  # bytes of neighbours: about twenty pages of the graphs below
 
 
 def _missing() -> str:
-    """Why there is no GPU to test on; nothing if there is one."""
+    """Why there is no GPU for tests; "" if there is one."""
     try:
         gpus()
     except DeviceError as error:
@@ -47,7 +47,7 @@ needs_gpu = pytest.mark.skipif(bool(_REASON), reason=f"needs a GPU: {_REASON}")
 
 
 def _weighted(src: Array, dst: Array, n: int, directed: bool) -> RefGraph:
-    """Listed edges as a RefGraph with a column `weight`, whole numbers 1..61 divided by 8, alike in both directions."""
+    """Listed edges as a RefGraph with a column `weight`: integers 1..61 divided by 8, equal in both directions."""
     src, dst = src.astype(np.int64), dst.astype(np.int64)
     if not directed:
         back = src != dst
@@ -64,7 +64,7 @@ def _generated(spec: str) -> RefGraph:
 
 
 def _hubs() -> RefGraph:
-    """A skewed graph, and two vertices whose edges are cut into segments: one of many in-, one of many out-edges."""
+    """A skewed graph with two vertices of several segments: one with many in-edges, one with many out-edges."""
     drawn, rng = _generated("rmat:13"), np.random.default_rng(7)
     many = rng.integers(0, drawn.n, (2, 40_000))
     src = np.concatenate([drawn.src, many[0], np.full(40_000, 7)])
@@ -84,7 +84,7 @@ GRAPHS: dict[str, Callable[[], RefGraph]] = {
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A program of the standard library on one of GRAPHS: how it is called."""
+    """A standard program on one of GRAPHS, with its arguments."""
 
     program: Program
     graph: Graph
@@ -107,7 +107,7 @@ def _drawn(graph: str) -> RefGraph:
 
 @functools.cache
 def given(name: str, graph: str) -> Given:
-    """A program on a graph; the source, if there is one, is vertex 5."""
+    """A program on a graph; the source, if it has one, is vertex 5."""
     found = case(name, _drawn(graph))
     assert found is not None
     if "source" in found.params:
@@ -128,8 +128,11 @@ def on_cpu(name: str, graph: str) -> Result:
 
 @functools.cache
 def budget(name: str, graph: str, kind: str) -> dict[str, int]:
-    """Run options by how much of the edges may stay on the device: "resident" (all), "quarter" (of their bytes), or
-    "two pages". They hold for every kernel: by shards a page is larger."""
+    """Run options by the share of edges that may stay on the device.
+
+    The shares are "resident" (all), "quarter" (of their bytes) and "two pages". They allow for the largest pages, those
+    with shards, so every kernel can use them.
+    """
     if kind == "resident":
         return {}
     here, paged = given(name, graph), {} if kind == "quarter" else {"page_size": PAGE}
@@ -142,7 +145,7 @@ class _Runs(Exception):
 
 
 def least_memory(run: Given, options: dict[str, Any]) -> int:
-    """The least device memory, in bytes, that a run takes, found by asking; up to a quarter of a page."""
+    """The least device memory, in bytes, with which a run succeeds, found by search; up to a quarter of a page."""
 
     def stop(_: Round) -> None:
         raise _Runs
@@ -171,7 +174,7 @@ def bits(result: Result) -> dict[str, bytes]:
 
 
 def assert_equal(got: Result, want: Result, what: object) -> None:
-    """Integers are the same, floats within 1e-5 of themselves or of the mean size of their field."""
+    """Integers must be equal, floats within 1e-5 of their value or of the mean magnitude of their field."""
     assert got.fields == want.fields, what
     assert got.converged == want.converged, (what, got.reason, want.reason)
     for name in want.fields:

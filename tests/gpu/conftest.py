@@ -1,4 +1,4 @@
-"""Tests that need a GPU; where there is none, they are skipped with the reason."""
+"""Tests that need a GPU; without one they are skipped, with the reason."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def gpu() -> Gpu:
 
 @pytest.fixture
 def device(gpu: Gpu) -> Iterator[CudaDevice]:
-    """The first GPU, opened; all that a test leaves is given back."""
+    """The first GPU, opened; it is closed after the test."""
     opened = CudaDevice(gpu.index)
     yield opened
     opened.close()

@@ -1,4 +1,4 @@
-// One bug for each tool of compute-sanitizer: a tool that does not find its own cannot vouch for anything.
+// One bug for each tool of compute-sanitizer: a tool that misses its own bug proves nothing.
 
 extern "C" __global__ void memcheck(int* out, int n) {
   out[n + threadIdx.x] = 1;  // behind the end
@@ -7,7 +7,7 @@ extern "C" __global__ void memcheck(int* out, int n) {
 extern "C" __global__ void racecheck(int* out, int n) {
   __shared__ int cells[256];
   cells[threadIdx.x] = threadIdx.x;
-  out[threadIdx.x % n] = cells[(threadIdx.x + 32) % 256];  // another warp's, without a barrier
+  out[threadIdx.x % n] = cells[(threadIdx.x + 32) % 256];  // another warp's value, without a barrier
 }
 
 extern "C" __global__ void initcheck(int* out, int n) {
@@ -15,7 +15,7 @@ extern "C" __global__ void initcheck(int* out, int n) {
 }
 
 extern "C" __global__ void synccheck(int* out, int n) {
-  if (threadIdx.x % 2) __syncwarp(1u);  // lanes that are not in their own mask
+  if (threadIdx.x % 2) __syncwarp(1u);  // lanes outside their own mask
   if (threadIdx.x < 16) __syncthreads();  // a part of a warp
   out[threadIdx.x % n] = 1;
 }

@@ -1,9 +1,9 @@
-"""The programs of the standard library under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
+"""The standard programs under compute-sanitizer: python tests/gpu/sanitize.py [--tools memcheck,...]
 
-Each tool must first find the bug that planted.cu has for it. Then it watches every program by every kind of kernel, in
-every mode, resident and in pages that come and go, on graphs of a few hundred vertices (and one with long adjacency
-lists), a few supersteps each; programs of KINDS launch what the others do not. The tools run side by side; all takes
-about five minutes. The exit code is 1 if anything was found, or if a planted bug was not.
+Each tool must first find its bug in planted.cu. Then it watches every program with every kind of kernel, in every mode,
+resident and streamed. The graphs have a few hundred vertices (one has long adjacency lists), and runs a few supersteps.
+Programs of KINDS launch the kernels that no other program launches. The tools run concurrently, in about five minutes.
+The exit code is 1 if a tool reported an error or missed a planted bug.
 """
 
 from __future__ import annotations
@@ -19,17 +19,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the checkout of this script is what it watches
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # test the checkout of this script
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 KERNELS = ("thread", "virtual-warp-8", "warp-segmentation", "stream", "edge")
-FOUND = 86  # exit code of the sanitizer when it has found something
+FOUND = 86  # exit code of the sanitizer after a report
 MOST_SECONDS = 540.0
 
 
 @dataclass(frozen=True)
 class Report:
-    """What a tool said of a process: its exit code, seconds and text."""
+    """The report of a tool on a process.
+
+    Attributes:
+        tool: the tool.
+        code: its exit code.
+        seconds: its run time.
+        text: its output.
+    """
 
     tool: str
     code: int
@@ -38,9 +45,9 @@ class Report:
 
 
 def watched(tool: str, *arguments: str) -> Report:
-    """This script under a tool."""
+    """Run this script under a tool."""
     command = ["compute-sanitizer", "--tool", tool, "--error-exitcode", str(FOUND), "--print-limit", "20",
-               "--report-api-errors", "no",  # refusals that the runtime asks for and handles
+               "--report-api-errors", "no",  # errors that the runtime expects and handles
                sys.executable, str(Path(__file__).resolve()), *arguments]  # fmt: skip
     begin = time.monotonic()
     try:
@@ -52,7 +59,7 @@ def watched(tool: str, *arguments: str) -> Report:
     return Report(tool, done.returncode, time.monotonic() - begin, done.stdout)
 
 
-# ------------------------------------------------------------------ what is watched
+# ------------------------------------------------------------------ programs under test
 
 
 def run_planted(tool: str) -> None:
@@ -68,7 +75,7 @@ def run_planted(tool: str) -> None:
 
 
 def run_programs(names: list[str]) -> None:
-    """Every program by every kernel and in every mode."""
+    """Run every program with every kernel and in every mode."""
     from tests.gpu.sanitized import small_runs
 
     count = 0
@@ -95,21 +102,21 @@ def _ways() -> Iterator[dict[str, Any]]:
 
 
 def summary(report: Report) -> str:
-    """The tool's own last line, or the last thing that was said."""
+    """The tool's summary line, or else the last line of output."""
     lines = [line.strip("= ") for line in report.text.splitlines() if line.strip("= ")]
     told = [line for line in lines if "SUMMARY" in line]
     return (told or lines or ["nothing was said"])[-1][:100]
 
 
 def details(report: Report, most: int = 40) -> str:
-    """What the tool printed, without the stack of the host."""
+    """The output of the tool, without host stack traces."""
     lines = [line for line in report.text.splitlines() if "Host Frame" not in line and "Saved host" not in line]
     first = next((i for i, line in enumerate(lines) if line.startswith("=========") and "COMPUTE" not in line), 0)
     return "\n".join(lines[max(0, first - 1):][:most])
 
 
 def main() -> int:
-    """Run what was asked for; the exit code."""
+    """Run the requested tools; returns the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", default=",".join(TOOLS), help="by comma")
     parser.add_argument("--programs", default="", help="by comma; default: all of the standard library")

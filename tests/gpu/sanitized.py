@@ -15,14 +15,14 @@ from vlang import OutOfMemory, Result, load
 
 __all__ = ["small_runs"]
 
-LONG = ("pagerank", "bfs", "components", "kcore", "cdlp", "mis")  # programs that run on long adjacency lists, too
-TIGHT = ("bfs", "sssp", "sssp_tree", "kcore_members", "kcore", "mis")  # programs that run in the least memory, too
+LONG = ("pagerank", "bfs", "components", "kcore", "cdlp", "mis")  # programs that also run on long adjacency lists
+TIGHT = ("bfs", "sssp", "sssp_tree", "kcore_members", "kcore", "mis")  # programs that also run in the least memory
 
 
 def small_runs(
     name: str, ways: Iterable[dict[str, Any]]
 ) -> Iterator[tuple[Callable[..., Result], dict[str, Any]]]:
-    """A program on a small graph in these ways, and on one with long adjacency lists as it comes."""
+    """A program on a small graph with these settings, and on one with long adjacency lists with default settings."""
     graphs: list[tuple[RefGraph, list[dict[str, Any]]]] = [(_skewed(300, 2500), list(ways)), (family("messy"), [{}])]
     if name in LONG:
         graphs.append((_long(), [{}, {"page_size": 1 << 14}]))
@@ -43,7 +43,7 @@ def small_runs(
 
 
 def least_memory(run: Callable[..., Result], way: dict[str, Any]) -> int:
-    """The least device memory, in bytes, that a run takes, found by asking; up to half a page."""
+    """The least device memory, in bytes, with which a run succeeds, found by search; up to half a page."""
     refused, taken = 0, 1 << 20
     while taken - refused > 512:
         budget = (taken + refused) // 2
@@ -63,7 +63,7 @@ def _skewed(n: int, edges: int) -> RefGraph:
 
 
 def _long() -> RefGraph:
-    """A vertex of 20,000 in-edges, which are cut into segments, and one of 20,000 out-edges."""
+    """A graph with a vertex of 20,000 in-edges, which form several segments, and one of 20,000 out-edges."""
     rng = np.random.default_rng(4)
     ends = rng.integers(0, 300, 20_000)
     src = np.concatenate([ends, np.full(20_000, 3)])

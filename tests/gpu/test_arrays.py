@@ -1,4 +1,4 @@
-"""Results that stay on the device: CuPy arrays without a copy, that outlive the run."""
+"""Results that stay on the device: CuPy arrays without a copy, which outlive the run."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_arrays_outlive_the_run_and_travel_by_dlpack() -> None:
     depth = given("bfs", "hubs")(device="gpu", device_arrays=True)["depth"]
     gc.collect()
     for _ in range(3):
-        given("pagerank", "hubs")(device="gpu")  # would reuse memory that nobody owned
+        given("pagerank", "hubs")(device="gpu")  # would reuse the memory if the array did not own it
     np.testing.assert_array_equal(cupy.asnumpy(cupy.from_dlpack(depth)), on_cpu("bfs", "hubs")["depth"])
     torch = pytest.importorskip("torch")
     tensor = torch.from_dlpack(depth)

@@ -1,4 +1,4 @@
-"""The measurements themselves, on tiny graphs and the CPU: they run, and their checks find what is wrong."""
+"""The benchmarks on tiny graphs and the CPU: they run, and their checks find wrong results."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @dataclass
 class Changed:
-    """A result with some values changed, as far as the checks look at it."""
+    """A result with some changed values, with the interface that the checks use."""
 
     arrays: dict[str, NDArray[Any]]
     finite: NDArray[np.bool_]
@@ -33,7 +33,7 @@ class Changed:
         return self.arrays[name]
 
     def reached(self, name: str) -> NDArray[np.bool_]:
-        """Where there is a proper value."""
+        """The vertices with a proper value."""
         return self.finite
 
 

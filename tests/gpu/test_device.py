@@ -1,4 +1,4 @@
-"""The device itself: memory in a budget, order of works, page-locked arrays, kernels, failures."""
+"""The device itself: memory within a budget, order of work, page-locked arrays, kernels, failures."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fetched(device: CudaDevice, pointer: int, count: int, dtype: type = np.uint6
 
 
 def cycles_of(device: CudaDevice, kernels: Kernels, seconds: float) -> int:
-    """About how many cycles take so long."""
+    """The approximate number of cycles in this time."""
     out = device.allocate(8, "out")
     for _ in range(2):  # the first one loads the code
         start = device.record()
@@ -72,7 +72,7 @@ def cycles_of(device: CudaDevice, kernels: Kernels, seconds: float) -> int:
     return int(10_000_000 * seconds / device.elapsed(start, end))
 
 
-# ------------------------------------------------------------------------ what there is
+# ------------------------------------------------------------------------ available GPUs
 def test_what_it_is(device: CudaDevice, gpu: Gpu) -> None:
     info = device.info
     print(info, gpu)
@@ -124,7 +124,7 @@ def test_the_budget_is_kept(gpu: Gpu) -> None:
     assert device.allocated() == 0
     for _ in range(50):
         device.free(device.allocate(60 << 20, "again"))
-    assert before - gpus()[0].free <= 30 << 20  # what was freed is used again, or given back
+    assert before - gpus()[0].free <= 30 << 20  # freed memory is reused or returned
     device.close()
 
 
@@ -206,7 +206,7 @@ def test_a_copy_from_locked_memory_overlaps(device: CudaDevice, kernels: Kernels
 
 
 def test_rates_of_the_link(device: CudaDevice) -> None:
-    """No more than that the fast ways are fast; the figures are printed."""
+    """Only checks that the fast methods are fast; the figures are printed."""
     array = np.random.default_rng(2).integers(0, 1 << 60, 64 << 20 >> 3)
     target = device.allocate(array.nbytes, "target")
     rates = {}
@@ -323,7 +323,7 @@ def test_shared_memory(device: CudaDevice, kernels: Kernels) -> None:
     assert few == device.info.multiprocessors < many
     with pytest.raises(DeviceError):
         device.launch(kernels["staged"], 1, 256, [0, 0], shared=device.info.shared + 1024)
-    device.launch(kernels["none"], 1, 32, [])  # a launch that the driver refuses harms nothing
+    device.launch(kernels["none"], 1, 32, [])  # works after a launch that the driver refused
     device.synchronize()
 
 
@@ -453,7 +453,7 @@ def test_a_wild_kernel_takes_only_the_gpu_with_it() -> None:
     print(done.stdout, done.stderr)
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert re.fullmatch(r"a kernel on gpu:0 \(.*\) accessed memory that it may not \(cudaErrorIllegalAddress: .*\); "
+    assert re.fullmatch(r"a kernel on gpu:0 \(.*\) accessed invalid memory \(cudaErrorIllegalAddress: .*\); "
                         r"GPU programs cannot run in this process any more; programs on the CPU can\. .*", lines[0])
     assert "failed earlier in this process" in lines[-2]
     assert lines[-1] == "34"

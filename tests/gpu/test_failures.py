@@ -1,4 +1,4 @@
-"""What goes wrong on a GPU is one error that says what to do, and the next run works."""
+"""A failure on a GPU is one error with advice, and the next run works."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""More edges than 32 bits can number: a ring in which everybody knows the next few thousand, whose answers are known.
+"""More than 2^32 edges: a ring in which every vertex is adjacent to the next few thousand, with known results.
 
-The same code runs a small ring on the CPU and on the emulated GPU; the large one needs a GPU, 24 GiB of host memory and
-as much on the device, or is skipped with what is missing.
+The same code runs a small ring on the CPU and on the emulated GPU. The large ring needs a GPU, and 24 GiB each of host
+and device memory; otherwise it is skipped with a reason.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Ring:
         return 2 * self.n * self.reach
 
     def graph(self) -> Graph:
-        """The lists are written as they are, stretch by stretch: no list of edges, nothing twice."""
+        """The adjacency lists, written directly and in parts, without a list of edges or a second copy."""
         n, reach = self.n, self.reach
         steps = np.concatenate([np.arange(-reach, 0), np.arange(1, reach + 1)])
         targets = np.empty((n, 2 * reach), dtype=np.uint32)
@@ -70,7 +70,7 @@ SMALL, LARGE = Ring(4003, 33), Ring((1 << 20) + 3, 2049)
 
 
 def _lacking() -> str:
-    """Why the large ring cannot run here; nothing if it can."""
+    """Why the large ring cannot run here; "" if it can."""
     need = 24 << 30
     text = Path("/proc/meminfo").read_text(encoding="ascii") if Path("/proc/meminfo").exists() else "MemAvailable: 0"
     free = next(int(line.split()[1]) << 10 for line in text.splitlines() if line.startswith("MemAvailable"))
@@ -97,7 +97,7 @@ def small() -> Graph:
 
 
 def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
-    """Programs whose results are known for every vertex."""
+    """Programs with known results for every vertex."""
     n, reach, v = ring.n, ring.reach, np.arange(ring.n, dtype=np.int64)
     assert graph.m == ring.entries
     got = compile(NEIGHBOURS)(graph, **spelled(**options))
@@ -115,7 +115,7 @@ def assert_right(ring: Ring, graph: Graph, **options: Any) -> None:
 
 
 def quarter(ring: Ring, beside: int) -> int:
-    """A budget of so many bytes and a quarter of the edges."""
+    """A budget of that many bytes and a quarter of the edges."""
     return ring.entries + beside
 
 

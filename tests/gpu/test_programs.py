@@ -1,4 +1,4 @@
-"""Every program of the standard library on a GPU gives what the CPU gives: by every kernel, in every budget."""
+"""On a GPU every standard program gives the CPU's result, with every kernel and in every budget."""
 
 from __future__ import annotations
 

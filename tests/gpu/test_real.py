@@ -1,4 +1,4 @@
-"""Published graphs on a GPU: the results that other systems gave."""
+"""Published graphs on a GPU: results equal those of other systems."""
 
 from __future__ import annotations
 

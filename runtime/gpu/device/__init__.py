@@ -1,1 +1,1 @@
-"""The seam to a GPU: CuPy, the driver, one accounted allocator."""
+"""The interface to a GPU: CuPy, the CUDA driver, and one allocator that accounts for every byte."""

@@ -1,4 +1,4 @@
-"""Device memory within a budget: every byte is asked for here, and accounted."""
+"""Device memory within a budget: every allocation goes through this module, and is accounted for."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from vlang.errors import OutOfMemory
 
 __all__ = ["Arena", "Block", "Source", "in_bytes"]
 
-GRAIN = 512  # bytes: blocks are whole multiples, so that a block freed fits the next one of about its size
+GRAIN = 512  # bytes: sizes are rounded up to it, so that a freed block fits the next request of a similar size
 
 
 class Source(Protocol):
-    """Where blocks come from."""
+    """Where an arena gets its blocks from."""
 
     def malloc(self, nbytes: int) -> int | None:
-        """The address of new memory; None if the device has no more."""
+        """The address of new memory; None if the device has none left."""
 
     def release(self, pointer: int) -> None:
-        """Give memory back to the device, after all work that is queued."""
+        """Return memory to the device once all queued work is done."""
 
     def mark(self) -> Any:
-        """The point that every stream has reached now."""
+        """A mark of the point that every stream has reached now."""
 
     def passed(self, mark: Any) -> bool:
-        """Whether the work before a mark is done."""
+        """Whether all work queued before a mark is done."""
 
 
 @dataclass(eq=False)
 class Block:
-    """Device memory. pointer: its address; nbytes: as asked for; size: as accounted."""
+    """Device memory. pointer: its address; nbytes: the size requested; size: the size accounted for."""
 
     pointer: int
     nbytes: int
@@ -39,10 +39,15 @@ class Block:
 
 
 class Arena:
-    """Blocks of device memory, no more than `budget` bytes at any time, those kept for reuse included.
+    """Blocks of device memory: never more than `budget` bytes in total, including the blocks cached for reuse.
 
-    A block that is freed is handed out again (to a request of the same size) once the work queued at that time, on
-    any stream, is done: reuse never has to wait. help: what else can be done where memory is short, for messages.
+    A freed block serves a later request of the same size once the work queued when it was freed is done, on every
+    stream. Reuse therefore never waits.
+
+    Args:
+        source: allocates memory on the device and releases it.
+        budget: bytes in total.
+        help: advice that is appended to out-of-memory messages.
     """
 
     def __init__(self, source: Source, budget: int, help: str = "") -> None:
@@ -55,7 +60,7 @@ class Arena:
         self._free: defaultdict[int, deque[tuple[int, Any]]] = defaultdict(deque)
 
     def allocate(self, nbytes: int, what: str) -> Block:
-        """A block, uninitialised. Raises OutOfMemory, naming `what`."""
+        """An uninitialised block. Raises OutOfMemory, which names `what`."""
         size = max(1, -(-nbytes // GRAIN)) * GRAIN
         pointer = self._reused(size)
         if pointer is None:
@@ -76,20 +81,20 @@ class Arena:
         return block
 
     def free(self, block: Block) -> None:
-        """Take a block back; freeing twice does nothing."""
+        """Return a block to the arena; freeing twice does nothing."""
         if self._live.pop(block.pointer, None) is not None:
             self.used -= block.size
             self.cached += block.size
             self._free[block.size].append((block.pointer, self._source.mark()))
 
     def hand_over(self, block: Block) -> int:
-        """Forget a block; whoever takes the address releases it."""
+        """Stop accounting for a block; the new owner of its address must release it."""
         del self._live[block.pointer]
         self.used -= block.size
         return block.pointer
 
     def trim(self) -> None:
-        """Give the device back what is kept for reuse."""
+        """Return the blocks cached for reuse to the device."""
         for blocks in self._free.values():
             for pointer, _ in blocks:
                 self._source.release(pointer)
@@ -97,7 +102,7 @@ class Arena:
         self.cached = 0
 
     def close(self) -> None:
-        """Give everything back."""
+        """Return all blocks to the device."""
         for block in list(self._live.values()):
             self._source.release(block.pointer)
         self._live.clear()
@@ -105,7 +110,7 @@ class Arena:
         self.trim()
 
     def _reused(self, size: int) -> int | None:
-        """A block of the size that nobody works on any more: if any, the one freed first."""
+        """The block of this size that was freed first, if no queued work uses it any more."""
         waiting = self._free.get(size)
         if not waiting or not self._source.passed(waiting[0][1]):
             return None
@@ -119,7 +124,7 @@ class Arena:
 
 
 def in_bytes(count: int) -> str:
-    """A number of bytes for people: `512 bytes`, `1.50 MiB`."""
+    """A number of bytes as text: `512 bytes`, `1.50 MiB`."""
     for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if count >= unit:
             return f"{count / unit:.2f} {name}"

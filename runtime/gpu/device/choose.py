@@ -1,4 +1,4 @@
-"""Which device a run takes, and why."""
+"""Which device a run uses, and why."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from vlang.runtime.gpu.device.device import Device
 
 __all__ = ["AUTO_EDGES", "Choice", "check_device", "choose", "open_device", "parse_device", "stand_in"]
 
-# Edges from which `auto` takes a GPU: below, opening it and copying the graph cost more than a run on the CPU.
+# Edges from which `auto` takes a GPU: below that, opening it and copying the graph cost more than a run on the CPU.
 AUTO_EDGES = 1_000_000
 
-Factory = Callable[[int, int | None], Device]  # number of the device, bytes at most
+Factory = Callable[[int, int | None], Device]  # the number of the device, and its limit in bytes
 
 
 def _open_gpu(index: int, gpu_memory: int | None) -> Device:
@@ -35,7 +35,7 @@ def _factories() -> Mapping[str, Factory]:
 
 @contextmanager
 def stand_in(name: str, factory: Factory) -> Iterator[None]:
-    """Within it, in this thread, `device=name` opens what the factory makes: for tests without a GPU."""
+    """Within the context, in this thread, `device=name` opens what `factory` returns: for tests without a GPU."""
     token = _FACTORIES.set({**_factories(), name: factory})
     try:
         yield
@@ -45,7 +45,7 @@ def stand_in(name: str, factory: Factory) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Choice:
-    """A device for a run. device: None is the CPU; else it is open, and the run closes it. reason: in words."""
+    """A device for a run. device: open, and closed by the run; None is the CPU. reason: why, as text."""
 
     device: Device | None
     name: str
@@ -53,7 +53,7 @@ class Choice:
 
 
 def parse_device(text: object) -> tuple[str, int]:
-    """"gpu:1" as ("gpu", 1); "gpu" is the first one. Raises BindError."""
+    """Parse a device name: "gpu:1" is ("gpu", 1), "gpu" is ("gpu", 0). Raises BindError."""
     kinds = ["cpu", "auto", *_factories()]
     shown = "'cpu', 'gpu', 'gpu:K' (the GPU of number K) or 'auto'"
     if not isinstance(text, str):
@@ -68,13 +68,13 @@ def parse_device(text: object) -> tuple[str, int]:
 
 
 def open_device(name: str, gpu_memory: int | None = None) -> Device:
-    """The device "gpu" or "gpu:K". Raises DeviceError that says why it is not there, and what to do."""
+    """Open the device "gpu" or "gpu:K". Raises DeviceError, which says why it is missing and how to fix that."""
     kind, index = parse_device(name)
     return _factories()[kind](index, gpu_memory)
 
 
 def check_device(asked: str) -> None:
-    """Whether a device that is asked for by name is there, without opening it. Raises DeviceError if not."""
+    """Check that a device requested by name exists, without opening it. Raises DeviceError if not."""
     kind, index = parse_device(asked)
     if kind == "gpu":
         from vlang.runtime.gpu.device.gpus import check_gpu  # start-up
@@ -83,11 +83,18 @@ def check_device(asked: str) -> None:
 
 
 def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], int]) -> Choice:
-    """The device for a run. asked: the option `device`. edges: of the graph. state: bytes that a GPU would need at
-    least, asked only where it matters.
+    """Choose the device for a run.
 
-    "auto" takes the first GPU if there is one, the state fits it and the graph has at least AUTO_EDGES edges. Raises
-    DeviceError if a GPU is asked for that is not there.
+    "auto" takes the first GPU if there is one, the state fits it and the graph has at least AUTO_EDGES edges.
+
+    Args:
+        asked: the option `device`.
+        gpu_memory: the option of that name, in bytes.
+        edges: edges of the graph.
+        state: computes the bytes that a GPU needs at least; called only if the choice depends on it.
+
+    Raises:
+        DeviceError: a GPU was requested by name and does not exist.
     """
     kind, index = parse_device(asked)
     if kind == "cpu":
@@ -96,7 +103,7 @@ def choose(asked: str, gpu_memory: int | None, edges: int, state: Callable[[], i
         device = open_device(asked, gpu_memory)
         return Choice(device, f"{kind}:{index}", f"{device.info.name}, as asked")
     if edges < AUTO_EDGES:
-        return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay")
+        return Choice(None, "cpu", f"{edges:,} edges are too few for a GPU to pay off")
     try:
         device = open_device("gpu", gpu_memory)
     except DeviceError as error:

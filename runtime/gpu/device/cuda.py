@@ -1,4 +1,4 @@
-"""An NVIDIA GPU, through CuPy. Imported only where one is asked for; CuPy itself when it is opened."""
+"""An NVIDIA GPU, through CuPy. This module is imported only if a GPU is requested, and CuPy when the GPU is opened."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from vlang.runtime.storage.pagelock import address_of, process_locks
 
 __all__ = ["CudaDevice"]
 
-RESERVE = 300 << 20  # bytes that stay free of the device's memory: kernels' local memory, code, the driver's queues
-_STATIC = 48 << 10  # bytes of shared memory that a kernel may have without asking for more
+RESERVE = 300 << 20  # bytes of device memory left free: kernels' local memory, code, the driver's queues
+_STATIC = 48 << 10  # bytes of shared memory that a kernel may use without an attribute that allows more
 _HOST_TO_DEVICE, _DEVICE_TO_HOST, _DEVICE_TO_DEVICE = 1, 2, 3
 _NON_BLOCKING = 1  # flag of a stream
 _NO_TIMING = 2  # flag of an event
-_NO_MORE = 2  # status of cudaMalloc
+_NO_MORE = 2  # status of cudaMalloc: out of memory
 
 
 class CudaStream:
-    """A stream of the driver."""
+    """A stream of the CUDA driver."""
 
     __slots__ = ("handle",)
 
@@ -39,7 +39,7 @@ class CudaStream:
 
 
 class CudaEvent:
-    """An event of the driver; it goes with the object."""
+    """An event of the CUDA driver, destroyed with this object."""
 
     __slots__ = ("_destroy", "handle")
 
@@ -48,12 +48,12 @@ class CudaEvent:
         self._destroy = runtime.eventDestroy
 
     def __del__(self) -> None:
-        with suppress(Exception):  # the device may be lost, the process may be ending
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
             self._destroy(self.handle)
 
 
 class CudaKernel:
-    """A function of a loaded module; `words` are its arguments, in place, as the driver wants them."""
+    """A function of a loaded module. `words` holds its arguments in the form that the driver expects."""
 
     __slots__ = ("_places", "_words", "function", "name", "shared")
 
@@ -65,20 +65,20 @@ class CudaKernel:
         self._places: Any = (ctypes.c_void_p * 1)()
 
     def arguments(self, args: Sequence[int]) -> int:
-        """The address of the addresses of the arguments; the driver copies them when it is called."""
+        """The address of the array of argument addresses; the driver copies the arguments during the launch call."""
         if len(args) != len(self._words):
             self._words = (ctypes.c_uint64 * len(args))()
             start = ctypes.addressof(self._words)
             self._places = (ctypes.c_void_p * max(1, len(args)))(*range(start, start + 8 * len(args), 8))
         try:
             self._words[:] = args
-        except TypeError:  # NumPy's integers
+        except TypeError:  # NumPy integers
             self._words[:] = [int(a) for a in args]
         return ctypes.addressof(self._places)
 
 
 class _Guard:
-    """Turns CuPy's errors into DeviceError."""
+    """Converts CuPy's errors to DeviceError."""
 
     def __init__(self, gpu: str, kinds: tuple[type[Exception], ...]) -> None:
         self.gpu, self.kinds = gpu, kinds
@@ -93,7 +93,7 @@ class _Guard:
 
 
 def _help(gpu_memory: int | None, free: int) -> str:
-    """What can be done where the budget is too small."""
+    """Advice for a budget that is too small."""
     if gpu_memory is not None and gpu_memory < free:
         return f"; a larger gpu_memory helps (up to {in_bytes(free)} now), and so may a smaller page_size"
     return '; free memory on the GPU, take a smaller page_size, or run on the CPU (device="cpu")'
@@ -102,8 +102,11 @@ def _help(gpu_memory: int | None, free: int) -> str:
 class CudaDevice:
     """A GPU by number, for one run in one thread. See `device.Device`.
 
-    gpu_memory: bytes to use at most; what is free, less a reserve, is the limit in any case. The driver's own context
-    (some hundred MB a process) is not counted. Raises DeviceError if there is no such GPU, or it does not work.
+    The budget is `gpu_memory` bytes, but never more than the free memory less a reserve. The driver's own context (some
+    hundred MB per process) is not counted.
+
+    Raises:
+        DeviceError: the GPU does not exist or does not work.
     """
 
     def __init__(self, index: int = 0, gpu_memory: int | None = None, compiler: Compiler | None = None) -> None:
@@ -140,26 +143,30 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ memory
     def allocate(self, nbytes: int, what: str) -> Block:
-        """Memory, uninitialised, aligned to 256 bytes. Raises OutOfMemory, naming `what`, the need and the budget."""
+        """Allocate uninitialised memory, aligned to 256 bytes.
+
+        Raises:
+            OutOfMemory: names `what`, the bytes needed and the budget.
+        """
         with self._guard:
             return self._arena.allocate(nbytes, what)
 
     def free(self, buffer: Buffer) -> None:
-        """Give memory back; it is reused when the work queued on any stream is done."""
+        """Free memory; it is reused once the work queued on every stream is done."""
         assert isinstance(buffer, Block)
         with self._guard:
             self._arena.free(buffer)
 
     def allocated(self) -> int:
-        """Bytes that are allocated now."""
+        """Bytes allocated now."""
         return self._arena.used
 
     def budget(self) -> int:
-        """Bytes that may be allocated in all."""
+        """Bytes that may be allocated in total."""
         return self._arena.budget
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """A CuPy array of shape [count] that owns the memory from now on, until it is garbage."""
+        """A CuPy array of shape [count] that owns the memory from now on and frees it when collected."""
         import cupy  # optional
 
         assert isinstance(buffer, Block)
@@ -168,7 +175,7 @@ class CudaDevice:
         return cupy.ndarray((count,), dtype, cupy.cuda.MemoryPointer(memory, 0))
 
     def malloc(self, nbytes: int) -> int | None:
-        """The arena's source: new memory."""
+        """Allocate memory, as the arena's source."""
         try:
             return int(self._runtime.malloc(nbytes))
         except self._runtime.CUDARuntimeError as error:
@@ -177,15 +184,15 @@ class CudaDevice:
             return None
 
     def release(self, pointer: int) -> None:
-        """The arena's source: memory back to the device; waits for its work."""
+        """Return memory to the device, as the arena's source; waits for queued work."""
         self._runtime.free(pointer)
 
     def mark(self) -> list[CudaEvent]:
-        """The arena's source: the point that every stream has reached."""
+        """A mark of the point that every stream has reached, as the arena's source."""
         return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
 
     def passed(self, mark: list[CudaEvent]) -> bool:
-        """The arena's source: whether that point is behind."""
+        """Whether every stream has passed a mark, as the arena's source."""
         return all(self._runtime.eventQuery(event.handle) == 0 for event in mark)
 
     # ------------------------------------------------------------------------ copies
@@ -195,7 +202,7 @@ class CudaDevice:
             self._runtime.memsetAsync(pointer, byte, nbytes, self._handle(stream))
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device; for memory that is not registered, returns when it is read."""
+        """Copy a contiguous host array to the device; an array that is not registered has been read on return."""
         _contiguous(array)
         handle, locks = self._handle(stream), process_locks()
         with self._guard:
@@ -213,12 +220,12 @@ class CudaDevice:
             self._runtime.streamSynchronize(handle)
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy on the device."""
+        """Copy within the device."""
         with self._guard:
             self._runtime.memcpyAsync(target, source, nbytes, _DEVICE_TO_DEVICE, self._handle(stream))
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place; its address for kernels, 0 if the system does not allow it."""
+        """Page-lock a host array in place. Returns its address for kernels, 0 if the system does not allow it."""
         _contiguous(array)
         with self._guard:
             address = process_locks().register(array)
@@ -238,25 +245,25 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ order
     def stream(self) -> CudaStream:
-        """A new stream; it lives until the device is closed."""
+        """A new stream, which exists until the device is closed."""
         with self._guard:
             made = CudaStream(self._runtime.streamCreateWithFlags(_NON_BLOCKING))
         self._streams.append(made)
         return made
 
     def record(self, stream: Stream | None = None) -> CudaEvent:
-        """The point that the stream has reached."""
+        """An event at the point that the stream has reached."""
         with self._guard:
             return self._recorded(self._main if stream is None else stream)
 
     def wait(self, event: Event, stream: Stream | None = None) -> None:
-        """Let a stream wait for an event."""
+        """Make a stream wait for an event."""
         assert isinstance(event, CudaEvent)
         with self._guard:
             self._runtime.streamWaitEvent(self._handle(stream), event.handle)
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have passed."""
+        """Seconds between two events that have completed."""
         assert isinstance(start, CudaEvent)
         assert isinstance(end, CudaEvent)
         with self._guard:
@@ -280,8 +287,11 @@ class CudaDevice:
 
     # ------------------------------------------------------------------------ kernels
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, CudaKernel]:
-        """The kernels of a CUDA C text by name, compiled once for all processes. Raises InternalError if NVRTC
-        rejects the text."""
+        """Load the kernels of a CUDA C text, by name; each text is compiled once for all processes.
+
+        Raises:
+            InternalError: NVRTC rejects the text.
+        """
         if self._compiler is None:
             self._compiler = CupyCompiler()
         cubin = compile_cubin(text, entries, self.info.architecture, self._compiler)
@@ -292,7 +302,17 @@ class CudaDevice:
 
     def launch(self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
                stream: Stream | None = None, cooperative: bool = False) -> None:
-        """Queue a kernel. shared: bytes of dynamic shared memory. cooperative: all blocks run at the same time."""
+        """Queue a kernel.
+
+        Args:
+            kernel: from `load`.
+            blocks: number of blocks.
+            threads: threads per block.
+            args: 64-bit arguments, addresses or integers.
+            shared: bytes of dynamic shared memory per block.
+            stream: None for the default stream.
+            cooperative: all blocks run at the same time.
+        """
         if blocks == 0:
             return
         assert isinstance(kernel, CudaKernel)
@@ -306,7 +326,7 @@ class CudaDevice:
                 self._launch(kernel.function, blocks, 1, 1, threads, 1, 1, shared, handle, words, 0)
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that run at the same time."""
+        """Blocks of a kernel that the device runs at the same time."""
         assert isinstance(kernel, CudaKernel)
         with self._guard:
             if shared > kernel.shared:
@@ -315,13 +335,13 @@ class CudaDevice:
         return int(each) * self.info.multiprocessors
 
     def _allow(self, kernel: CudaKernel, shared: int) -> None:
-        """More dynamic shared memory than every kernel may have."""
+        """Allow a kernel more dynamic shared memory than the default limit."""
         attribute = self._driver.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._driver.funcSetAttribute(kernel.function, attribute, shared)
         kernel.shared = shared
 
     def close(self) -> None:
-        """Free everything, after the work of all streams. A device that is lost has nothing to free."""
+        """Free everything, after the work of all streams. On a lost device there is nothing to free."""
         undo = [(self._runtime.streamDestroy, stream.handle) for stream in self._streams]
         undo += [(self._driver.moduleUnload, module) for module in self._modules]
         with suppress(*self._guard.kinds):
@@ -341,14 +361,14 @@ class CudaDevice:
 
 
 class _Owner:
-    """Memory that an array owns."""
+    """Owns the memory of a CuPy array."""
 
     def __init__(self, runtime: Any, pointer: int) -> None:
         self.pointer = pointer
         self._release = runtime.free
 
     def __del__(self) -> None:
-        with suppress(Exception):  # the device may be lost, the process may be ending
+        with suppress(Exception):  # the device may be lost, or the process may be exiting
             self._release(self.pointer)
 
 

@@ -1,6 +1,6 @@
-"""What the engine asks of a GPU: memory, streams, kernels. CuPy stands behind it on a GPU, an emulation in the tests.
+"""The interface of a GPU that the engine uses: memory, streams, kernels.
 
-All kernel arguments are 64-bit words: addresses, or integers. Addresses are those of the device.
+CuPy implements it on a GPU, an emulation in the tests. Kernel arguments are 64-bit integers or device addresses.
 """
 
 from __future__ import annotations
@@ -17,8 +17,16 @@ __all__ = ["Buffer", "Device", "DeviceInfo", "Event", "Kernel", "Stream"]
 
 @dataclass(frozen=True)
 class DeviceInfo:
-    """What kernels are chosen by. shared: bytes of shared memory that one block may ask for. unified: whether kernels
-    can read registered host memory."""
+    """Properties of a GPU by which kernels are chosen.
+
+    Attributes:
+        name: the name of the GPU.
+        architecture: such as "sm_90".
+        multiprocessors: their number.
+        shared: bytes of shared memory that one block may use.
+        memory: bytes of device memory in total.
+        unified: whether kernels can read registered host memory.
+    """
 
     name: str
     architecture: str  # "sm_90"
@@ -29,14 +37,14 @@ class DeviceInfo:
 
 
 class Buffer(Protocol):
-    """Device memory. pointer: its address; nbytes: as asked for."""
+    """Device memory. pointer: its address; nbytes: the size requested."""
 
     pointer: int
     nbytes: int
 
 
 class Stream(Protocol):
-    """Work in order; works of two streams overlap."""
+    """A queue of work that runs in order; work on two streams may overlap."""
 
 
 class Event(Protocol):
@@ -50,45 +58,59 @@ class Kernel(Protocol):
 
 
 class Device(Protocol):
-    """One GPU. Every method raises DeviceError for a device that failed, with the run's host state intact.
+    """One GPU. Every method raises DeviceError if the device has failed; the run's host state is then intact.
 
-    The default stream (None) is ordered with nothing but itself.
+    The default stream (None) is not ordered with any other stream.
     """
 
     info: DeviceInfo
 
     def allocate(self, nbytes: int, what: str) -> Buffer:
-        """Memory, uninitialised, aligned to 256 bytes. Raises OutOfMemory, naming `what`, the need and the budget."""
+        """Allocate uninitialised memory, aligned to 256 bytes.
+
+        Raises:
+            OutOfMemory: names `what`, the bytes needed and the budget.
+        """
 
     def free(self, buffer: Buffer) -> None:
-        """Give memory back; kernels in flight may still use it, as it is reused in stream order only."""
+        """Free memory. Kernels in flight may still use it, because it is reused in stream order only."""
 
     def allocated(self) -> int:
-        """Bytes that are allocated now."""
+        """Bytes allocated now."""
 
     def budget(self) -> int:
-        """Bytes that may be allocated in all."""
+        """Bytes that may be allocated in total."""
 
     def hand_over(self, buffer: Buffer, dtype: np.dtype[Any], count: int) -> Any:
-        """Memory as an array of shape [count], which owns it from now on and outlives the device: a CuPy array, or in
-        an emulation a NumPy one. The work on it must be done."""
+        """Convert memory to an array of shape [count] that owns it and outlives the device.
+
+        All work on the memory must be done.
+
+        Returns:
+            A CuPy array; in an emulation, a NumPy array.
+        """
 
     def fill(self, pointer: int, nbytes: int, byte: int, stream: Stream | None = None) -> None:
         """Set every byte."""
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
-        """Copy a contiguous host array to the device. Returns when the copy is queued, and for memory that is not
-        registered when it is read."""
+        """Copy a contiguous host array to the device.
+
+        Returns when the copy is queued. If the array is not registered, it has also been read by then.
+        """
 
     def download(self, array: NDArray[Any], pointer: int, stream: Stream | None = None) -> None:
         """Copy device memory into a contiguous host array, after the work of the stream; waits."""
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy on the device."""
+        """Copy within the device."""
 
     def register(self, array: NDArray[Any]) -> int:
-        """Page-lock a host array in place, so that copies overlap; its address for kernels (0 if they cannot read it).
-        Registering twice is free."""
+        """Page-lock a host array in place, so that copies overlap with kernels. Registering twice is free.
+
+        Returns:
+            The address of the array for kernels; 0 if they cannot read it.
+        """
 
     def unregister(self, array: NDArray[Any]) -> None:
         """Undo `register`."""
@@ -97,32 +119,48 @@ class Device(Protocol):
         """A new stream."""
 
     def record(self, stream: Stream | None = None) -> Event:
-        """The point that the stream has reached."""
+        """An event at the point that the stream has reached."""
 
     def wait(self, event: Event, stream: Stream | None = None) -> None:
-        """Let a stream wait for an event."""
+        """Make a stream wait for an event."""
 
     def elapsed(self, start: Event, end: Event) -> float:
-        """Seconds between two events that have passed."""
+        """Seconds between two events that have completed."""
 
     def synchronize(self, stream: Stream | None = None) -> None:
         """Wait for the work of a stream."""
 
     def load(self, text: str, entries: Mapping[str, str]) -> Mapping[str, Kernel]:
-        """The kernels of a CUDA C text, by name. entries: name -> the text of the `__global__` function of that name,
-        to stand behind the text. Compiled once per text, entries and architecture, and kept on disk.
+        """Load the kernels of a CUDA C text, by name.
 
-        Raises InternalError, with the place of the kept source, if the compiler rejects it.
+        Each combination of text, entries and architecture is compiled once and cached on disk.
+
+        Args:
+            text: CUDA C.
+            entries: name -> the text of the `__global__` function of that name, which is appended to `text`.
+
+        Raises:
+            InternalError: the compiler rejects the text; the message shows where the source was saved.
         """
 
     def launch(
         self, kernel: Kernel, blocks: int, threads: int, args: Sequence[int], shared: int = 0,
         stream: Stream | None = None, cooperative: bool = False,
     ) -> None:
-        """Queue a kernel. shared: bytes of dynamic shared memory. cooperative: all blocks run at the same time."""
+        """Queue a kernel.
+
+        Args:
+            kernel: from `load`.
+            blocks: number of blocks.
+            threads: threads per block.
+            args: 64-bit arguments, addresses or integers.
+            shared: bytes of dynamic shared memory per block.
+            stream: None for the default stream.
+            cooperative: all blocks run at the same time.
+        """
 
     def resident(self, kernel: Kernel, threads: int, shared: int = 0) -> int:
-        """Blocks of a kernel that run at the same time."""
+        """Blocks of a kernel that the device runs at the same time."""
 
     def close(self) -> None:
         """Free everything."""

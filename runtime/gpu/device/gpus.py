@@ -1,4 +1,4 @@
-"""Which GPUs there are, and if there is none, why, and what to do about it."""
+"""Lists the GPUs of this machine; if there is none, says why and how to fix that."""
 
 from __future__ import annotations
 
@@ -11,12 +11,20 @@ from vlang.runtime.gpu.device.faults import fault, lost
 __all__ = ["INSTALL", "Gpu", "check_gpu", "count_gpus", "cuda", "cuda_version", "gpus", "look"]
 
 INSTALL = "pip install 'vlang[gpu]'"
-_TOO_OLD, _NO_DEVICE = 35, 100  # statuses of CUDA
+_TOO_OLD, _NO_DEVICE = 35, 100  # CUDA status codes
 
 
 @dataclass(frozen=True)
 class Gpu:
-    """A GPU that the driver lists. Bytes: free and total."""
+    """A GPU that the driver lists.
+
+    Attributes:
+        index: its number.
+        name: its name.
+        architecture: such as "sm_90".
+        free: bytes of free memory.
+        total: bytes of memory.
+    """
 
     index: int
     name: str
@@ -26,26 +34,26 @@ class Gpu:
 
 
 def cuda() -> tuple[Any, Any]:
-    """CuPy's views of the CUDA runtime and driver. Raises DeviceError with the line to install."""
+    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError with the command that installs CuPy."""
     try:
         from cupy.cuda import driver, runtime  # optional
     except ModuleNotFoundError as error:
         if error.name not in ("cupy", "cupy.cuda"):
             raise DeviceError(f"CuPy is not installed as a whole ({error}): {INSTALL}") from None
         raise DeviceError(f"a GPU needs CuPy, which is not installed: {INSTALL}") from None
-    except Exception as error:  # a library that is missing or broken shows in many ways
-        told = str(error).strip().splitlines()
-        raise DeviceError(f"CuPy cannot be loaded ({told[0] if told else type(error).__name__}): {INSTALL}") from None
+    except Exception as error:  # a missing or broken library raises various exceptions
+        lines = str(error).strip().splitlines()
+        raise DeviceError(f"CuPy cannot be loaded ({lines[0] if lines else type(error).__name__}): {INSTALL}") from None
     return runtime, driver
 
 
 def cuda_version(number: int) -> str:
-    """13020 as "13.2"."""
+    """CUDA's version number as text: 13020 is "13.2"."""
     return f"{number // 1000}.{number % 1000 // 10}"
 
 
 def count_gpus(runtime: Any) -> int:
-    """How many GPUs there are, at least one. Raises DeviceError that says why there is none."""
+    """The number of GPUs, at least one. Raises DeviceError, which says why there is none."""
     try:
         found = int(runtime.getDeviceCount())
     except runtime.CUDARuntimeError as error:
@@ -54,7 +62,7 @@ def count_gpus(runtime: Any) -> int:
             raise DeviceError("there is no GPU: no NVIDIA driver is loaded") from None
         if error.status == _TOO_OLD:
             older = ", or pip install 'vlang[gpu12]'" if driver >= 12000 else ""
-            raise DeviceError(f"the NVIDIA driver is too old: it knows CUDA {cuda_version(driver)}, and CuPy here "
+            raise DeviceError(f"the NVIDIA driver is too old: it has CUDA {cuda_version(driver)}, and CuPy here "
                               f"needs {needed}; update the driver{older}") from None
         if lost(error):
             raise DeviceError(f"the GPU failed earlier in this process ({error}); start a new one for GPU programs, or "
@@ -68,7 +76,7 @@ def count_gpus(runtime: Any) -> int:
 
 
 def check_gpu(index: int) -> tuple[Any, Any]:
-    """CuPy's views of the runtime and driver, if there is a GPU of this number. Raises DeviceError if not."""
+    """CuPy's modules for the CUDA runtime and driver. Raises DeviceError if no GPU has this number."""
     runtime, driver = cuda()
     count = count_gpus(runtime)
     if index >= count:
@@ -78,13 +86,13 @@ def check_gpu(index: int) -> tuple[Any, Any]:
 
 
 def gpus() -> list[Gpu]:
-    """The GPUs there are, at least one. Raises DeviceError that says why there is none."""
+    """All GPUs, at least one. Raises DeviceError, which says why there is none."""
     runtime, _ = cuda()
     return [look(runtime, index) for index in range(count_gpus(runtime))]
 
 
 def look(runtime: Any, index: int) -> Gpu:
-    """What a GPU is and has free; the calling thread's device is as before. Raises DeviceError."""
+    """The properties and free memory of a GPU; the calling thread's current device is unchanged. Raises DeviceError."""
     try:
         before = runtime.getDevice()
         try:

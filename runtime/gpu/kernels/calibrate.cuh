@@ -1,4 +1,4 @@
-// Kernels that time operations on shared memory. They stand behind the text of a plan and use its unified operations.
+// Kernels that time operations on shared memory. They follow the text of a plan and use its unified operations.
 
 struct native_min {
   using Value = f32;
@@ -15,7 +15,7 @@ struct loop64_add {
   static __device__ __forceinline__ void join(f64* place, f64 value) { shared_add(place, value); }
 };
 
-// `rounds` operations a thread; `degree` neighbouring lanes of a warp join into the same place, as the edges of one
+// Runs `rounds` operations per thread. `degree` neighbouring lanes of a warp update the same cell, as the edges of one
 // vertex do when they are sorted by destination.
 template <class Operation>
 __device__ __forceinline__ void time_join(u64* sink, u64 degree, u64 rounds) {
@@ -29,13 +29,12 @@ __device__ __forceinline__ void time_join(u64* sink, u64 degree, u64 rounds) {
     Operation::join(place, Value(-f32(k)));
   }
   __syncthreads();
-  if (cells[i] > Value(0)) {  // never; the compiler does not know
+  if (cells[i] > Value(0)) {  // never true, but the compiler cannot prove it
     sink[i] = 1;
   }
 }
 
-// Clears `words` cells of 32 bits, `copies` side by side for each vertex, and merges the copies two by two, `rounds`
-// times.
+// Clears `words` 32-bit cells, with `copies` adjacent cells per vertex, and merges the copies pairwise; `rounds` times.
 __device__ __forceinline__ void time_copies(u64* sink, u64 words, u64 copies, u64 rounds) {
   f32* cells = shared_memory<f32>(0);
   const u32 count = u32(words), vertices = u32(words / copies);
@@ -55,7 +54,7 @@ __device__ __forceinline__ void time_copies(u64* sink, u64 words, u64 copies, u6
     last = cells[threadIdx.x];
     __syncthreads();
   }
-  if (last < 0) {  // never
+  if (last < 0) {  // never true
     sink[threadIdx.x] = 1;
   }
 }

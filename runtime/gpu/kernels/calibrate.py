@@ -1,14 +1,14 @@
-"""What an atomic operation on shared memory costs on a device, at every degree of conflict, and what R follows.
+"""Measures atomic operations on shared memory at every degree of conflict, and derives the rule for R.
 
-Garaph (USENIX ATC'17) chooses the replication factor from the ratio of an atomic operation to a load. Here both are
-timed on the device, for each class of operations (vlang.runtime.gpu.kernels.replication.class_of), once per kind of
-device: the result is kept in the cache directory. With D edges a vertex, sorted by destination, min(D, 32) lanes of a
-warp collide without copies, and min(D, 32) / R with R of them, so a vertex costs
+Garaph (USENIX ATC'17) chooses the replication factor R from the cost ratio of an atomic operation to a load. This
+module times both on the device, for each class of operations (vlang.runtime.gpu.kernels.replication.class_of). Each
+kind of device is measured once, and the result is cached on disk. With D edges per vertex, sorted by destination,
+min(D, 32) lanes of a warp collide without copies, and min(D, 32) / R lanes with R copies. A vertex therefore costs
 
     D t_atomic(min(D, 32) / R) + R t_copy
 
-where t_copy is the time to clear and merge one copy. The constants (shift, cap) are those whose R costs least over
-densities from 1 to 256.
+where t_copy is the time to clear and merge one copy. The constants (shift, cap) chosen are those with the lowest cost
+over densities from 1 to 256.
 """
 
 from __future__ import annotations
@@ -33,19 +33,24 @@ _SUFFIX = "replication"
 _OPERATIONS = {"native": "native_min", "loop32": "loop32_add", "loop64": "loop64_add"}
 _DEGREES = (1, 2, 4, 8, 16, 32)
 _DENSITIES = 1 << np.arange(9)
-_WORDS = 8192  # of 32 bits: the cells of a shard
+_WORDS = 8192  # 32-bit words: the cells of a shard
 _SINK = 8 * THREADS
 _TRIALS = 3
 
 
 def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
-    """The constants of every class of operations on a device: as kept, else measured now, within 0.1 s of device time.
+    """The constants of every class of operations on a device: from the cache, else measured in 0.1 s of device time.
 
-    text: the code of a plan, whose unified operations are timed. Raises DeviceError and OutOfMemory, as any use of the
-    device does.
+    Args:
+        device: the device to measure.
+        text: the code of a plan, which contains the unified operations.
+
+    Raises:
+        DeviceError: the device fails.
+        OutOfMemory: there is no memory for the measurement.
     """
     key = key_of("replication", device.info.name, device.info.architecture)
-    raw = read_entry(key, _SUFFIX, _MAGIC)  # None, too, for an entry that is damaged
+    raw = read_entry(key, _SUFFIX, _MAGIC)  # None also for a damaged entry
     if raw is not None:
         return {name: Constants(*pair) for name, pair in json.loads(raw).items()}
     measured = measure(device, text)
@@ -55,7 +60,7 @@ def constants_of(device: Device, text: str) -> Mapping[str, Constants]:
 
 
 def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Constants]:
-    """The constants of every class, measured. rounds: operations of one thread; fewer make a faster, coarser answer."""
+    """Measure the constants of every class. rounds: operations per thread; fewer are faster and less exact."""
     kernels = device.load(f"{text}\n{_templates()}", _entries())
     sink = device.allocate(_SINK, "measuring the device")
     try:
@@ -71,8 +76,13 @@ def measure(device: Device, text: str, rounds: int = 128) -> Mapping[str, Consta
 
 
 def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
-    """The constants that cost least. atomic: time of an operation when 1, 2, 4, ..., 32 lanes collide. copy: time to
-    clear and merge a cell; both in one unit. default: what to take if the times make no sense."""
+    """The constants with the lowest cost.
+
+    Args:
+        atomic: time of an operation when 1, 2, 4, ..., 32 lanes collide.
+        copy: time to clear and merge a cell, in the same unit.
+        default: the constants to return if the times make no sense.
+    """
     times = np.asarray(atomic, dtype=np.float64)
     if not (np.isfinite(times).all() and (times > 0).all() and np.isfinite(copy) and copy > 0):
         return default
@@ -82,13 +92,13 @@ def fit(atomic: Sequence[float], copy: float, default: Constants) -> Constants:
     for shift, cap in itertools.product(range(-5, 1), range(6)):
         exponents = np.clip(levels + shift, 0, cap)
         regret = float(np.log(costs[np.arange(len(levels)), exponents] / costs.min(axis=1)).sum())
-        if regret < best - 1e-9:  # of equals the smaller R: it leaves room for larger shards
+        if regret < best - 1e-9:  # on a tie, the smaller R allows larger shards
             best, found = regret, Constants(shift, cap)
     return found
 
 
 def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
-    """The time of a vertex, one row a density, one column an exponent of R."""
+    """The time per vertex: one row for each density, one column for each exponent of R."""
     exponents = np.arange(MOST.bit_length())
     colliding = np.log2(np.minimum(_DENSITIES, 32)).astype(np.int64)[:, None] - exponents
     result: NDArray[np.float64] = _DENSITIES[:, None] * times[np.maximum(colliding, 0)] + (1 << exponents) * copy
@@ -96,7 +106,7 @@ def _costs(times: NDArray[np.float64], copy: float) -> NDArray[np.float64]:
 
 
 def sources() -> list[str]:
-    """The text that stands behind that of a plan: templates, then their entry points."""
+    """The text that follows the text of a plan: templates, then their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -118,7 +128,7 @@ def _entry(template: str, operation: str, names: Sequence[str]) -> tuple[str, st
 
 
 def _time(device: Device, kernel: Kernel, args: Sequence[int], shared: int, operations: int) -> float:
-    """Seconds per operation of a device that is full: the fastest of some trials behind one that warms up."""
+    """Seconds per operation on a fully occupied device: the fastest of several trials after a warm-up."""
     blocks = max(1, device.resident(kernel, THREADS, shared))
     points = [device.record()]
     for _ in range(_TRIALS + 1):

@@ -1,19 +1,19 @@
-"""Which kernel pulls the contributions of a page, how it is launched, and why.
+"""Chooses the kernel that pulls the contributions of a page, and its launch parameters.
 
-The kernels differ in how the edges of a row (a vertex's edges) are spread over lanes. All but "edge" give bits that
-depend on the edges of the vertex alone, whatever the timing and the cuts; "edge" joins contributions by atomic
-operations, whose order does not matter for integers, minima and maxima, but does for sums of floats.
+The kernels differ in how the edges of a row (the edges of one vertex) are spread over lanes. For every kernel except
+"edge", the bits of a result depend on the edges of the vertex alone, not on timing or page boundaries. "edge" joins
+contributions by atomic operations: their order is irrelevant for integers, minima and maxima, but not for float sums.
 
-    name               a row is taken by                                  origin
+    name               a row is processed by                              origin
     thread             one thread                                         CSR-scalar (Bell, Garland, SC'09)
     virtual-warp-L     L lanes of a warp                                  virtual warps (Hong et al., PPoPP'11)
-    warp-segmentation  a warp for 32 rows, edge after edge                Khorasani et al., PACT'15
-    stream             a block for as many rows as its memory stages      CSR-Stream (Greathouse, Daga, SC'14)
+    warp-segmentation  a warp for 32 rows, edge by edge                   Khorasani et al., PACT'15
+    stream             a block for the rows that fit its shared memory    CSR-Stream (Greathouse, Daga, SC'14)
     edge               any thread of a shard's block, by atomics          Garaph (Ma et al., USENIX ATC'17)
 
-Under "auto" each page takes the kernel with the least estimated time. The estimate counts lane slots (a lane that
-waits for a longer row beside it costs as much as one that works), what a vertex costs beside its edges, and the chain
-of dependent steps through the longest row. Its constants are a table.
+Under "auto" each page uses the kernel with the lowest estimated time. The estimate counts lane slots, the cost of a
+vertex apart from its edges, and the chain of dependent steps through the longest row. An idle lane, waiting for a
+longer row in its warp, costs as much as a busy one. The constants of the estimate are in a table.
 """
 
 from __future__ import annotations
@@ -43,25 +43,29 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 }
 NAMES = ("auto", *_TEMPLATES)
 
-_SAMPLE = 2048  # warps of 32 vertices that are looked at to know the rows of a page
-_BUSY = 3  # blocks on a multiprocessor that keep its memory busy
+_SAMPLE = 2048  # warps of 32 vertices that are sampled to estimate the rows of a page
+_BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What a kernel costs on a device that is full, in picoseconds, and the seconds of a step that waits for memory.
+    """What a kernel costs on a fully occupied device: picoseconds, except for `step` (seconds) and `early` (a share).
 
-    edge: one lane slot. vertex: one vertex beside its edges; for virtual warps, one lane of it. word: an edge's share
-    of moving another 4 bytes of the contribution between lanes. search: finding the receiver of an edge where the
-    contribution needs it. strided: for lanes that take a row on their own, what an edge costs more for each step
-    before it (8 at most: the ids of a sector of the cache). step: latency of a load that the next one waits for.
-    early: the share of the edges that is read until most vertices are decided, where they can be.
+    Attributes:
+        edge: one lane slot.
+        vertex: one vertex apart from its edges; for virtual warps, one lane of the vertex.
+        word: per edge, moving another 4 bytes of the contribution between lanes.
+        search: finding the receiver of an edge, if the contribution needs it.
+        step: latency of a load that the next load depends on, in seconds.
+        strided: extra cost per edge and preceding step where one lane processes a row; at most 8 steps count, the ids
+            in one sector of the cache.
+        early: with early exit, the share of the edges that is read until most vertices are decided.
     """
 
     edge: Mapping[str, float] = field(
         # Estimates around two measured rates (language.md, section 13; shards, no gathers): 260 to 294 G edges a second
-        # by segmentation, up to 390 with atomics or plain stores. "edge" also reads a place for each edge.
+        # by segmentation, up to 390 with atomics or plain stores. "edge" also reads a cell index for each edge.
         default_factory=lambda: {"thread": 2.7, "virtual-warp": 2.7, "warp-segmentation": 3.4, "stream": 2.7,
                                  "edge": 4.0, "edge loop": 6.0})
     vertex: Mapping[str, float] = field(
@@ -79,8 +83,14 @@ H200 = Costs()
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a page. longest: edges of the longest one (a longer one than SEGMENT goes to another kernel).
-    waste: lane slots that 1, 2, 4, 8, 16, 32 lanes a row take for each edge, when a warp waits for its longest row."""
+    """The rows of a page.
+
+    Attributes:
+        vertices: their number.
+        edges: their number.
+        longest: edges of the longest row up to SEGMENT edges; longer rows go to another kernel.
+        waste: lane slots per edge with 1, 2, 4, 8, 16 and 32 lanes per row, if a warp waits for its longest row.
+    """
 
     vertices: int
     edges: int
@@ -89,15 +99,17 @@ class Rows:
 
     @staticmethod
     def even(vertices: int, edges: int) -> Rows:
-        """Rows of equal length, for pages that nobody has looked at."""
+        """Rows of equal length, for pages without measurements."""
         longest = min(SEGMENT, -(-edges // max(1, vertices)))
         slots = [-(-longest // lanes) * lanes for lanes in _WIDTHS]
         return Rows(vertices, edges, longest, tuple(max(1.0, s * vertices / max(1, edges)) for s in slots))
 
     @staticmethod
     def measured(offsets: NDArray[Any]) -> Rows:
-        """The rows between offsets[0] and offsets[-1] (n + 1 integers of any type); slots are estimated from at most
-        2048 warps spread evenly, the rest is exact."""
+        """The rows between offsets[0] and offsets[-1] (n + 1 integers of any type).
+
+        Lane slots are estimated from at most 2048 warps, spread evenly; the rest is exact.
+        """
         degrees = np.diff(offsets).astype(np.int64)
         n, edges = len(degrees), int(offsets[-1]) - int(offsets[0])
         if not n or not edges:
@@ -117,7 +129,14 @@ class Rows:
 
 @dataclass(frozen=True)
 class Choice:
-    """A kernel: its name as users give it, the template and its constants after the struct, and why it was taken."""
+    """A kernel.
+
+    Attributes:
+        name: the name that users give.
+        template: the kernel template.
+        constants: template arguments after the struct.
+        reason: why this kernel was chosen.
+    """
 
     name: str
     template: str
@@ -126,7 +145,7 @@ class Choice:
 
 
 def template_of(name: str) -> tuple[str, tuple[int, ...]]:
-    """The template of a kernel by its name, and the constants after the struct. Raises BindError for another name."""
+    """The template of a named kernel, and the template arguments after the struct. Raises BindError for other names."""
     if name not in _TEMPLATES:
         raise BindError(f"kernel is one of {', '.join(map(repr, NAMES))}, not {name!r}")
     return _TEMPLATES[name]
@@ -138,10 +157,20 @@ def choose_kernel(
 ) -> Choice:
     """The kernel for a page of a stage.
 
-    asked: a name of NAMES. rows: what the page's rows are like (default: all alike). shared: bytes of shared
-    memory that the device grants a block. A kernel asked for by name that
-    cannot run the stage gives way to the one that "auto" takes, and the reason says so. Raises BindError for a name
-    that is none, and for a kernel whose result would depend on timing although `deterministic` rules that out.
+    If a kernel requested by name cannot run the stage, the choice of "auto" replaces it, and the reason says so.
+
+    Args:
+        stage: the stage.
+        vertices: vertices of the page.
+        edges: edges of the page.
+        asked: a name of NAMES.
+        deterministic: whether results must not depend on timing.
+        table: the costs of the device.
+        rows: the rows of the page; None for rows of equal length.
+        shared: bytes of shared memory that a block may use.
+
+    Raises:
+        BindError: the name is unknown, or `deterministic` rules out the requested kernel.
     """
     rows = rows or Rows.even(vertices, edges)
     if asked == "auto":
@@ -157,10 +186,16 @@ def choose_kernel(
 
 
 def grid(template: str, constants: tuple[int, ...], count: int, threads: int = THREADS) -> int:
-    """Blocks of `threads` threads that cover `count` items of a template, every thread with one item to begin with.
+    """Blocks of `threads` threads that cover `count` items of a template.
 
-    Items are vertices for the kernels over rows, `compute` and `messages`; row blocks for pull_stream, shards for
-    pull_shards, segments for `segments`: a block each; long vertices for `finish`: a warp each.
+    One thread takes one vertex (kernels over rows, `compute`, `messages`). One block takes one row block
+    (`pull_stream`), shard (`pull_shards`) or segment (`segments`). One warp takes one long vertex (`finish`).
+
+    Args:
+        template: name of the kernel template.
+        constants: template arguments after the struct.
+        count: number of items.
+        threads: threads per block.
     """
     lanes = {"pull_lanes": constants[0] if constants else 1, "pull_stream": threads, "pull_shards": threads,
              "segments": threads, "finish": 32, "finish_list": 32,
@@ -169,7 +204,7 @@ def grid(template: str, constants: tuple[int, ...], count: int, threads: int = T
 
 
 def _refused(name: str, stage: GpuStage, shared: int) -> str:
-    """Why a kernel cannot run a stage; nothing if it can."""
+    """Why a kernel cannot run a stage; "" if it can."""
     if name == "stream":
         need = shared_bytes("pull_stream", stage)
         if need > shared:
@@ -180,7 +215,7 @@ def _refused(name: str, stage: GpuStage, shared: int) -> str:
 
 
 def _timeless(name: str, stage: GpuStage) -> bool:
-    """Whether the bits of a result do not depend on timing."""
+    """Whether the bits of a result are independent of timing."""
     return name != "edge" or stage.exact
 
 
@@ -192,15 +227,15 @@ def _fastest(stage: GpuStage, rows: Rows, deterministic: bool, table: Costs, sha
     template, constants = _TEMPLATES[best]
     density = rows.edges / max(1, rows.vertices)
     reason = (f"{before}{best}: {density:.3g} edges a vertex, {rows.longest:,} at most; "
-              f"{_spoken(times[best])} expected, {_spoken(times[second])} with {second}")
+              f"{_in_units(times[best])} expected, {_in_units(times[second])} with {second}")
     return Choice(best, template, constants, reason)
 
 
 def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) -> float:
-    """The time that a kernel is expected to take on a page, launch excluded."""
+    """The estimated time of a kernel on a page, without the launch."""
     lanes = (_TEMPLATES[name][1] or (1,))[0]
     kind = "virtual-warp" if lanes > 1 else name
-    by_row = kind in ("thread", "virtual-warp")  # such a kernel stops at the edge that decides
+    by_row = kind in ("thread", "virtual-warp")  # these kernels stop at the edge that decides the result
     words = max(1, -(-stage.accumulator // 4))
     item_words = max(1, -(-stage.item // 4))
     edge = table.edge["edge loop" if name == "edge" and not stage.native else kind]
@@ -208,7 +243,7 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
         edge += table.word * (words - 1)
     elif name in ("stream", "edge"):
         edge += table.word * (item_words - 1) + table.search * (name == "stream" and stage.reads_self)
-    if name == "stream":  # too few blocks a multiprocessor leave the memory idle
+    if name == "stream":  # too few blocks per multiprocessor leave memory bandwidth unused
         edge *= max(1.0, _BUSY * shared_bytes("pull_stream", stage) / shared)
     if by_row:
         steps = rows.edges / max(1, rows.vertices) / lanes
@@ -222,7 +257,7 @@ def _seconds(name: str, stage: GpuStage, rows: Rows, table: Costs, shared: int) 
 
 
 def _chain(name: str, lanes: int, rows: Rows) -> float:
-    """Steps one after the other that the longest row of a page takes, four loads of a thread in flight."""
+    """Dependent steps through the longest row of a page, with four loads of a thread in flight."""
     if name == "warp-segmentation":
         return (rows.longest + 31 * rows.edges / max(1, rows.vertices)) / 32 / 4
     if name in ("stream", "edge"):
@@ -230,5 +265,5 @@ def _chain(name: str, lanes: int, rows: Rows) -> float:
     return rows.longest / lanes / 4
 
 
-def _spoken(seconds: float) -> str:
+def _in_units(seconds: float) -> str:
     return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"

@@ -1,8 +1,8 @@
-"""Entry points: which parameters each kernel template takes, what its `extern "C"` function says, what it needs.
+"""Entry points of the kernels: the parameters of each template, its `extern "C"` function, and its shared memory.
 
-The text of a plan holds templates over the struct of a pass and no entry points, so that only kernels that are
-launched are compiled. `entry` gives the function to stand behind the text, `shared_bytes` the dynamic shared memory
-that a launch must ask for. The figures mirror those of vlang/emit/cuda/*.cuh, where they are named alike.
+The text of a plan holds templates over the struct of a pass but no entry points, so that only kernels that are
+launched are compiled. `entry` returns the function to append to the text. `shared_bytes` returns the dynamic shared
+memory of a launch. The figures equal those of the same names in vlang/emit/cuda/*.cuh.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from vlang.runtime.plan.gpu_stage import GpuStage
 from vlang.runtime.plan.plan import THREADS
 
 __all__ = [
-    "LONGEST_STAGED", "PREPARATIONS", "ROOM_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
+    "LONGEST_STAGED", "PREPARATIONS", "SCRATCH_WORDS", "SIGNATURES", "WINDOW", "cell_count", "entry", "row_block_count",
     "shared_bytes",
 ]
 
@@ -37,21 +37,21 @@ SIGNATURES: Mapping[str, tuple[str, ...]] = {
     "pull_shards": _PAGE,
     "segments": _PAGE,
     "finish": (_FRAME, "u64 low", "u64 high"),
-    # the same for passes that need all contributions of a vertex at once; pull_whole: lanes
-    "pull_whole": (*_PAGE, "const Shelves* shelves"),
+    # the same for passes that need all contributions of a vertex at once; constant of pull_whole: lanes
+    "pull_whole": (*_PAGE, "const BlockScratch* pool"),
     "pull_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const u32* list", "const u64* count", "u64* edges",
-                        "const Shelves* shelves"),
-    "segments_whole": (*_PAGE, "const Halls* halls"),
+                        "const BlockScratch* pool"),
+    "segments_whole": (*_PAGE, "const LongScratch* scratches"),
     "segments_whole_list": (_FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list",
-                            "const u64* count", "const Halls* halls"),
-    "finish_whole": (_FRAME, "u64 low", "u64 high", "const Halls* halls"),
-    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const Halls* halls"),
+                            "const u64* count", "const LongScratch* scratches"),
+    "finish_whole": (_FRAME, "u64 low", "u64 high", "const LongScratch* scratches"),
+    "finish_whole_list": (_FRAME, "const u32* list", "const u64* count", "const LongScratch* scratches"),
     "finish_list": (_FRAME, "const u32* list", "const u64* count"),
-    # values joined over components; the struct says how (rule K)
+    # joins values over components; the struct defines the join (rule K)
     "join_trees": ("u32* parents", "u64 values", "u64 n"),
     "spread_values": ("const u32* parents", "u64 values", "u64 n"),
 }
-"""Parameters of the templates over a struct, by name. All are 64-bit words."""
+"""Parameters of the templates over a struct, by name. All are 64 bits wide."""
 
 PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "row_blocks": ("const u64* offsets", "u32* blocks", "u64 low", "u64 high", "u64 count"),
@@ -76,24 +76,28 @@ PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "count_unordered_64": ("const f64* values", "u64 n", "u64* unordered"),
     "count_differing": ("const u64* a", "const u64* b", "u64 count", "u64* differing"),
 }
-"""Parameters of the kernels that are no templates: for topology, and for the state."""
+"""Parameters of the kernels that are no templates: for topology and for the state."""
 
 _TEMPLATES = {**SIGNATURES, **SPARSE_SIGNATURES}
 _KERNELS = {**PREPARATIONS, **SPARSE_PREPARATIONS}
 
-WINDOW = 2048  # a row block of pull_stream: edges and rows that begin in it, together
-LONGEST_STAGED = 1024  # edges: rows up to this go through shared memory whole
-SHORTEST_SHARED = 33  # edges: from here on a warp reduces a row
-ROOM_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
-FOLD_BYTES = 1024  # room for the accumulators of one reduction over vertices
+WINDOW = 2048  # a row block of pull_stream: the sum of its edges and the rows that begin in it
+LONGEST_STAGED = 1024  # edges: rows of at most this length are staged in shared memory completely
+SHORTEST_SHARED = 33  # edges: rows of at least this length are reduced by a warp
+SCRATCH_WORDS = 1024  # of 32 bits, of shared memory for each warp of a pass that needs all contributions at once
+FOLD_BYTES = 1024  # space for the accumulators of one reduction over vertices
 
 
 def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
     """Name and text of an entry point.
 
-    template: a key of SIGNATURES or SPARSE_SIGNATURES; struct: that of a pass, or a type made of some. Without `struct`
-    a key of PREPARATIONS or SPARSE_PREPARATIONS. constants: further template arguments, such as the lanes of
-    pull_lanes. Raises KeyError for other names.
+    Args:
+        template: a key of SIGNATURES or SPARSE_SIGNATURES; without `struct`, of PREPARATIONS or SPARSE_PREPARATIONS.
+        struct: the struct of a pass, or a type composed of several; "" for a kernel that is no template.
+        constants: further template arguments, such as the lanes of pull_lanes.
+
+    Raises:
+        KeyError: the name is unknown.
     """
     parameters = (_TEMPLATES if struct else _KERNELS)[template]
     name = "_".join([template, re.sub(r"\W+", "_", struct).strip("_") or "kernel", *map(str, constants)])
@@ -105,21 +109,26 @@ def entry(template: str, struct: str = "", *constants: int) -> tuple[str, str]:
 
 
 def row_block_count(edges: int, vertices: int) -> int:
-    """Row blocks of pull_stream for a page of so many edges and vertices: each begins WINDOW edges and rows."""
+    """The number of row blocks of pull_stream for a page; each covers WINDOW edges and rows."""
     return -(-(edges + vertices) // WINDOW)
 
 
 def cell_count(vertices: int, replicas: int) -> int:
-    """Cells in shared memory for a shard of so many vertices with R replicas: whole groups of 16, so that each
-    component of the cells is aligned."""
+    """Cells in shared memory for a shard with R replicas, rounded up to 16 so that each cell component is aligned."""
     return -(-vertices * replicas // 16) * 16
 
 
 def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THREADS, cells: int = 0) -> int:
     """Bytes of dynamic shared memory that a launch of a template needs.
 
-    gpu: of the pass (not for kernels over vertices). threads: of a block. cells: for pull_shards, the largest
-    `cell_count` of the shards to come. Raises KeyError for a template that is not in SIGNATURES.
+    Args:
+        template: a key of SIGNATURES.
+        gpu: the stage of the pass; not needed for kernels over vertices.
+        threads: threads per block.
+        cells: for pull_shards, the largest `cell_count` of the shards of the launch.
+
+    Raises:
+        KeyError: the template is not in SIGNATURES.
     """
     if template not in SIGNATURES:
         raise KeyError(template)
@@ -137,14 +146,14 @@ def shared_bytes(template: str, gpu: GpuStage | None = None, threads: int = THRE
     if template == "segments":
         return merged
     if template in ("pull_whole", "pull_whole_list"):
-        return 4 * (warps * ROOM_WORDS + 36) + max(merged, 4 * (warps + 1))
+        return 4 * (warps * SCRATCH_WORDS + 36) + max(merged, 4 * (warps + 1))
     if "_whole" in template:
         return max(merged, 4 * (warps + 1))
     return note
 
 
 def _stream_bytes(gpu: GpuStage) -> int:
-    """What was found, the list of rows for warps and their results, the staged items, and where the rows begin."""
+    """The results, the list of rows for warps and their results, the staged items, and where the rows begin."""
     staged = WINDOW + LONGEST_STAGED
     listed = staged // SHORTEST_SHARED
     starts = 2 * WINDOW if gpu.reads_self else 0

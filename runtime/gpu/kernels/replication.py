@@ -1,13 +1,14 @@
-"""How many copies of its accumulators a shard keeps in shared memory: the replication factor R.
+"""The replication factor R: the number of copies of its accumulators that a shard has in shared memory.
 
-Contributions to one vertex collide in shared memory; with R copies, lane i of a warp joins into copy i mod R, and the
-copies are merged two by two at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but
-more to clear and merge, and smaller shards.
+Contributions to one vertex collide in shared memory. With R copies, lane i of a warp updates copy i mod R, and the
+copies are merged pairwise at the end (Garaph, USENIX ATC'17, section 3.2). More copies mean fewer collisions, but more
+work to clear and merge them, and smaller shards.
 
-Garaph's R grows with the density of the shard alone, R = 2^min(round(log2(E / V)), 5). What a collision costs depends
-on the operation and its type, too: additions of integers are one instruction at any degree of conflict, sums of floats
-a compare-and-swap loop. So the rule "auto" shifts and caps the exponent by constants of the class of the operation,
-which are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or those of language.md, section 13.
+Garaph's R depends on the density of the shard alone, R = 2^min(round(log2(E / V)), 5). The cost of a collision also
+depends on the operation and its type. Additions of integers are one instruction at any degree of conflict, while float
+sums need a compare-and-swap loop. The rule "auto" therefore shifts and caps the exponent by constants for the class of
+the operation. They are measured on the device (see vlang.runtime.gpu.kernels.calibrate), or taken from language.md,
+section 13.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ __all__ = [
     "DEFAULTS", "MOST", "Constants", "check_replication", "class_of", "replicas_of", "room_of", "shard_vertices",
 ]
 
-MOST = 32  # copies: as many as lanes in a warp
+MOST = 32  # copies: the number of lanes in a warp
 _ROOM = 32 << 10  # bytes of shared memory of a shard under "auto": the size at which the constants were measured
-_BESIDE = 128  # bytes that the kernel needs beside its cells, whose number is rounded up to 16
-_PLACES = 1 << 16  # vertices of a shard that 16 bits can tell apart
+_BESIDE = 128  # bytes that the kernel needs apart from its cells, and from rounding their number up to 16
+_PLACES = 1 << 16  # vertices of a shard that a 16-bit index can address
 
 
 @dataclass(frozen=True)
 class Constants:
-    """R = 2^clamp(round(log2 D) + shift, 0, cap) for a shard of D edges a vertex."""
+    """R = 2^clamp(round(log2 D) + shift, 0, cap) for a shard with D edges per vertex."""
 
     shift: int
     cap: int
@@ -54,7 +55,7 @@ def class_of(stage: GpuStage) -> str:
 
 
 def check_replication(asked: str | int) -> str | int:
-    """What the caller asked for, as "auto", "none", "garaph" or a number. Raises BindError for anything else."""
+    """The option `replication` as "auto", "none", "garaph" or a number. Raises BindError for anything else."""
     text = str(asked)
     if isinstance(asked, bool) or not (text in ("auto", "none", "garaph") or text in _POWERS):
         raise BindError(f"replication is 'auto', 'none', 'garaph' or a power of two up to {MOST}, not {asked!r}")
@@ -65,8 +66,13 @@ _POWERS = {str(1 << i): 1 << i for i in range(MOST.bit_length())}
 
 
 def room_of(asked: str | int, shared: int, cell: int) -> int:
-    """Bytes of shared memory that the cells of a shard may take, of `shared` that the device grants a block; `cell` of
-    them a vertex."""
+    """Bytes of shared memory that the cells of a shard may use.
+
+    Args:
+        asked: a result of `check_replication`.
+        shared: bytes of shared memory that a block may use.
+        cell: bytes of the cells of one vertex.
+    """
     most = shared - _BESIDE - 16 * cell
     return min(most, _ROOM) if asked == "auto" else most
 
@@ -74,8 +80,15 @@ def room_of(asked: str | int, shared: int, cell: int) -> int:
 def shard_vertices(
     asked: str | int, density: float, cell: int, shared: int, constants: Constants = DEFAULTS["native"]
 ) -> int:
-    """Vertices of a shard, a multiple of 32 where there is room: as many as `room_of` holds R times, for a graph of
-    `density` edges a vertex. cell: bytes of the cells of one vertex. At least 1."""
+    """Vertices of a shard: at least 1, and a multiple of 32 if that many fit.
+
+    Args:
+        asked: a result of `check_replication`.
+        density: edges per vertex of the graph.
+        cell: bytes of the cells of one vertex.
+        shared: bytes of shared memory that a block may use.
+        constants: for "auto", those of the class of the operation.
+    """
     vertices = np.full(1, 1 << 20, dtype=np.int64)
     edges = np.full(1, int(density * (1 << 20)), dtype=np.int64)
     copies = 1 << int(_exponents(vertices, edges, check_replication(asked), constants)[0])
@@ -87,11 +100,17 @@ def replicas_of(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, cell: int, shared: int,
     constants: Constants = DEFAULTS["native"],
 ) -> NDArray[np.uint8]:
-    """R of every shard, given the vertices and edges of each (i64 arrays of one length).
+    """R of every shard, as u8. A shard without edges or vertices has R = 1.
 
-    asked: as check_replication gives it. cell, shared: bytes, as above; R is halved until the copies of a shard fit
-    into what the device grants a block. constants: for "auto", those of the class of the operation. A shard without
-    edges or vertices has R = 1.
+    R is halved until the copies of a shard fit the shared memory of a block.
+
+    Args:
+        vertices: vertices of each shard, i64.
+        edges: edges of each shard, i64.
+        asked: a result of `check_replication`.
+        cell: bytes of the cells of one vertex.
+        shared: bytes of shared memory that a block may use.
+        constants: for "auto", those of the class of the operation.
     """
     exponents = _exponents(vertices, edges, check_replication(asked), constants)
     fit = np.maximum(room_of(asked, shared, cell) // np.maximum(1, vertices * max(1, cell)), 1)
@@ -103,7 +122,7 @@ def replicas_of(
 def _exponents(
     vertices: NDArray[np.int64], edges: NDArray[np.int64], asked: str | int, constants: Constants
 ) -> NDArray[np.int64]:
-    """log2 R by the rule alone."""
+    """log2 R by the rule, before the limit of shared memory."""
     if isinstance(asked, int) or asked == "none":
         fixed = asked.bit_length() - 1 if isinstance(asked, int) else 0
         return np.full(len(vertices), fixed, dtype=np.int64)

@@ -1,7 +1,7 @@
-"""What host and kernels share of sparse supersteps: parameters of the kernels, and the words of their structs.
+"""The layout that host and kernels share for sparse supersteps: parameters of the kernels, members of their structs.
 
-The structs are those of vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh, whose members are words in
-the same order: tests/emit/test_layouts.py compares them, and the constants.
+The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members are 64 bits wide
+and in the same order as here: tests/emit/test_layouts.py compares them, and the constants.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ __all__ = [
     "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
-CHUNK = 512  # edges: the most that one entry of a queue stands for
+CHUNK = 512  # edges that one entry of a queue covers at most
 FROM_START, FROM_HEARD = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
-WALKING = 1024  # threads of a block of a launch of many supersteps
-NEVER = (1 << 64) - 1  # edges that no frontier has
-INSIDE, WITHOUT_EDGES = 0, NEVER  # in place of a number of pages: one page alone, vertices that lie in none
+WALKING = 1024  # threads per block in a launch of many supersteps
+NEVER = (1 << 64) - 1  # more edges than any frontier has
+INSIDE, WITHOUT_EDGES = 0, NEVER  # in place of a number of pages: a single page; vertices that are in no page
 
 _FRAME, _TABLE = "u64* frame", "const Table* where"
 
@@ -39,7 +39,7 @@ SPARSE_SIGNATURES: Mapping[str, tuple[str, ...]] = {
         _FRAME, "const u64* rows", "u64 pages", "const i64* table", "const u32* list", "const u64* count",
     ),
 }
-"""Parameters of the templates over a struct. All are 64-bit words."""
+"""Parameters of the templates over a struct. All are 64 bits wide."""
 
 SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
     "count_flagged": ("const u64* flags", "u64 words", "const u64* offsets", "u64* counts"),
@@ -55,7 +55,7 @@ SPARSE_PREPARATIONS: Mapping[str, tuple[str, ...]] = {
 """Parameters of the kernels that are no templates."""
 
 SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
-"""Threads of a block at most, where they are not THREADS."""
+"""The maximum of threads per block, where it is not THREADS."""
 
 COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 
@@ -74,7 +74,7 @@ TABLE = (
 
 STATION = (
     "table", "lists", "flags", "marks", "also", "words", "vertices", "rows", "pages", "offsets", "segments",
-    "long_count", "pulled", "shelves", "halls", "moves", "moved", "most",
+    "long_count", "pulled", "block_scratch", "long_scratch", "moves", "moved", "most",
 )
 
 TOUR = ("control", "records", "copies", "copied")
@@ -86,5 +86,5 @@ _BOARD = 8 * (3 * len(COUNTS) + 4)
 
 
 def desk_bytes(threads: int) -> int:
-    """Bytes of shared memory of a block that walks queues."""
+    """Bytes of shared memory of a block that processes queues."""
     return threads // 32 * _DESK + _BOARD

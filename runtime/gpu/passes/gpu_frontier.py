@@ -1,5 +1,4 @@
-"""The memory of loops over frontiers: one allocation, the structs that show kernels where things lie, and what they
-leave there."""
+"""Device memory of loops over frontiers: one allocation, the structs that kernels read, and the results they leave."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ _FLOATS = frozenset({"total", "bound", "delta", "worked_from", "cost"})
 
 
 def entries_of(vertices: int, edges: int) -> int:
-    """Entries of a queue at most: one a vertex, and one more for every CHUNK edges of a long one."""
+    """The maximum of entries in a queue: one per vertex, and one more for every CHUNK edges of a long vertex."""
     return vertices + edges // CHUNK
 
 
@@ -28,7 +27,13 @@ def _rounded(size: int) -> int:
 
 
 class Arena:
-    """Pieces of device memory by name. sizes: bytes of each. Raises OutOfMemory, naming `what`."""
+    """Named pieces of device memory in one allocation. Raises OutOfMemory, which names `what`.
+
+    Args:
+        device: the device.
+        sizes: bytes of each piece.
+        what: the purpose, for messages.
+    """
 
     def __init__(self, device: Device, sizes: Mapping[str, int], what: str) -> None:
         self._device = device
@@ -42,11 +47,11 @@ class Arena:
 
     @staticmethod
     def bytes(sizes: Mapping[str, int]) -> int:
-        """What it takes."""
+        """Bytes of the allocation."""
         return max(_ALIGNED, sum(map(_rounded, sizes.values())))
 
     def __getitem__(self, name: str) -> int:
-        """The address of a piece; 0 for one that is not there."""
+        """The address of a piece; 0 if there is none of this name."""
         return self._buffer.pointer + self._at[name] if name in self._at else 0
 
     def fill(self, name: str, byte: int = 0) -> None:
@@ -55,34 +60,36 @@ class Arena:
             self._device.fill(self[name], self._sizes[name], byte)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._device.free(self._buffer)
 
 
 class Control:
-    """The state of a loop over frontiers as the kernels left it, and the supersteps of the last launch.
+    """The state of a loop over frontiers as kernels wrote it, and the records of the supersteps of the last launch.
 
-    It lies at `pointer`, with room for `rows` supersteps of four words behind it.
+    It is stored at `pointer`, followed by `rows` records of four words, one per superstep.
     """
 
     def __init__(self, device: Device, pointer: int, rows: int) -> None:
         self._device, self.pointer = device, pointer
         self._words = np.zeros(len(CONTROL) + 4 * rows, dtype=np.uint64)
-        self._first = len(CONTROL) + 4 * min(rows, 64)  # most launches end within so many supersteps
+        self._first = len(CONTROL) + 4 * min(rows, 64)  # most launches end within this number of supersteps
 
     @staticmethod
     def bytes(rows: int) -> int:
-        """The room that it needs."""
+        """Bytes of the state with this number of records."""
         return 8 * (len(CONTROL) + 4 * rows)
 
     @property
     def records(self) -> int:
-        """Where the supersteps of a launch are noted."""
+        """The address of the records."""
         return self.pointer + 8 * len(CONTROL)
 
     def start(self, values: Mapping[str, int | float]) -> None:
-        """Set every word: those given, and 0, also where supersteps will be noted, as more of them are fetched than
-        there have been."""
+        """Set the words given by name, and all others and the records to 0.
+
+        The records must be cleared because `fetch` reads more of them than a launch may have written.
+        """
         words = self._words[: len(CONTROL)]
         self._device.fill(self.records, self._words.nbytes - words.nbytes, 0)
         words[:] = 0
@@ -96,12 +103,12 @@ class Control:
         return self.pointer + 8 * CONTROL.index(name)
 
     def clear(self, first: str, last: str) -> None:
-        """Set the words from one to another to 0."""
+        """Set the words from `first` to `last` to 0."""
         at, end = CONTROL.index(first), CONTROL.index(last) + 1
         self._device.fill(self.pointer + 8 * at, 8 * (end - at), 0)
 
     def fetch(self) -> NDArray[np.uint64]:
-        """The supersteps of the last launch, uint64[done, 4]; waits for it."""
+        """The records of the last launch, uint64[done, 4]; waits for it."""
         self._device.download(self._words[: self._first], self.pointer)
         done = self["done"]
         end = len(CONTROL) + 4 * done
@@ -110,13 +117,13 @@ class Control:
         return self._words[len(CONTROL) : end].reshape(done, 4)
 
     def __getitem__(self, name: str) -> Any:
-        """A word, as it was fetched."""
+        """A word, as last fetched."""
         at = CONTROL.index(name)
         return self._words[at : at + 1].view(np.float64 if name in _FLOATS else np.uint64)[0].item()
 
 
 def table_words(values: Mapping[str, int], names: Sequence[str] = TABLE) -> NDArray[np.uint64]:
-    """The words of a struct: those given by name, 0 for the others. Raises KeyError for other names."""
+    """The words of a struct: values given by name, 0 for the others. Raises KeyError for other names."""
     words = np.zeros(len(names), dtype=np.uint64)
     for name, value in values.items():
         if name not in names:

@@ -1,7 +1,7 @@
-"""Vertex state of a run in device memory, and the frame that shows kernels where it lies.
+"""Vertex state of a run in device memory, and the frame, which shows kernels the addresses of the state.
 
-The frame lies on the device; the host keeps a mirror. What the host sets is collected and written before the next
-kernel; what kernels store (scalars, counts) is fetched when the host asks, all of it at once.
+The frame is in device memory, with a mirror on the host. Values set by the host are collected and written before the
+next kernel. Values stored by kernels (scalars, counts) are fetched together when the host reads one.
 """
 
 from __future__ import annotations
@@ -22,13 +22,18 @@ from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, SLOT_STATS, Plan, field_o
 __all__ = ["GpuState"]
 
 _PAIRS = 6  # words that one launch of set_words sets
-_STATS = 4  # words behind the frame: changed, active, and two spare ones
+_STATS = 4  # words behind the frame: changed, active, and two unused ones
 
 
 class GpuState:
-    """The arrays of a run by slot name. segments: for each orientation in use, the segments of its long vertices.
+    """The arrays of a run by slot name. Raises OutOfMemory.
 
-    set_words: launches the kernel of that name with a pointer, a count and pairs. Raises OutOfMemory.
+    Args:
+        device: the device.
+        plan: the compiled program.
+        n: number of vertices.
+        segments: for each adjacency direction in use, the number of segments of its long vertices.
+        set_words: launches the kernel of that name with a pointer, a count and pairs.
     """
 
     def __init__(
@@ -53,7 +58,7 @@ class GpuState:
 
     @property
     def frame(self) -> int:
-        """The address of the frame, up to date."""
+        """The device address of the frame, after pending writes."""
         self.flush()
         self._stale = True
         return self._frame.pointer
@@ -64,7 +69,7 @@ class GpuState:
         return self._frame.pointer + 8 * self._stats_at
 
     def _allocate(self, lengths: Mapping[str, int]) -> None:
-        """Every array of the plan. What is missing is told at once: the need of all of them."""
+        """Allocate every array of the plan. If memory is short, the error names the need of all of them."""
         fields = {field.name: field for field in self.plan.fields}
         specs = {array.slot: array for array in self.plan.arrays if array.length in lengths}
         arrays: list[tuple[str, str, int, int]] = []
@@ -79,13 +84,13 @@ class GpuState:
         if need > free:
             raise OutOfMemory(
                 f"the vertex state of {self.plan.name} takes {in_bytes(need)} of GPU memory for {self.n:,} vertices, "
-                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need room besides: "
+                f"and {in_bytes(max(0, free))} of {in_bytes(self.device.budget())} are free; edges need more: "
                 "a larger gpu_memory helps, or device=\"cpu\"")
         for slot, dtype, length, width in arrays:
             self.add(slot, dtype, length, width)
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
-        """A zeroed array in a slot, with `width` entries a row; a whole number of 16-byte words."""
+        """Add a zeroed array in a slot, padded to 16 bytes. width: entries per row."""
         self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
         self._widths[slot] = width
         size = _bytes(dtype, length, width)
@@ -97,21 +102,21 @@ class GpuState:
         self.set_word(self.plan.slots[slot], value)
 
     def row_bytes(self, slot: str) -> int:
-        """Bytes of what a vertex has in an array."""
+        """Bytes per vertex in an array."""
         return self.dtypes[slot].itemsize * self._widths[slot]
 
     def set_word(self, number: int, value: int) -> None:
-        """A slot by number, which kernels never store to."""
+        """Set a slot, by number, that kernels never store to."""
         if int(self._mirror[number]) != value:
             self._force(number, value)
 
     def _force(self, number: int, value: int) -> None:
-        """A slot by number, whatever the mirror says."""
+        """Set a slot, by number, even if the mirror has the value already."""
         self._mirror[number] = value
         self._dirty[number] = value
 
     def clear_stats(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
         for k in range(2):
             self._force(self._stats_at + k, 0)
 
@@ -123,11 +128,11 @@ class GpuState:
         self._put(new, self.buffers[new].pointer)
 
     def point(self, slot: str, other: str) -> None:
-        """Let a slot stand for the array of another one."""
+        """Make a slot refer to the array of another one."""
         self._put(slot, self.buffers[other].pointer)
 
     def flush(self) -> None:
-        """Write what the host has set."""
+        """Write the values that the host has set."""
         pairs = list(self._dirty.items())
         self._dirty.clear()
         for at in range(0, len(pairs), _PAIRS):
@@ -136,7 +141,7 @@ class GpuState:
             self._set_words(self._frame.pointer, len(some), *flat, *[0] * (2 * _PAIRS - len(flat)))
 
     def refresh(self) -> None:
-        """Fetch what kernels have stored; waits for them."""
+        """Fetch the values that kernels have stored; waits for them."""
         if self._stale:
             self.flush()
             self.device.download(self._mirror, self._frame.pointer)
@@ -157,7 +162,7 @@ class GpuState:
                     self.device.upload(self.buffers[kind].pointer, array)
             value = len(value)
         word = np.zeros(1, dtype=np.uint64)
-        with np.errstate(over="ignore"):  # a number too large for f32 is infinite there
+        with np.errstate(over="ignore"):  # a number beyond the range of f32 becomes infinite
             word.view(DTYPES[self.plan.scalars[name]])[0] = value
         self._force(self.plan.slots[f"scalar:{name}"], int(word[0]))
 
@@ -177,7 +182,7 @@ class GpuState:
         return result
 
     def hand_over(self, slot: str) -> Any:
-        """An array of the device's own library that owns the array of a slot from now on."""
+        """Convert the array of a slot to an array of the device's own library, which then owns the memory."""
         self.flush()
         self.device.synchronize()
         return self.device.hand_over(self.buffers.pop(slot), self.dtypes[slot], self.lengths[slot])
@@ -190,5 +195,5 @@ class GpuState:
 
 
 def _bytes(dtype: str, length: int, width: int) -> int:
-    """Of an array: whole words of 16 bytes."""
+    """Bytes of an array, padded to 16."""
     return max(16, -(-length * width * DTYPES[dtype].itemsize // 16) * 16)

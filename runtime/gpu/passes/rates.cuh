@@ -1,4 +1,4 @@
-// Kernels that time what supersteps over few vertices are made of. They stand behind the text of a plan.
+// Kernels that time the parts of supersteps over few vertices. They follow the text of a plan.
 
 __device__ __forceinline__ u32 any_place(u64 i) {
   u32 h = u32(i) * 2654435761u;
@@ -6,8 +6,8 @@ __device__ __forceinline__ u32 any_place(u64 i) {
   return h * 2246822519u ^ h >> 13;
 }
 
-// `rounds` accesses of every thread to 2^n cells, mask + 1 of them: one after the other, in no order, or in no order by
-// an atomic operation.
+// Every thread makes `rounds` accesses to 2^n = mask + 1 cells: sequential, random, or random with an atomic
+// operation.
 template <int KIND> __device__ __forceinline__ void time_access(u64* sink, u32* cells, u64 mask, u64 rounds) {
   const u64 threads = thread_count();
   u32 sum = 0;
@@ -22,12 +22,12 @@ template <int KIND> __device__ __forceinline__ void time_access(u64* sink, u32* 
       atomicMin(cells + (any_place(i) & mask), u32(k));
     }
   }
-  if (sum == 0xFFFFFFFFu) {  // hardly ever; the compiler does not know
+  if (sum == 0xFFFFFFFFu) {  // hardly ever true, but the compiler cannot prove it
     sink[0] = sum;
   }
 }
 
-// Barriers of the whole grid, all blocks at the same time; *arrived is 0.
+// Barriers of the whole grid, with all blocks resident; *arrived is 0.
 __device__ __forceinline__ void time_barriers(u64* arrived, u64 rounds) {
   Meeting meeting{arrived, 0};
   for (u64 k = 0; k < rounds; k++) {
@@ -35,7 +35,7 @@ __device__ __forceinline__ void time_barriers(u64* arrived, u64 rounds) {
   }
 }
 
-// `rounds` rows of every warp, `words` of 32 bits each, that begin anywhere among mask + 1 words in host memory.
+// Every warp reads `rounds` rows of `words` 32-bit words, at random places among mask + 1 words of host memory.
 __device__ __forceinline__ void time_rows(u64* sink, const u32* host, u64 mask, u64 words, u64 rounds) {
   const u64 warp = thread_number() / 32, warps = thread_count() / 32;
   u32 sum = 0;

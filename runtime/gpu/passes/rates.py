@@ -1,9 +1,9 @@
-"""What supersteps are made of, timed on a device once: accesses to memory, barriers, launches, and the host's link.
+"""Measures the parts of supersteps once per device: memory accesses, barriers, launches, and the host link.
 
-Push, early exit and full passes are weighed against each other by constants that were tuned on one device (H200): what
-an edge costs there in whole kernels, with all that they do beside touching memory. On another device each is scaled by
-the measured times of the accesses that it consists of. What the link costs is taken as measured. The result is kept in
-the cache directory; graphs with few edges take the constants as they are, since there the choice hardly matters.
+The choice between push, early exit and full passes uses constants that were tuned on one device (H200). They give the
+cost of an edge in a complete kernel, not only of its memory accesses. For another device, each constant is scaled by
+the measured times of the accesses that it includes. Rates of the link are used as measured. The result is cached on
+disk. Graphs with few edges use the constants without scaling, because there the choice hardly matters.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MEASURED_FROM = 1 << 20  # edges of a graph
 _MAGIC = b"vlang rates 1\n"
 _SUFFIX = "rates"
 _TRIALS = 3
-_ODD = 64.0  # a measured time further off than this factor is no measurement
+_ODD = 64.0  # a time that differs by more than this factor is rejected as a failed measurement
 _KERNELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     **{f"time_access_{kind}": (f"time_access<{kind}>", ("u64* sink", "u32* cells", "u64 mask", "u64 rounds"))
        for kind in range(3)},
@@ -42,10 +42,19 @@ _KERNELS: Mapping[str, tuple[str, tuple[str, ...]]] = {
 
 @dataclass(frozen=True)
 class Rates:
-    """Seconds, on a device that is full. stream, gather, atomic: of an access to 4 bytes, in order, in no order (16
-    MB), and by an atomic minimum in no order. barrier: of the whole grid. launch: until a kernel has ended and the host
-    knows. start, copied, direct, touched: as of `Link`, but all in seconds: of a copy to start, of a byte copied, of a
-    byte read directly, of a row found."""
+    """Rates of a fully occupied device, in seconds.
+
+    Attributes:
+        stream: a sequential access to 4 bytes.
+        gather: a random access to 4 bytes within 16 MB.
+        atomic: a random atomic minimum.
+        barrier: a barrier of the whole grid.
+        launch: from a launch until the host sees that the kernel has ended.
+        start: starting a copy from the host.
+        copied: a byte copied from the host.
+        direct: a byte that a kernel reads from host memory.
+        touched: a row that a kernel finds in host memory.
+    """
 
     stream: float = 4 / 4.48e12
     gather: float = 1 / 142e9
@@ -64,17 +73,27 @@ class Rates:
 
     @property
     def link(self) -> Link:
-        """What moving bytes from the host costs."""
+        """The cost of moving bytes from the host."""
         return Link(self.start, 1 / self.copied, 1 / self.direct, 1 / self.touched)
 
 
 REFERENCE = Rates()
-"""Those of the H200 on which the constants of loops were tuned."""
+"""The rates of the H200 on which the constants of loops were tuned."""
 
 
 def rates_of(device: Device, text: str, edges: int) -> Rates:
-    """The rates of a device: as kept, else measured now, in some tenths of a second; those of the reference for a graph
-    of few edges, or where there is no memory to measure. text: the code of a plan. Raises DeviceError."""
+    """The rates of a device: from the cache, else measured in some tenths of a second.
+
+    A graph of few edges, or a device without memory for the measurement, gets the reference rates.
+
+    Args:
+        device: the device to measure.
+        text: the code of a plan.
+        edges: edges of the graph.
+
+    Raises:
+        DeviceError: the device fails.
+    """
     if edges < MEASURED_FROM:
         return REFERENCE
     known = kept_rates(device.info.name, device.info.architecture)
@@ -90,8 +109,8 @@ def rates_of(device: Device, text: str, edges: int) -> Rates:
 
 
 def kept_rates(name: str, architecture: str) -> Rates | None:
-    """What was measured on a device before; None for one that nothing was measured on."""
-    raw = read_entry(_key(name, architecture), _SUFFIX, _MAGIC)  # None, too, for an entry that is damaged
+    """The cached rates of a device; None if it was never measured."""
+    raw = read_entry(_key(name, architecture), _SUFFIX, _MAGIC)  # None also for a damaged entry
     return None if raw is None else Rates(**json.loads(raw))
 
 
@@ -100,8 +119,15 @@ def _key(name: str, architecture: str) -> str:
 
 
 def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 << 22, host: int = 1 << 24) -> Rates:
-    """The rates, measured. rounds: accesses of a thread; cells, host: words of 32 bits on the device and on the host,
-    powers of two. What cannot be measured is that of the reference."""
+    """Measure the rates. A rate that cannot be measured is that of the reference.
+
+    Args:
+        device: the device to measure.
+        text: the code of a plan.
+        rounds: accesses per thread.
+        cells: 32-bit words of device memory, a power of two.
+        host: 32-bit words of host memory, a power of two.
+    """
     kernels = device.load(f"{text}\n{_templates()}", _entries())
     memory = device.allocate(4 * cells + 256, "measuring the device")
     values = np.zeros(host, dtype=np.uint32)
@@ -134,7 +160,7 @@ def measure_rates(device: Device, text: str, rounds: int = 64, cells: int = 1 <<
 
 
 def sound(found: Mapping[str, float]) -> Rates:
-    """Measured rates; that of the reference where a measurement is missing or makes no sense."""
+    """Rates from measurements; a missing or implausible one is replaced by that of the reference."""
     known = dict(zip((spec.name for spec in fields(Rates)), astuple(REFERENCE)))
     good = {name: value for name, value in found.items()
             if np.isfinite(value) and known[name] / _ODD < value < known[name] * _ODD}
@@ -142,7 +168,7 @@ def sound(found: Mapping[str, float]) -> Rates:
 
 
 def rate_sources() -> list[str]:
-    """The text that stands behind that of a plan: templates, then their entry points."""
+    """The text that follows the text of a plan: templates, then their entry points."""
     return [_templates(), *_entries().values()]
 
 
@@ -159,7 +185,7 @@ def _entries() -> dict[str, str]:
 
 
 def _seconds(device: Device, act: Callable[[], None]) -> float:
-    """The least time between two events around what is queued, behind one time that warms up."""
+    """The shortest time between two events around the queued work, after one warm-up."""
     points = [device.record()]
     for _ in range(_TRIALS + 1):
         act()
@@ -169,17 +195,17 @@ def _seconds(device: Device, act: Callable[[], None]) -> float:
 
 
 def _each(device: Device, kernel: Kernel, args: tuple[int, ...], of_block: int) -> float:
-    """Seconds of one of the `of_block` operations of a block, on a device that is full."""
+    """Seconds per operation on a fully occupied device; a block runs `of_block` operations."""
     blocks = max(1, device.resident(kernel, THREADS))
     return _seconds(device, lambda: device.launch(kernel, blocks, THREADS, args)) / (blocks * of_block)
 
 
 def _barrier(device: Device, kernel: Kernel, arrived: int, rounds: int) -> float:
-    def meet() -> None:
+    def synchronise() -> None:
         device.fill(arrived, 8, 0)
         device.launch(kernel, device.info.multiprocessors, THREADS, (arrived, rounds), 0, None, True)
 
-    return _seconds(device, meet) / rounds
+    return _seconds(device, synchronise) / rounds
 
 
 def _launch(device: Device, kernel: Kernel, args: tuple[int, ...]) -> float:

@@ -1,4 +1,4 @@
-"""Sparse supersteps on a GPU: what they ask of the machine."""
+"""The interface between sparse supersteps on a GPU and the machine."""
 
 from __future__ import annotations
 
@@ -15,22 +15,27 @@ from vlang.runtime.plan.plan import StageSpec
 __all__ = ["OnePage", "SparseMachine", "SparseState", "SparseTopology"]
 
 OnePage = Callable[[int, Stream | None], None]
-"""Queues a kernel that reads one page: the address of its row, the stream."""
+"""Queues a kernel that reads one page. Takes the address of the page's row, and the stream."""
 
 
 @dataclass(frozen=True)
 class SparseTopology:
-    """One orientation of the graph as kernels over frontiers see it. All addresses are those of the device.
+    """One adjacency direction as kernels over frontiers read it. All addresses are device addresses.
 
-    rows: `pages` rows of ROW_WORDS words in the order of their edges, with the columns of the stage; a row may point
-    into registered host memory. offsets: u64[n + 1]. segments, longs: the tables of long vertices (see
-    vlang.runtime.plan.plan), `segment_count` and `long_count` rows.
-
-    reading: "rows" if kernels can read every page through its row at any time, "pages" if a page must be brought first
-    (`SparseMachine.over_pages`), "either" if both work: then pages are cheaper where vertices with `leave` edges or
-    more are at work.
+    Attributes:
+        rows: address of `pages` rows of ROW_WORDS words in edge order, with the columns of the stage; a row may
+            point into registered host memory.
+        pages: number of pages.
+        offsets: address of u64[n + 1].
+        edges: number of edges.
+        segments: address of the table of segments of long vertices (see vlang.runtime.plan.plan).
+        segment_count: rows of that table.
+        longs: address of the table of long vertices.
+        long_count: rows of that table.
+        reading: "rows" if kernels can read every page through its row at any time; "pages" if a page must be copied
+            first (`SparseMachine.over_pages`); "either" if both work.
+        leave: if `reading` is "either", the number of frontier edges from which copying pages is cheaper.
     """
-
     rows: int
     pages: int
     offsets: int
@@ -44,19 +49,19 @@ class SparseTopology:
 
 
 class SparseState(Protocol):
-    """The part of the state that sparse passes set."""
+    """The part of the state that sparse passes write."""
 
     def clear_stats(self) -> None:
-        """Count from zero."""
+        """Reset the counts to zero."""
 
     def set_word(self, number: int, value: int) -> None:
-        """A slot of the frame by number."""
+        """Set a slot of the frame by number."""
 
 
 class SparseMachine(Protocol):
-    """What sparse supersteps need of the machine. Everything runs on the default stream.
+    """The operations of the machine that sparse supersteps use. All work is queued on the default stream.
 
-    n: vertices. page columns of a topology are those of the stage, in the order of that orientation.
+    n: number of vertices. The page columns of a topology are those of the stage, in the edge order of its direction.
     """
 
     device: Device
@@ -68,42 +73,76 @@ class SparseMachine(Protocol):
 
     @property
     def frame(self) -> int:
-        """The address of the frame, up to date."""
+        """The device address of the frame, after pending writes."""
 
     def sparse_topology(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An orientation ("in", "out", "both") with the columns of a stage, or without columns."""
+        """An adjacency direction ("in", "out", "both") with the columns of a stage; without columns for None."""
 
     def launch(
         self, template: str, struct: str, constants: Sequence[int], blocks: int, args: Sequence[int], *,
         shared: int = 0, threads: int = 256, cooperative: bool = False, stream: Stream | None = None,
     ) -> None:
-        """Queue a kernel of the plan's text (`entries.entry(template, struct, *constants)`), or one that is no template
-        if `struct` is empty."""
+        """Queue a kernel of the plan's text, `entries.entry(template, struct, *constants)`.
+
+        Args:
+            template: name of the kernel template.
+            struct: struct of the pass; "" for a kernel that is no template.
+            constants: further template arguments.
+            blocks: number of blocks.
+            args: 64-bit arguments, addresses or integers.
+            shared: bytes of dynamic shared memory per block.
+            threads: threads per block.
+            cooperative: all blocks run at the same time.
+            stream: None for the default stream.
+        """
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the vertices at work, and how each had best be read; waits for what the device
-        marks. items, count: device u32[*count], vertices, or if `queued` u64[*count], entries of a queue."""
+        """The pages that hold edges of the active vertices, and the cheapest transfer of each; waits for the device.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            count: device address of the number of items.
+            queued: whether the items are entries of a queue.
+        """
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Let `launch` queue a kernel for each page of a transfer, as the page arrives; kernels of several pages may
-        run at the same time. Work queued on the default stream comes before, or after, all of them."""
+        """Call `launch`, which queues a kernel, for each page of a transfer when its copy is queued.
+
+        Kernels of several pages may run at the same time. Work that is already on the default stream runs before all
+        of them, and later work after all of them.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            transfer: the pages.
+            launch: queues the kernel of a page.
+        """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that run at the same time on the device."""
+        """Blocks of a kernel that the device runs at the same time. shared: bytes per block."""
 
     def pointer(self, slot: str) -> int:
-        """The address of a vertex array ("field:x", "work:heard.s1")."""
+        """The device address of a vertex array ("field:x", "work:heard.s1")."""
 
     def itemsize(self, slot: str) -> int:
-        """Bytes of what a vertex has in an array."""
+        """Bytes per vertex in an array."""
 
     def in_place(self, stage: StageSpec, on: bool) -> None:
-        """Let the pass write its fields where it reads them ("next:F" stands for the array of "field:F"), or give the
-        second buffers back."""
+        """Make the pass write its fields to the buffers that it reads, or restore separate buffers.
+
+        In place, "next:F" refers to the array of "field:F".
+        """
 
     def run_full(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices, messages included; its buffers are exchanged afterwards unless it runs in
-        place. Counts begin at zero. The edges traversed."""
+        """Run a pass over all vertices, including its messages; counts begin at zero.
+
+        The two buffers of its fields are exchanged afterwards, unless the pass runs in place.
+
+        Returns:
+            The number of edges traversed.
+        """
 
     def counted(self) -> Stats:
-        """What the last pass counted; waits for it."""
+        """The counts of the last pass; waits for it."""

@@ -1,1 +1,1 @@
-"""Pages of a graph on a GPU: slots, rows, copies."""
+"""Pages of a graph on a GPU: slots, rows and copies."""

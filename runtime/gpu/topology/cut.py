@@ -1,7 +1,7 @@
-"""An adjacency cut for a GPU: pages, the segments of long vertices, row blocks and shards.
+"""Divides an adjacency for a GPU: pages, segments of long vertices, row blocks and shards.
 
-All numbers of edges are those of the whole adjacency, so that a kernel does not see where pages end. A page holds the
-short vertices whose edges it holds; the edges of a long vertex may lie in several pages, cut between segments.
+Edge numbers count over the whole adjacency, so that kernels need not know where pages end. All edges of a short vertex
+are in one page. The edges of a long vertex may be in several pages, divided between segments.
 """
 
 from __future__ import annotations
@@ -23,15 +23,19 @@ Int64s = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class LongRows:
-    """The vertices of more than SEGMENT edges. longs: int64[L, 3]: vertex, first segment, end segment. segments:
-    int64[S, 3]: vertex, first edge, end edge."""
+    """The vertices with more than SEGMENT edges.
+
+    Attributes:
+        longs: int64[L, 3]: vertex, first segment, end segment.
+        segments: int64[S, 3]: vertex, first edge, end edge.
+    """
 
     longs: Int64s
     segments: Int64s
 
 
 def long_rows(adjacency: Adjacency) -> LongRows:
-    """The long vertices of an adjacency; found once."""
+    """The long vertices of an adjacency, cached in it."""
 
     def find() -> LongRows:
         offsets = adjacency.offsets.view(np.int64)
@@ -43,8 +47,18 @@ def long_rows(adjacency: Adjacency) -> LongRows:
 
 @dataclass(frozen=True)
 class Part:
-    """A page. Short vertices [low, high), segments [first_segment, end_segment), edges [begin, end), and the row blocks
-    of pull_stream."""
+    """A page.
+
+    Attributes:
+        page: its number.
+        low: its first short vertex.
+        high: the end of its short vertices.
+        first_segment: its first segment of a long vertex.
+        end_segment: the end of its segments.
+        begin: its first edge.
+        end: the end of its edges.
+        row_blocks: its number of row blocks, for pull_stream.
+    """
 
     page: int
     low: int
@@ -57,14 +71,20 @@ class Part:
 
     @property
     def edges(self) -> int:
-        """Edges in the page."""
+        """The number of edges in the page."""
         return self.end - self.begin
 
 
 @dataclass(frozen=True)
 class Cut:
-    """Where pages begin. starts: int64[P + 1], first edges and the end; lows: int64[P + 1], first vertices and n;
-    segment_ends: int64[P + 1], first segments and S; row_blocks: int64[P]."""
+    """The boundaries of P pages.
+
+    Attributes:
+        starts: int64[P + 1], first edge of each page, then the end.
+        lows: int64[P + 1], first vertex of each page, then n.
+        segment_ends: int64[P + 1], first segment of each page, then S.
+        row_blocks: int64[P], number of row blocks in each page.
+    """
 
     starts: Int64s
     lows: Int64s
@@ -82,14 +102,14 @@ class Cut:
         return int(np.diff(self.starts).max())
 
     def parts(self) -> list[Part]:
-        """The pages, one by one."""
+        """The pages in order."""
         columns = (self.lows[:-1], self.lows[1:], self.segment_ends[:-1], self.segment_ends[1:], self.starts[:-1],
                    self.starts[1:], self.row_blocks)
         return [Part(page, *numbers) for page, numbers in enumerate(zip(*(c.tolist() for c in columns)))]
 
     @staticmethod
     def of(adjacency: Adjacency, edges: int | None) -> Cut:
-        """Pages of at most `edges` edges (or one vertex, or one segment, if that has more); None: one page."""
+        """Pages of at most `edges` edges, or of a single larger vertex or segment; None: one page."""
         offsets = adjacency.offsets.view(np.int64)
         n, segments = len(offsets) - 1, long_rows(adjacency).segments
         if edges is None:
@@ -104,10 +124,11 @@ class Cut:
 
 @dataclass(frozen=True)
 class Sharding:
-    """How pages are cut into shards for pull_shards.
+    """The rule that divides pages into shards for pull_shards.
 
-    vertices: of a shard, at most 65536, for a page of so many edges a vertex. replicas: copies of the cells, u8 a
-    shard, for arrays of the vertices and edges of each (i64).
+    Attributes:
+        vertices: maps the density of a page (edges per vertex) to the vertices of a shard, at most 65536.
+        replicas: maps the vertices and edges of each shard (i64) to the copies of its cells (u8).
     """
 
     vertices: Callable[[float], int]
@@ -116,8 +137,14 @@ class Sharding:
 
 @dataclass(frozen=True)
 class Shards:
-    """The shards of all pages. starts: int64[P], where the bounds of a page begin; counts: int64[P]. bounds: uint32,
-    first vertices of the shards of a page and the end, page after page; replicas: uint8, aligned with the bounds."""
+    """The shards of all pages.
+
+    Attributes:
+        starts: int64[P], index in `bounds` where the bounds of each page begin.
+        counts: int64[P], number of shards in each page.
+        bounds: uint32, for each page the first vertices of its shards, then the end.
+        replicas: uint8, aligned with `bounds`.
+    """
 
     starts: Int64s
     counts: Int64s
@@ -125,13 +152,13 @@ class Shards:
     replicas: NDArray[np.uint8]
 
     def most_cells(self) -> Int64s:
-        """The largest vertices x replicas of a shard of each page, int64[P]."""
+        """The largest product vertices x replicas of a shard in each page, int64[P]."""
         cells = (np.diff(self.bounds.astype(np.int64), append=0) * self.replicas).clip(0)
         return np.array([cells[s : s + c].max(initial=0) for s, c in zip(self.starts, self.counts)], dtype=np.int64)
 
     @staticmethod
     def of(adjacency: Adjacency, cut: Cut, rule: Sharding) -> Shards:
-        """Shards of equal numbers of vertices in each page."""
+        """Shards with equal numbers of vertices in each page."""
         offsets, rows = adjacency.offsets.view(np.int64), long_rows(adjacency)
         longs = rows.longs[:, 0]
         bounds, replicas, counts = [], [], []
@@ -139,7 +166,7 @@ class Shards:
             density = float(offsets[high] - offsets[low]) / max(1, high - low)
             inner = np.append(np.arange(low, high, max(1, rule.vertices(density))), high)
             edges = np.diff(offsets[inner])
-            mine = longs[np.searchsorted(longs, low) : np.searchsorted(longs, high)]  # not for this kernel
+            mine = longs[np.searchsorted(longs, low) : np.searchsorted(longs, high)]  # other kernels pull long vertices
             np.subtract.at(edges, np.searchsorted(inner, mine, side="right") - 1, offsets[mine + 1] - offsets[mine])
             bounds.append(inner)
             counts.append(len(edges))

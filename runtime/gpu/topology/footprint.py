@@ -1,4 +1,4 @@
-"""What the topology takes of device memory: everything if it fits, else tables and slots for pages."""
+"""The device memory of a topology: all edges if they fit, else tables and slots for pages."""
 
 from __future__ import annotations
 
@@ -19,31 +19,41 @@ from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
 __all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
 
 TARGETS = "targets"
-LAYOUT_WORDS = 3 * ROW_WORDS  # of a row: bytes an edge, place in the slot, address in host memory
+LAYOUT_WORDS = 3 * ROW_WORDS  # per row: bytes per edge, offset in the slot, address in host memory
 
-_ALIGNED = 256  # bytes: arrays begin at whole lines
-_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a page: smaller ones waste the link, larger ones delay the first kernel
-_SLOTS = 8  # that a budget is cut into, where pages of the least size allow it
-_FEW = 4  # slots that are enough: one in use, the others on their way
+_ALIGNED = 256  # bytes: alignment of arrays
+_LEAST, _MOST = 4 << 20, 64 << 20  # bytes of a page: smaller ones waste bandwidth, larger ones delay the first kernel
+_SLOTS = 8  # slots to aim for, where pages of the least size allow it
+_FEW = 4  # slots that suffice: one in use, the others being filled
 
 
 @dataclass(frozen=True)
 class Use:
-    """What a pass reads of a page. columns: (name, dtype) in the order of the row. sharding: how pages are cut into
-    shards, for passes by pull_shards."""
+    """The arrays of a page that a pass reads.
+
+    Attributes:
+        columns: (name, dtype) in the order of the row.
+        sharding: the rule for shards, for passes by pull_shards.
+    """
 
     columns: tuple[tuple[str, str], ...] = ()
     sharding: Sharding | None = None
 
     def keys(self, name: str) -> tuple[str, ...]:
-        """The arrays that the pass called `name` reads."""
+        """The keys of the arrays that the pass called `name` reads."""
         places = (f"places:{name}",) if self.sharding else ()
         return (TARGETS, *(column_key(*column) for column in self.columns), *places)
 
 
 @dataclass(frozen=True)
 class Stored:
-    """An array over edges. source: its values in host memory; None if kernels make it. itemsize: bytes an edge."""
+    """An array over edges.
+
+    Attributes:
+        key: its name among the arrays of a page.
+        itemsize: bytes per edge.
+        source: its values in host memory; None if kernels compute them.
+    """
 
     key: str
     itemsize: int
@@ -52,11 +62,16 @@ class Stored:
 
 @dataclass(frozen=True)
 class Footprint:
-    """How memory is laid out.
+    """The layout of the device memory of a topology.
 
-    tables: name -> offset in one block of `table_bytes`: what stays, whatever pages come and go. places: key ->
-    offset of the array in a slot of `slot_bytes`. slots: how many pages have room; 0 if the whole adjacency lies in one
-    slot of that size.
+    Attributes:
+        cut: the boundaries of pages.
+        shards: by use, the shards of pages.
+        tables: name -> offset of a table in one block, which stays on the device.
+        table_bytes: bytes of that block.
+        places: key -> offset of an array in a slot.
+        slot_bytes: bytes of a slot.
+        slots: number of slots; 0 if the whole adjacency is in a single slot.
     """
 
     cut: Cut
@@ -69,22 +84,22 @@ class Footprint:
 
     @property
     def resident(self) -> bool:
-        """Whether everything stays on the device."""
+        """Whether all edges stay on the device."""
         return self.slots == 0
 
     @property
     def least(self) -> int:
-        """Bytes without which it does not run with these pages."""
+        """Bytes that these pages need at least."""
         return self.table_bytes + (1 if self.resident else _fewest(self.cut)) * self.slot_bytes
 
 
 def column_key(name: str, dtype: str) -> str:
-    """What a column is called among the arrays of a page."""
+    """The key of a column among the arrays of a page."""
     return f"{name}:{dtype}"
 
 
 def stored_arrays(adjacency: Adjacency, uses: Mapping[str, Use]) -> list[Stored]:
-    """The arrays over edges that all uses need, each once. Raises GraphError for a column that does not fit."""
+    """The distinct edge arrays of all uses. Raises GraphError for a column that does not fit its type."""
     columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
     found = [Stored(TARGETS, 4, adjacency.targets)]
     for name, dtype in columns:
@@ -98,10 +113,18 @@ def footprint(
     adjacency: Adjacency, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
     taken: int = 0,
 ) -> Footprint:
-    """The layout that makes the best of `free` bytes.
+    """The best layout within `free` bytes.
 
-    page_size: bytes of neighbours in a page; None for one page if everything fits, else as many as pay. taken: bytes
-    that others have, for the message. Raises OutOfMemory if not even two pages fit.
+    Args:
+        adjacency: the edges.
+        uses: by name, the arrays that passes read.
+        arrays: a result of `stored_arrays`.
+        free: bytes available.
+        page_size: bytes of neighbours in a page; None for one page if all edges fit, else for the best size.
+        taken: bytes in use by vertex state, for the message.
+
+    Raises:
+        OutOfMemory: not even two pages fit.
     """
     whole = _whole(adjacency, uses, arrays, page_size)
     if whole.least <= free:
@@ -120,10 +143,20 @@ def share_memory(
     adjacencies: Mapping[str, Adjacency], uses: Mapping[str, Mapping[str, Use]], free: int,
     page_size: int | None = None, taken: int = 0,
 ) -> dict[str, int]:
-    """How many of `free` bytes each of several adjacencies gets, by kind.
+    """Divide `free` bytes among several adjacencies; returns bytes by kind.
 
-    If not all of them fit whole, those that take least come first, as long as the others can still be streamed; what
-    is left is divided in proportion to what the others would take. Raises OutOfMemory if they cannot all be streamed.
+    If not all of them fit completely, the smallest come first, as long as the others can still be streamed. The rest is
+    divided in proportion to the needs of the others.
+
+    Args:
+        adjacencies: by kind.
+        uses: by kind and name, the arrays that passes read.
+        free: bytes available.
+        page_size: bytes of neighbours in a page; None for the best size.
+        taken: bytes in use by vertex state, for the message.
+
+    Raises:
+        OutOfMemory: they cannot all be streamed.
     """
     arrays = {kind: stored_arrays(adjacency, uses[kind]) for kind, adjacency in adjacencies.items()}
     whole = {kind: _whole(adjacency, uses[kind], arrays[kind], page_size).least
@@ -149,12 +182,12 @@ def share_memory(
 
 
 def _refusal(what: str, n: int, least: Sequence[Footprint], whole: int, free: int, taken: int) -> OutOfMemory:
-    """What is needed, what there is, and what helps."""
+    """The error that names the bytes needed, the bytes available, and remedies."""
     tables, need = sum(found.table_bytes for found in least), sum(found.least for found in least)
     pages = "the only page" if max(found.cut.pages for found in least) == 1 else "two pages"
     return OutOfMemory(
         f"{what} of {n:,} vertices do not fit into GPU memory: {in_bytes(tables)} for tables and "
-        f"{in_bytes(need - tables)} for {pages} are the least ({in_bytes(whole)} keeps all edges there), and "
+        f"{in_bytes(need - tables)} for {pages} are needed at least ({in_bytes(whole)} keeps all edges there), and "
         f"{in_bytes(max(0, free))} are free beside {in_bytes(taken)} of vertex state; allow at least {taken + need} "
         "bytes (gpu_memory), or run on the CPU")
 
@@ -172,12 +205,12 @@ def _whole(
 
 
 def _fewest(cut: Cut) -> int:
-    """Slots without which pages cannot be streamed: one for a page at work and one for the next."""
+    """The minimum of slots for streaming: one for the page in use and one for the next."""
     return min(2, cut.pages)
 
 
 def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
-    """Edges of a page, from the size that pays best down to the smallest."""
+    """Page sizes to try, in edges, from the best one down to the smallest."""
     each = sum(array.itemsize for array in arrays)
     best = min(max(free // _SLOTS, _LEAST), _MOST) // each
     return [size for size in (best >> k for k in range(best.bit_length())) if size > SEGMENT] + [SEGMENT]
@@ -186,7 +219,7 @@ def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
 def _laid_out(
     adjacency: Adjacency, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
 ) -> Footprint:
-    """The layout with these pages; if they are not to be resident, with the fewest slots."""
+    """The layout with these pages; unless they are to be resident, with the minimum of slots."""
     shards = {name: Shards.of(adjacency, cut, use.sharding) for name, use in uses.items() if use.sharding}
     rows = long_rows(adjacency)
     sizes = {
@@ -204,7 +237,7 @@ def _laid_out(
 
 
 def _packed(sizes: Mapping[str, int]) -> tuple[dict[str, int], int]:
-    """Offsets of arrays one behind the other, and the bytes of all."""
+    """Offsets of arrays packed one after the other, and the total of bytes."""
     ends = np.cumsum([-(-size // _ALIGNED) * _ALIGNED for size in sizes.values()]).tolist()
     total = max(1, -(-ends[-1] // GRAIN)) * GRAIN
     return dict(zip(sizes, [0, *ends[:-1]])), total

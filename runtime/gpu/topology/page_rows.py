@@ -1,4 +1,4 @@
-"""The rows that show kernels where the edges of each page lie (see vlang.runtime.plan.plan)."""
+"""The rows that show kernels where the edges of each page are (see vlang.runtime.plan.plan)."""
 
 from __future__ import annotations
 
@@ -29,11 +29,15 @@ __all__ = ["Table", "make_table"]
 class Table:
     """The rows of all pages for one use.
 
-    keys: the arrays that it reads. address: device u64[P, ROW_WORDS]. shards: int64[P], the shards of each page (0
-    without sharding). most_cells: int64[P], the largest vertices x replicas of a shard of each page. layout: u64[3,
-    ROW_WORDS]: bytes an edge, place in a slot and address in host memory of what a word points to; it lies at
-    layout_address on the device. words: the rows as first written. at: the slot that the row of each page points to, 0
-    for host memory.
+    Attributes:
+        keys: the arrays that the use reads.
+        address: device address of u64[P, ROW_WORDS], the rows.
+        shards: int64[P], number of shards in each page; 0 without sharding.
+        most_cells: int64[P], the largest product vertices x replicas of a shard in each page.
+        layout: u64[3, ROW_WORDS]: for each pointer of a row, bytes per edge, offset in a slot, address in host memory.
+        layout_address: device address of `layout`.
+        words: the rows as first written.
+        at: for each page, the slot that its row points to; 0 for host memory.
     """
 
     keys: tuple[str, ...]
@@ -46,15 +50,15 @@ class Table:
     at: list[int]
 
     def row(self, page: int) -> int:
-        """The address of the row of a page."""
+        """The device address of the row of a page."""
         return self.address + 8 * ROW_WORDS * page
 
     def bounds(self, page: int) -> int:
-        """The address of the bounds of the shards of a page."""
+        """The device address of the bounds of the shards of a page."""
         return int(self.words[page, ROW_SHARDS])
 
     def pointing(self) -> NDArray[np.uint64]:
-        """The rows as they should be: what the kernel aim_row makes of each."""
+        """The current rows, as the kernel aim_row computes them."""
         rows, slots = self.words.copy(), np.array(self.at, dtype=np.uint64)
         for word in np.flatnonzero(self.layout[0]):
             size, place, host = self.layout[:, word]
@@ -66,10 +70,16 @@ def make_table(
     name: str, use: Use, layout: Footprint, arrays: Mapping[str, Stored], table_at: Callable[[str], int],
     memory: int | None, host: Mapping[str, int],
 ) -> Table:
-    """The table of a use; its rows and the layout are yet to be uploaded.
+    """The table of a use; its rows and its layout are not uploaded yet.
 
-    table_at: the addresses of the tables of the layout. memory: where all edges are, or None: they are in host memory
-    at the addresses `host` by key, 0 where kernels cannot read it.
+    Args:
+        name: name of the use.
+        use: the arrays that it reads.
+        layout: layout of the device memory.
+        arrays: arrays over edges, by key.
+        table_at: maps the name of a table to its device address.
+        memory: device address of all edges; None if they are in host memory.
+        host: addresses in host memory by key, 0 where kernels cannot read them.
     """
     words = {ROW_TARGETS: TARGETS} | {ROW_COLUMNS + k: column_key(*c) for k, c in enumerate(use.columns)}
     cut, shards = layout.cut, layout.shards.get(name)

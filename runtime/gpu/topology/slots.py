@@ -1,4 +1,4 @@
-"""Which page lies in which slot of device memory: bookkeeping of the cache and of the order of a pass."""
+"""Which page is in which slot of device memory: bookkeeping of the cache, and the page order of a pass."""
 
 from __future__ import annotations
 
@@ -13,7 +13,14 @@ __all__ = ["Slot", "Slots"]
 
 @dataclass(eq=False)
 class Slot:
-    """A place for one page. held: arrays of the page that are there. used: the end of the last work on it."""
+    """Memory for one page.
+
+    Attributes:
+        address: device address.
+        page: the page in the slot; None if the slot is empty.
+        held: keys of the page's arrays that have been copied.
+        used: an event after the last work on the slot.
+    """
 
     address: int
     page: int | None = None
@@ -22,11 +29,11 @@ class Slot:
 
 
 class Slots:
-    """Slots by age of their last use, the oldest first. A page that is not there takes the oldest slot whose own page
-    is not awaited by the same pass.
+    """Slots in the order of their last use, oldest first.
 
-    A pass takes cached pages first: so every slot still holds a page that the next full pass finds, whatever the
-    number of pages, and no page is evicted before its turn (plain LRU in page order would find none).
+    A missing page replaces the oldest page that the same pass does not need any more. A pass processes cached pages
+    first. Every slot therefore still holds a page that the next full pass can use, and no page is evicted before the
+    pass has used it. Plain LRU in page order would have no hits.
     """
 
     def __init__(self, addresses: Sequence[int]) -> None:
@@ -37,15 +44,15 @@ class Slots:
         return len(self._slots)
 
     def find(self, page: int) -> Slot | None:
-        """The slot of a page, if it is cached."""
+        """The slot of a page; None if the page is not cached."""
         return self._where.get(page)
 
     def touch(self, slot: Slot) -> None:
-        """The slot is used now."""
+        """Move a slot to the end of the order: it is used now."""
         self._slots.move_to_end(slot.address)
 
     def take(self, page: int, awaited: set[int]) -> Slot:
-        """Give the oldest slot to a page; those of `awaited` pages stay. There must be one."""
+        """Assign the oldest slot to a page, except for slots with `awaited` pages. At least one must qualify."""
         slot = next(s for s in self._slots.values() if s.page not in awaited)
         if slot.page is not None:
             del self._where[slot.page]
@@ -55,8 +62,10 @@ class Slots:
         return slot
 
     def order(self, pages: Sequence[int], ahead: int) -> Iterator[int]:
-        """The order in which a pass takes its pages: `ahead` cached ones, then cached and missing ones by turns, so
-        that copies begin at once, each into a slot whose page has had its turn."""
+        """The order in which a pass processes its pages: `ahead` cached pages, then cached and missing pages in turn.
+
+        This lets copies begin at once, each into a slot with a page that has been processed.
+        """
         asked = set(pages)
         cached = [slot.page for slot in self._slots.values() if slot.page is not None and slot.page in asked]
         missing = iter([page for page in pages if page not in self._where])

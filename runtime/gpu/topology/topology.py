@@ -1,12 +1,12 @@
-"""An adjacency on a GPU: whole where it fits, else page by page over streams while kernels run.
+"""An adjacency on a GPU: resident if it fits, else streamed page by page while kernels run.
 
-Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. Edges stay there too if there is room;
-if not, device memory is cut into slots, each with room for one page. Pages come into slots from page-locked host
-memory and stay until the room is needed; kernels over few vertices may read the others where they lie.
+Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. So do the edges if they fit. Otherwise
+device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory and stay
+until they are evicted. Kernels over few vertices may read other pages directly from host memory.
 
-Ordering. Work that the caller has queued on its stream before a sweep or `rows` comes before it, work queued
-afterwards after it; only copies may run ahead, as soon as their slot is free. A slot is overwritten only after the last
-work on it, and the row of a page is changed only when the page moves, in the stream of the kernel that reads it next.
+Ordering: work that the caller queued on its stream before a sweep or `rows` runs before it, and later work after it.
+Only copies may start earlier, once their slot is free. A slot is overwritten only after the last work on it. The row of
+a page changes only when the page moves, in the stream of the kernel that reads it next.
 """
 
 from __future__ import annotations
@@ -34,21 +34,35 @@ Prepare = Callable[[str, int, Sequence[int], Stream | None], None]
 """Queues a kernel of topology.cuh, pull.cuh or shards.cuh that is no template: name, blocks, arguments, stream."""
 
 Launch = Callable[[int, Part, Stream | None], None]
-"""Queues the kernels of a pass for one page: the address of its row, the page, the stream."""
+"""Queues the kernels of a pass for one page. Takes the address of the page's row, the page, and the stream."""
 
 
 class Topology:
     """One adjacency on a device.
 
-    uses: by name, what passes read of a page. memory: bytes that it may take (None: what the budget has left).
-    page_size: bytes of neighbours in a page (None: one page if everything fits, else 4 to 64 MiB). streams: that copies
-    and kernels are spread over (0: as many as pay).
+    Args:
+        device: the device.
+        prepare: queues kernels that prepare the topology.
+        adjacency: the edges.
+        uses: by name, the arrays of a page that passes read.
+        memory: bytes that the topology may use; None for the rest of the budget.
+        page_size: bytes of neighbours in a page; None for one page if all edges fit, else 4 to 64 MiB.
+        streams: number of streams for copies and kernels; 0 for the best number.
+        link: cost of moving edges; None for the default.
 
-    offsets: device u64[n + 1]. segments, longs: device int64[segment_count, 3] and int64[long_count, 3]. parts: the
-    pages. resident: all edges are on the device. readable: kernels can read every page through its row at all times.
-    link: what moving edges costs. traffic: what passes have moved so far.
+    Attributes:
+        offsets: device address of u64[n + 1].
+        segments: device address of int64[segment_count, 3].
+        longs: device address of int64[long_count, 3].
+        parts: the pages.
+        resident: whether all edges are on the device.
+        readable: whether kernels can read every page through its row at all times.
+        link: cost of moving edges.
+        traffic: bytes and pages moved so far.
 
-    Raises OutOfMemory if two pages do not fit beside the tables, GraphError for a column that does not fit its type.
+    Raises:
+        OutOfMemory: two pages do not fit beside the tables.
+        GraphError: a column does not fit its type.
     """
 
     def __init__(
@@ -71,7 +85,7 @@ class Topology:
         self._addresses: dict[str, int] = {}
         self._streams: list[Stream] = []
         self._turn = 0
-        self._shown: set[str] = set()  # tables whose rows others read
+        self._shown: set[str] = set()  # tables with rows that kernels read outside of sweeps
         try:
             size = self.layout.slot_bytes * max(1, self.layout.slots)
             self._buffers.append(device.allocate(size, what))
@@ -79,7 +93,7 @@ class Topology:
             self._open_streams(streams or AUTO_STREAMS)
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
-            device.synchronize()  # copies may run ahead of everything but this
+            device.synchronize()  # later copies may start before any other work, but not before this
             if self.resident:
                 self._fill()
         except BaseException:
@@ -94,27 +108,27 @@ class Topology:
 
     @property
     def slots(self) -> int:
-        """Pages that the device has room for, if not for all."""
+        """The number of slots, if not all pages are resident."""
         return len(self._slots)
 
     @property
     def offsets(self) -> int:
-        """The address of the offsets."""
+        """The device address of the offsets."""
         return self._at("offsets")
 
     @property
     def segments(self) -> int:
-        """The address of the segments of long vertices."""
+        """The device address of the segments of long vertices."""
         return self._at("segments")
 
     @property
     def longs(self) -> int:
-        """The address of the long vertices."""
+        """The device address of the long vertices."""
         return self._at("longs")
 
     @property
     def readable(self) -> bool:
-        """Whether kernels can read every page through its row, wherever it lies."""
+        """Whether kernels can read every page through its row, from device or host memory."""
         return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
                                     if a.source is not None and a.source.nbytes)
 
@@ -125,7 +139,7 @@ class Topology:
     def _at(self, name: str) -> int:
         return self._buffers[0].pointer + self.layout.tables[name]
 
-    # ------------------------------------------------------------------------------ bring up
+    # ------------------------------------------------------------------------------ opening
     def _upload_tables(self) -> None:
         rows = long_rows(self.adjacency)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
@@ -138,7 +152,7 @@ class Topology:
                 self.device.upload(self._at(name), values)
 
     def _open_streams(self, streams: int) -> None:
-        """Slots and streams. Cached pages have a stream of their own, so that their kernels wait for no copy."""
+        """Create slots and streams. Cached pages use a separate stream, so their kernels do not wait for copies."""
         memory = self._buffers[1].pointer
         self._slots = Slots([memory + k * self.layout.slot_bytes for k in range(self.layout.slots)])
         if not self.resident:
@@ -157,7 +171,7 @@ class Topology:
         return table
 
     def _prepare_blocks(self) -> None:
-        """The row blocks of every page."""
+        """Compute the row blocks of every page."""
         at = self._at("blocks")
         for part in self.parts:
             count = part.row_blocks
@@ -166,7 +180,7 @@ class Topology:
             at += 4 * (count + 1)
 
     def _fill(self) -> None:
-        """Bring everything, for good."""
+        """Copy all edges to the device permanently."""
         memory = self._buffers[1].pointer
         for key, array in self._arrays.items():
             if array.source is not None and array.source.nbytes:
@@ -177,7 +191,7 @@ class Topology:
                     self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
-        """The destinations of the edges of a page inside its shards; `places` is where that of edge 0 would lie."""
+        """Compute the cells of a page's edges inside its shards; `places` is the address for edge 0."""
         count = int(table.shards[part.page])
         if count:
             args = (self.offsets, table.bounds(part.page), places % (1 << 64), 0, count)
@@ -185,10 +199,16 @@ class Topology:
 
     # ---------------------------------------------------------------------------------- passes
     def sweep(self, name: str, launch: Launch, transfer: Transfer | None = None, stream: Stream | None = None) -> None:
-        """Let `launch` queue the kernels of a pass for every page, or for those of a transfer.
+        """Call `launch`, which queues kernels, for every page or for the pages of a transfer.
 
-        Pages come in any order. Each gets the stream in which its edges have arrived; after the sweep the caller's
-        stream waits for all of them. Where everything is resident, all pages run on the caller's stream.
+        The order of pages is not fixed. Each page is processed in the stream that its edges arrived in. The caller's
+        stream waits for all pages after the sweep. If everything is resident, all pages use the caller's stream.
+
+        Args:
+            name: the use.
+            launch: queues the kernels of a page.
+            transfer: the pages; None for all.
+            stream: the caller's stream; None for the default stream.
         """
         table = self._tables[name]
         if self.resident:
@@ -224,7 +244,7 @@ class Topology:
         return event
 
     def _bring(self, table: Table, part: Part, awaited: set[int], begin: Event) -> tuple[Slot, Stream]:
-        """The slot of a page with everything that the table reads, and the stream in which it is complete."""
+        """The slot of a page, with all arrays that the table reads, and the stream in which the copies complete."""
         slot = self._slots.find(part.page)
         work = self._cached
         missing = [key for key in table.keys if slot is None or key not in slot.held]
@@ -243,7 +263,7 @@ class Topology:
             self.device.wait(slot.used, work)
         for key in missing:
             self._load(table, self._arrays[key], part, slot, work)
-        self.device.wait(begin, work)  # copies need not wait for what their page is read for
+        self.device.wait(begin, work)  # the copies need not wait for earlier work of the caller, but the kernels must
         if table.at[part.page] != slot.address:
             self._aim(table, part.page, slot.address, work)
         return slot, work
@@ -259,23 +279,23 @@ class Topology:
             self.traffic.copied += piece.nbytes
 
     def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
-        """Let the row of a page point into a slot."""
+        """Make the row of a page point to a slot."""
         table.at[page] = slot
         self._prepare("aim_row", 1, (table.row(page), slot, table.layout_address), work)
 
     # ---------------------------------------------------------------------- few vertices at work
     def rows(self, name: str, stream: Stream | None = None) -> int:
-        """The address of the rows for kernels on the stream that read any page, wherever it lies.
+        """The device address of the rows, for kernels on the stream that read any page.
 
-        Cached pages point into device memory, the others to the host's. From now on the rows are kept so after every
-        sweep. Use them only if `readable`.
+        Rows of cached pages point to device memory, the others to host memory. After this call every sweep updates
+        them. Use them only if `readable`.
         """
         self._shown.add(name)
         self._refresh(stream)
         return self._tables[name].address
 
     def _refresh(self, stream: Stream | None) -> None:
-        """Bring rows up to date that have been given away."""
+        """Update the rows that `rows` has returned."""
         for table in [self._tables[name] for name in self._shown] if not self.resident else ():
             slots = [self._slots.find(page) for page in range(self.pages)]
             now = [slot.address if slot and slot.held.issuperset(table.keys) else 0 for slot in slots]
@@ -284,8 +304,14 @@ class Topology:
                 self.device.upload(table.address, table.pointing(), stream)
 
     def mark(self, items: int, count: int, stream: Stream | None = None, queued: bool = False) -> Marks:
-        """Which pages hold edges of listed vertices, device u32[*count], or of the entries of a queue, u64[*count];
-        waits for the answer."""
+        """The pages that hold edges of listed vertices; waits for the answer.
+
+        Args:
+            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            count: device address of the number of items.
+            stream: None for the default stream.
+            queued: whether the items are entries of a queue.
+        """
         at, pages = self._at("marks"), self.pages
         self.device.fill(at, 16 * pages, 0, stream)
         self._prepare("mark_queue" if queued else "mark_pages", 4 * self.device.info.multiprocessors,
@@ -295,13 +321,15 @@ class Topology:
         return Marks(marks[:, 0], marks[:, 1])
 
     def edge_bytes(self, name: str) -> int:
-        """Bytes of an edge that a use takes from the host."""
+        """Bytes per edge that a use reads from the host."""
         arrays = [self._arrays[key] for key in self._tables[name].keys]
         return sum(array.itemsize for array in arrays if array.source is not None)
 
     def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
-        """How the pages that hold edges of marked vertices had best reach a pass. directly: rows may be read where they
-        lie, if they can be."""
+        """The cheapest transfer for each page with edges of marked vertices.
+
+        directly: kernels may read rows from host memory, if they can.
+        """
         if self.resident:
             return Transfer(tuple(np.flatnonzero(marks.edges > 0).tolist()))
         cached = np.array([self._slots.find(page) is not None for page in range(self.pages)])
@@ -313,7 +341,7 @@ class Topology:
 
     # ------------------------------------------------------------------------------------- end
     def close(self) -> None:
-        """Free everything, after the work that is queued. Twice does nothing."""
+        """Free everything, after the queued work. Closing twice does nothing."""
         if self._addresses:
             self.device.synchronize()
             for stream in (*self._streams, self._cached) if self._streams else ():

@@ -1,9 +1,9 @@
-"""How the edges of a page reach a kernel: cached, copied whole, or read from host memory as they are needed.
+"""How the edges of a page reach a kernel: cached, copied as a whole, or read directly from host memory.
 
-Whole copies move every edge of a page at the full rate of the link; direct reads move only the edges of the vertices
-at work, but whole lines of them, and pay for every page of host memory that they touch. The cheaper one is taken for
-each page (the idea of HyTGraph, ICDE 2023, section 4, whose third way, compaction by the CPU, does not pay on links as
-fast as this one).
+A whole copy moves every edge of a page at the full rate of the link. Direct reads move only the edges of the active
+vertices, but in whole cache lines, and each page of host memory touched adds a cost. The cheaper method is taken for
+each page. This is the idea of HyTGraph (ICDE 2023, section 4); its third method, compaction by the CPU, does not pay
+off on a link as fast as this one.
 """
 
 from __future__ import annotations
@@ -18,10 +18,13 @@ __all__ = ["Link", "Marks", "Traffic", "Transfer", "choose_transfer", "worth_cop
 
 @dataclass(frozen=True)
 class Link:
-    """What moving bytes from the host costs, as measured on PCIe 5 x16.
+    """The cost of moving bytes from the host, as measured on PCIe 5 x16.
 
-    start: seconds that a copy takes to start. copied: bytes a second of copies. direct: of direct reads of rows that
-    are not aligned. touched: pages of host memory that reads in no order can touch in a second.
+    Attributes:
+        start: seconds until a copy starts.
+        copied: bytes per second of copies.
+        direct: bytes per second of direct reads of unaligned rows.
+        touched: pages of host memory per second that random reads can touch.
     """
 
     start: float = 2.6e-6
@@ -31,12 +34,12 @@ class Link:
 
 
 _HOST_PAGE = 4096  # bytes
-_ENDS = 96  # bytes of lines of 128 that a row reads beside its own, on average
+_ENDS = 96  # surplus bytes per row: reads move whole lines of 128 bytes; an average
 
 
 @dataclass(frozen=True)
 class Marks:
-    """The vertices at work. vertices, edges: int64[P], how many of them have edges in each page, and those edges."""
+    """The active vertices. vertices, edges: int64[P], for each page the vertices with edges in it, and those edges."""
 
     vertices: NDArray[np.int64]
     edges: NDArray[np.int64]
@@ -44,7 +47,7 @@ class Marks:
 
 @dataclass(frozen=True)
 class Transfer:
-    """The pages to copy (or that are cached) and those to read directly; others hold no edge that is needed."""
+    """whole: pages to copy, or cached; direct: pages to read directly. No other page holds an edge that is needed."""
 
     whole: tuple[int, ...]
     direct: tuple[int, ...] = ()
@@ -52,8 +55,15 @@ class Transfer:
 
 @dataclass
 class Traffic:
-    """What passes moved. copied, direct: bytes (direct ones as estimated from marks); copies, hits, skipped: pages that
-    were copied, found in the cache, and not needed."""
+    """Data that passes moved.
+
+    Attributes:
+        copied: bytes copied.
+        direct: bytes read directly, as estimated from marks.
+        copies: pages copied.
+        hits: pages found in the cache.
+        skipped: pages not needed.
+    """
 
     copied: int = 0
     direct: int = 0
@@ -66,8 +76,16 @@ def choose_transfer(
     marks: Marks, page_edges: NDArray[np.int64], edge_bytes: int, cached: NDArray[np.bool_], link: Link,
     readable: bool,
 ) -> Transfer:
-    """The cheapest way for every page. page_edges: int64[P]; edge_bytes: of the arrays to be read; cached: bool[P];
-    readable: whether kernels can read the host's arrays."""
+    """The cheapest transfer of every page.
+
+    Args:
+        marks: the active vertices.
+        page_edges: int64[P], edges of each page.
+        edge_bytes: bytes per edge in the arrays to be read.
+        cached: bool[P], pages on the device.
+        link: the cost of the link.
+        readable: whether kernels can read the host's arrays.
+    """
     needed = marks.edges > 0
     whole = link.start + page_edges * edge_bytes / link.copied
     touched = np.minimum(marks.vertices, page_edges * edge_bytes // _HOST_PAGE + 1)
@@ -77,9 +95,16 @@ def choose_transfer(
 
 
 def worth_copying(edges: int, vertices: int, edge_bytes: int, link: Link) -> int:
-    """Edges of vertices at work from which copying all pages takes no longer than reading their rows directly, if the
-    vertices are as large as others: from there on it pays to ask which pages are needed. edges, vertices: of the whole
-    orientation."""
+    """The number of active edges from which copying all pages takes no longer than reading their rows directly.
+
+    From there on, finding out which pages are needed pays off. Active vertices are assumed to have the average degree.
+
+    Args:
+        edges: edges of the adjacency.
+        vertices: vertices of the adjacency.
+        edge_bytes: bytes per edge.
+        link: the cost of the link.
+    """
     degree = max(1.0, edges / max(1, vertices))
     row = 1 / link.touched + (degree * edge_bytes + _ENDS) / link.direct
     return int(edges * edge_bytes / link.copied / row * degree) + 1

@@ -1,1 +1,1 @@
-"""Ways of running a loop on a GPU."""
+"""Ways to run a loop on a GPU."""

@@ -1,4 +1,4 @@
-"""Full passes over edges: which topology they need, which kernel pulls each page, and the launches."""
+"""Full passes over edges: the topology that they need, the kernel that pulls each page, and the launches."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vlang.runtime.gpu.kernels.entries import cell_count, shared_bytes
 from vlang.runtime.gpu.kernels.replication import DEFAULTS, class_of, replicas_of, shard_vertices
 from vlang.runtime.gpu.kernels.sparse_layout import NEVER
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
-from vlang.runtime.gpu.passes.gpu_scratch import Rooms, whole_name
+from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates, rates_of
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
 from vlang.runtime.gpu.topology.cut import Part, Sharding, long_rows
@@ -35,19 +35,26 @@ __all__ = ["FullPasses"]
 
 @dataclass
 class FullPasses:
-    """The topology of a run, and full passes over it."""
+    """The topology of a run, and full passes over it.
+
+    Attributes:
+        machine: the machine of the run.
+        topologies: by adjacency direction.
+        scratch: for passes that need all contributions of a vertex at once; None before `open`.
+        rates: rates of the device.
+    """
 
     machine: GpuMachine
     topologies: dict[str, Topology] = field(default_factory=dict)
-    rooms: Rooms | None = None
+    scratch: GpuScratch | None = None
     rates: Rates = REFERENCE
     _choices: dict[tuple[str, int], Choice] = field(default_factory=dict)
     _beside: Stream | None = None
 
     def open(self) -> None:
-        """Bring every direction of edges that the plan reads to the device, in the memory that the state leaves.
+        """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
 
-        Where that is too little, ways of running loops are given up that need memory of their own. Raises OutOfMemory.
+        If memory is too short, ways to run loops that need memory of their own are dropped. Raises OutOfMemory.
         """
         machine = self.machine
         tries = list(attempts(machine.plan.loops, machine.graph, machine.options))
@@ -73,10 +80,10 @@ class FullPasses:
             of, _, kind = spec.length.partition(":")
             if of == "segments" and kind in sides and spec.slot not in machine.state.buffers:
                 machine.state.add(spec.slot, spec.dtype, len(long_rows(sides[kind]).segments), spec.width)
-        self.rooms = Rooms(device, machine.plan.stages, sides)
+        self.scratch = GpuScratch(device, machine.plan.stages, sides)
         kept: list[Buffer] = []
         try:
-            # What loops will ask for is taken now, and free again when the edges have their share.
+            # Reserve the memory that loops will allocate, then free it again once the edges have their share.
             for way, loop in self._taken():
                 for sizes in way.sizes(loop, machine.n, sides):
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
@@ -89,7 +96,7 @@ class FullPasses:
         finally:
             for buffer in kept:
                 device.free(buffer)
-        self.rooms.aim(self.topologies)
+        self.scratch.aim(self.topologies)
 
     def _taken(self) -> Iterator[tuple[Way, LoopSpec]]:
         """The ways in which each loop of the plan may run."""
@@ -99,7 +106,7 @@ class FullPasses:
                 yield way, loop
 
     def _load(self) -> None:
-        """Compile, or load, what the passes will launch."""
+        """Compile, or load from the cache, the kernels that the passes will launch."""
         machine = self.machine
         for stage in machine.plan.stages:
             if stage.domain and stage.gpu:
@@ -121,7 +128,7 @@ class FullPasses:
         known = self._choices.get(key)
         if known is None:
             topology, options = self.topologies[stage.domain or "in"], self.machine.options
-            # Kernels differ in the last bits of float sums: where those count, pages do not choose for themselves.
+            # Kernels differ in the last bits of float sums: if those must be reproducible, all pages use one kernel.
             pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
             rows = Rows.measured(topology.adjacency.offsets[pages])
             shared = self.machine.device.info.shared
@@ -140,7 +147,7 @@ class FullPasses:
 
     # -------------------------------------------------------------------------- passes
     def run(self, stage: StageSpec) -> int:
-        """A pass over all edges of its orientation; how many there are. Messages are up to date."""
+        """Run a pass over all its edges; messages must be up to date. Returns the number of edges."""
         machine, gpu = self.machine, stage.gpu
         assert gpu is not None
         topology = self.topologies[stage.domain or "in"]
@@ -149,11 +156,11 @@ class FullPasses:
         frame = machine.frame
         topology.sweep(stage.name, lambda row, part, stream: self._page(stage, gpu, frame, row, part, stream))
         if topology.long_count:
-            if self._beside is not None:  # pieces of long vertices that ran beside the others
+            if self._beside is not None:  # segments of long vertices ran in a separate stream
                 machine.device.wait(machine.device.record(self._beside))
             name = whole_name(stage, "finish")
             machine.launch(name, gpu.struct, (), grid(name, (), topology.long_count),
-                           (frame, 0, topology.long_count, *self._halls(stage)), shared=shared_bytes(name, gpu))
+                           (frame, 0, topology.long_count, *self._long_scratch(stage)), shared=shared_bytes(name, gpu))
         return topology.edges
 
     def _page(
@@ -171,13 +178,13 @@ class FullPasses:
         if high > low:
             self.machine.launch(
                 choice.template, gpu.struct, choice.constants, grid(choice.template, choice.constants, high - low),
-                (frame, row, low, high, *self._shelves(stage)),
+                (frame, row, low, high, *self._block_scratch(stage)),
                 shared=shared_bytes(choice.template, gpu, cells=cells), stream=stream)
 
     def _segments(
         self, stage: StageSpec, gpu: GpuStage, frame: int, row: int, part: Part, stream: Stream | None
     ) -> None:
-        """The pieces of long vertices in a page: too few to fill a device, so they run beside its short vertices."""
+        """Launch the segments of long vertices in a page in a second stream: they are too few to fill a device."""
         count = part.end_segment - part.first_segment
         if not count:
             return
@@ -188,18 +195,18 @@ class FullPasses:
             stream = self._beside
         name = whole_name(stage, "segments")
         self.machine.launch(name, gpu.struct, (), grid(name, (), count),
-                            (frame, row, part.first_segment, part.end_segment, *self._halls(stage)),
+                            (frame, row, part.first_segment, part.end_segment, *self._long_scratch(stage)),
                             shared=shared_bytes(name, gpu), stream=stream)
 
-    def _shelves(self, stage: StageSpec) -> tuple[int, ...]:
-        """What a kernel takes besides if it needs all contributions of a vertex at once: where it finds room."""
-        return self.rooms.shelves(stage) if self.rooms else ()
+    def _block_scratch(self, stage: StageSpec) -> tuple[int, ...]:
+        """The argument with block scratch, for kernels that need all contributions of a vertex at once."""
+        return self.scratch.block_scratch(stage) if self.scratch else ()
 
-    def _halls(self, stage: StageSpec) -> tuple[int, ...]:
-        return self.rooms.halls(stage) if self.rooms else ()
+    def _long_scratch(self, stage: StageSpec) -> tuple[int, ...]:
+        return self.scratch.long_scratch(stage) if self.scratch else ()
 
     def sparse(self, kind: str, stage: StageSpec | None) -> SparseTopology:
-        """An orientation with the columns of a stage, or without columns."""
+        """An adjacency direction with the columns that a stage reads; without columns for None."""
         topology, name = self.topologies[kind], _use(kind, stage)
         reading = self.reading(kind)
         rows = topology.table(name).address if reading == "pages" else topology.rows(name)
@@ -209,7 +216,7 @@ class FullPasses:
             topology.longs, topology.long_count, reading, leave if reading == "either" else NEVER)
 
     def reading(self, kind: str) -> str:
-        """How kernels over frontiers and lists reach the pages of a direction (see SparseTopology)."""
+        """How kernels over frontiers and lists read the pages of a direction (see SparseTopology)."""
         topology, asked = self.topologies[kind], self.machine.options.transfer
         if topology.resident:
             return "rows"
@@ -218,34 +225,49 @@ class FullPasses:
         return "rows" if asked == "direct" else "either"
 
     def needed(self, kind: str, stage: StageSpec | None, items: int, count: int, queued: bool) -> Transfer:
-        """The pages that hold edges of the vertices at work, and how each had best be read."""
+        """The pages that hold edges of the active vertices, and the cheapest transfer of each.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            items: device address of u32[*count], vertices; if `queued`, of u64[*count], entries of a queue.
+            count: device address of the number of items.
+            queued: whether the items are entries of a queue.
+        """
         topology = self.topologies[kind]
         directly = self.machine.options.transfer != "pages"
         return topology.choose(_use(kind, stage), topology.mark(items, count, queued=queued), directly)
 
     def over_pages(self, kind: str, stage: StageSpec | None, transfer: Transfer, launch: OnePage) -> None:
-        """Let `launch` queue a kernel for each page of a transfer."""
+        """Call `launch`, which queues a kernel, for each page of a transfer.
+
+        Args:
+            kind: adjacency direction, "in", "out" or "both".
+            stage: the stage that reads the pages; None for notifications.
+            transfer: the pages.
+            launch: queues the kernel of a page.
+        """
         self.topologies[kind].sweep(_use(kind, stage), lambda row, part, stream: launch(row, stream), transfer)
 
     def close(self) -> None:
-        """Give the topology back."""
+        """Free the topology of the run."""
         for topology in self.topologies.values():
             topology.close()
         self.topologies.clear()
-        if self.rooms is not None:
-            self.rooms.close()
-            self.rooms = None
+        if self.scratch is not None:
+            self.scratch.close()
+            self.scratch = None
 
 
 def _use(kind: str, stage: StageSpec | None) -> str:
-    """What a stage reads of an orientation, by name; None: notifications."""
+    """The name of the use for which a stage reads a direction; None: notifications."""
     if stage is None:
         return NOTIFY
     return stage.name if stage.domain == kind else pushed_use(stage.name)
 
 
 def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
-    """For each orientation, what passes read of it."""
+    """For each adjacency direction, the uses of all passes by name."""
     uses: dict[str, dict[str, Use]] = {}
     for stage in machine.plan.stages:
         if stage.domain is None or stage.gpu is None:
@@ -259,7 +281,7 @@ def _uses(machine: GpuMachine) -> dict[str, dict[str, Use]]:
 
 
 def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
-    """How pages are cut into shards, if the kernel for the whole graph is the one that needs them."""
+    """The rule for shards, if the kernel chosen for the whole graph is pull_shards."""
     gpu, options = stage.gpu, machine.options
     assert gpu is not None
     if not gpu.cell or options.kernel not in ("auto", "edge"):

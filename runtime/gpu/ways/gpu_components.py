@@ -1,8 +1,8 @@
-"""Rule K on a GPU: loops that copy values over a symmetric relation, run by finding connected components.
+"""Rule K on a GPU: loops that copy values over a symmetric relation, run by an algorithm for connected components.
 
-Where all edges are on the device, by Afforest, as on the CPU (vlang.runtime.cpu.ways.components): a few edges of every
-vertex, then those of the vertices outside the largest tree. Where they are not, every page is brought once and each of
-its edges hooked: the link, not the components, is what that costs.
+If all edges are on the device, it is Afforest, as on the CPU (vlang.runtime.cpu.ways.components): first a few edges of
+every vertex, then all edges of the vertices outside the largest tree. Otherwise every page is streamed once, and each
+of its edges is hooked: there the cost is in the link, not in the components.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["ComponentsWay", "ConnectLoop", "connect_kernels"]
 
-_BLOCKS = 16  # a multiprocessor, of kernels that count
-_PROBED = 4 * 1024 + 16  # bytes of shared memory in which the largest tree is elected
-_NO_TREE = 0xFF  # the byte that NO_TREE consists of
-_SAMPLED = 1  # neighbours of every vertex that are hooked beyond the first
+_BLOCKS = 16  # per multiprocessor, of kernels that count
+_PROBED = 4 * 1024 + 16  # bytes of shared memory for the search of the largest tree
+_NO_TREE = 0xFF  # NO_TREE is this byte, repeated
+_SAMPLED = 1  # neighbours of every vertex that are hooked in addition to the first
 
 
 def _sizes(n: int) -> dict[str, int]:
-    """Bytes that the loop allocates while it runs, for n vertices."""
+    """Bytes that the loop allocates while it runs, by name, for n vertices."""
     return {"parents": 4 * n, "chosen": 4}
 
 
@@ -52,16 +52,16 @@ def _dtype(plan: Plan, copied: CopySpec) -> str:
 
 
 def _joining(copied: CopySpec, dtype: str) -> str:
-    """The C++ type that says how values are joined."""
+    """The C++ type that defines how values are joined."""
     return f"Joining<JOIN_{copied.join.upper()}, {dtype}>"
 
 
 class ComponentsWay:
-    """Rule K: no supersteps, but an algorithm for connected components."""
+    """Rule K: an algorithm for connected components in place of supersteps."""
 
     name = "connected components"
     given_up = 2
-    sure = False  # min and max of floats keep the one that comes first of NaNs, and of zeros of both signs
+    sure = False  # float min and max keep the first of several NaNs, or of +0 and -0, so their result depends on order
     measured = False
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
@@ -69,11 +69,11 @@ class ComponentsWay:
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
         if options.mode != "auto" or options.max_rounds is not None:
-            return "supersteps were asked for"
+            return "supersteps were requested"
         return "" if loop.copied.domain == "both" or not graph.directed else "the graph is directed"
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """Nothing beside what full passes read."""
+        """No edges beyond those that full passes read."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
@@ -81,12 +81,12 @@ class ComponentsWay:
         yield _sizes(n)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """All of them."""
+        """All kernels of the loop."""
         assert loop.copied is not None
         yield from connect_kernels(machine.plan, loop.copied)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop, to be run by components; None if a number of supersteps is asked for, or values have no order."""
+        """The loop, run by components; None for a fixed number of supersteps, or for values without a total order."""
         copied = loop.copied
         assert copied is not None
         dtype = _dtype(machine.plan, copied)
@@ -104,13 +104,13 @@ class ConnectLoop:
         self._values = machine.pointer(f"field:{copied.field}")
         self._join = _joining(copied, dtype)
         self._edges = 0
-        # A vertex a thread: blocks begin in order, so the lower vertices that a chain leads to are at work or done.
+        # One vertex per thread: blocks start in order, so that the lower vertices of a chain are in progress or done.
         self._blocks = -(-machine.n // THREADS)
         self._arena = Arena(machine.device, _sizes(machine.n), "the trees of connected components")
         self._topology: Topology = machine.passes.topologies[copied.domain]
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Give every vertex the join over its component."""
+        """Set every vertex to the join over its component."""
         if self._n:
             self._arena.fill("chosen", _NO_TREE)
             if self._topology.resident:
@@ -124,11 +124,11 @@ class ConnectLoop:
         return (self.last(),)
 
     def last(self) -> Done:
-        """The superstep, after which no vertex is active."""
+        """The record of the superstep, after which no vertex is active."""
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:
-        """Give the trees back, after the work that is queued."""
+        """Free the trees, after the queued work."""
         self._arena.close()
 
     @property
@@ -139,7 +139,7 @@ class ConnectLoop:
         self._machine.launch(name, "", (), self._blocks, args, stream=stream)
 
     def _sample(self) -> None:
-        """Trees from the first edges of every vertex; the largest is chosen, and the edges outside it are counted."""
+        """Build trees from the first edges of every vertex; find the largest, and count the edges outside it."""
         machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
         row = self._topology.table(self._stage.name).row(0)
         self._launch("plant", row, n, parents)
@@ -151,7 +151,7 @@ class ConnectLoop:
         self._edges = (1 + _SAMPLED) * n + _count(machine, "count_outside", row, n, parents, chosen)
 
     def _hook(self, row: int, part: Part, stream: Stream | None) -> None:
-        """Follow the edges of a page. Trees are kept flat while pages come."""
+        """Hook the edges of a page, and flatten the trees between pages."""
         chosen = self._arena["chosen"]
         if part.high > part.low:
             self._launch("hook_rows", row, part.low, part.high, self._parents, chosen, stream=stream)
@@ -163,16 +163,16 @@ class ConnectLoop:
 
 
 def _unordered(machine: GpuMachine, field: str, dtype: str) -> bool:
-    """Whether min and max of the values of a field depend on the order."""
+    """Whether min and max of the values of a field depend on the order of operations."""
     return machine.n > 0 and _count(machine, f"count_unordered_{dtype[1:]}", machine.pointer(f"field:{field}"),
                                     machine.n) > 0
 
 
 def _count(machine: GpuMachine, name: str, *args: int) -> int:
-    """What a kernel over vertices adds up in its last argument; waits for it."""
+    """The sum that a kernel over vertices stores through its last argument; waits for it."""
     machine.state.clear_stats()
     machine.state.flush()
     blocks = min(_BLOCKS * machine.device.info.multiprocessors, -(-machine.n // THREADS))
     machine.launch(name, "", (), blocks, (*args, machine.state.stats))
-    _ = machine.frame  # what was counted lies beside it
+    _ = machine.frame  # the counts lie behind the frame
     return machine.counted().changed

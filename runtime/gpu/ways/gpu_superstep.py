@@ -1,4 +1,4 @@
-"""Supersteps of one loop on a GPU: every pass in full, or over the vertices that must run again (notify-pull)."""
+"""Supersteps of a loop on a GPU: full passes, or passes over the vertices that must run again (notify-pull)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["FullWay", "GpuLoop", "NotifyWay", "in_place"]
 
 
 class NotifyWay:
-    """Rule N: passes leave out vertices none of whose inputs changed, where that is cheaper."""
+    """Rule N: passes omit vertices without changed inputs, where that is cheaper."""
 
     name = "notify-pull"
     given_up = 1
@@ -33,19 +33,19 @@ class NotifyWay:
     measured = True
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why the passes of a loop run over all vertices."""
+        """Why the passes of a loop run over all vertices; "" if they need not."""
         if options.mode not in ("auto", "notify-pull"):
-            return "another mode was asked for"
+            return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges along which receivers are found."""
+        """The edges along which changed vertices notify their receivers."""
         for stage in loop.stages:
             if stage.domain is not None and stage.notify is not None:
                 yield stage.notify, NOTIFY, Use()
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
-        """The lists of each pass, and what the supersteps of one launch share."""
+        """The lists of each pass, and the tables for several supersteps per launch."""
         for stage in loop.stages:
             if stage.notify is not None:
                 rows = long_rows(sides[stage.domain or "in"])
@@ -54,7 +54,7 @@ class NotifyWay:
             yield relay_sizes(loop)
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """Those of its passes over lists, and that of many supersteps."""
+        """Kernels of passes over lists, and the kernel that runs several supersteps."""
         passes = machine.passes
         for stage in loop.stages:
             if stage.notify is not None:
@@ -66,12 +66,12 @@ class NotifyWay:
             yield relay_kernel(loop, passes.topologies[first].edges, machine.n)
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """The loop; every vertex is active in its first superstep, whatever the start says."""
+        """The loop; every vertex is active in its first superstep, even if `start` says otherwise."""
         return GpuLoop(machine, loop, start, skips=True)
 
 
 class FullWay:
-    """Every pass over all vertices: what every loop can do."""
+    """Full passes over all vertices, which can run every loop."""
 
     name = "full passes"
     given_up = 0
@@ -79,19 +79,19 @@ class FullWay:
     measured = False
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Never."""
+        """"Return the empty string: every loop can run this way."""
         return ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """Nothing beside what full passes read."""
+        """No edges beyond those that full passes read."""
         return iter(())
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
-        """Nothing."""
+        """No memory."""
         return iter(())
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """Nothing beside those of full passes."""
+        """No kernels beyond those of full passes."""
         return iter(())
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
@@ -100,11 +100,11 @@ class FullWay:
 
 
 def in_place(spec: LoopSpec, options: Options) -> bool:
-    """Whether the passes of a loop write where they read.
+    """Whether the passes of a loop write to the buffers that they read.
 
-    Loops whose result does not depend on order (rule A) do unless the caller counts supersteps: they end in the same
-    state after fewer of them. Those with a uniform frontier (rule X2) do not: it holds between whole supersteps only,
-    and settled vertices gain more.
+    Loops with a result that does not depend on order (rule A) do so unless the caller limits supersteps: they reach the
+    same final state in fewer supersteps. Loops with a uniform frontier (rule X2) do not: that property holds only
+    between whole supersteps, and skipping final vertices gains more.
     """
     frontier = any(stage.gpu is not None and stage.gpu.early == "frontier" for stage in spec.stages)
     return spec.asynchronous and not frontier and (options.asynchronous or options.max_rounds is None)
@@ -113,7 +113,11 @@ def in_place(spec: LoopSpec, options: Options) -> bool:
 class GpuLoop:
     """Runs the supersteps of a loop one by one; a `vlang.runtime.engine.machine.Loop`.
 
-    start: values that the loop goes on from. skips: passes may leave out vertices (rule N).
+    Args:
+        machine: the machine of the run.
+        spec: the loop.
+        start: state of an earlier run, from which the loop continues.
+        skips: passes may omit vertices (rule N).
     """
 
     def __init__(self, machine: GpuMachine, spec: LoopSpec, start: Start | None, skips: bool) -> None:
@@ -131,7 +135,7 @@ class GpuLoop:
         if skips:
             self._skipping = {
                 stage.name: NotifyPull(machine, stage, active if spec.explicit and stage.loop_end else "",
-                                       machine.passes.rooms)
+                                       machine.passes.scratch)
                 for stage in spec.stages if stage.notify is not None
             }
         self._relay: Relay | None = None
@@ -146,11 +150,11 @@ class GpuLoop:
 
     @property
     def stats(self) -> Stats:
-        """What the last superstep counted; waits for it."""
+        """The counts of the last superstep; waits for it."""
         return self._machine.counted()
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run a superstep, or as many as one launch may where little changes and the host is not needed."""
+        """Run one superstep; or many in one launch, if few vertices change and the host is not needed."""
         machine, mode = self._machine, self._machine.options.mode
         if self._relay and self._done and all(one.chosen(mode) for one in self._skipping.values()):
             rows = self._relay.run(self._relay.room(self._done, room), self._in_place)
@@ -179,12 +183,12 @@ class GpuLoop:
             skipping.ran_full()
 
     def last(self) -> Done:
-        """The last superstep, which has ended."""
+        """The record of the last superstep, which has ended."""
         edges = self._edges + sum(skipping.edges() for skipping in self._listed)
         return Done(self.stats.active, "notify-pull" if self._listed else "pull", edges)
 
     def close(self) -> None:
-        """Give every field its second buffer back, and the lists' memory."""
+        """Give every field its second buffer again, and free the lists."""
         for skipping in (*self._skipping.values(), *((self._relay,) if self._relay else ())):
             skipping.close()
         for stage in self._spec.stages:

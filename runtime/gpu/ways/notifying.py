@@ -1,4 +1,4 @@
-"""Notify-pull on a GPU: a pass over edges that leaves out vertices none of whose inputs changed (rule N)."""
+"""Notify-pull on a GPU: a pass over edges that omits vertices without changed inputs (rule N)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.kernels.entries import shared_bytes
 from vlang.runtime.gpu.kernels.sparse_layout import INSIDE, LISTS, TABLE, WITHOUT_EDGES, desk_bytes
 from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, table_words
-from vlang.runtime.gpu.passes.gpu_scratch import Rooms, whole_name
+from vlang.runtime.gpu.passes.gpu_scratch import GpuScratch, whole_name
 from vlang.runtime.gpu.passes.sparse import SparseMachine, SparseTopology
 from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, StageSpec
 
 __all__ = ["NotifyPull", "lanes_of", "notify_sizes", "notifying_kernels"]
 
-_BLOCKS = 8  # a multiprocessor, where the host does not know how much there is to do
+_BLOCKS = 8  # per multiprocessor, if the host does not know the amount of work
 _PLAIN = ("count_flagged", "queue_flagged", "notify", "list_marked", "move_values")
 _PAGED = ("notify_page", "mark_queue", "mark_pages")
-_COUNTS = 8  # words: vertices that must notify and their edges; edges pulled; lengths of the lists
+_COUNTS = 8  # words: vertices to notify and their edges; edges pulled; lengths of the lists
 
 
 def lanes_of(edges: int, vertices: int) -> int:
-    """Lanes for a listed vertex: about a quarter of its edges each."""
+    """Lanes for a listed vertex, so that each takes about four of its edges."""
     lanes = 2
     while lanes < 32 and 4 * lanes * vertices < edges:
         lanes *= 2
@@ -32,7 +32,14 @@ def lanes_of(edges: int, vertices: int) -> int:
 def notifying_kernels(
     stage: StageSpec, edges: int, vertices: int, paged: bool = False
 ) -> list[tuple[str, str, tuple[int, ...]]]:
-    """The kernels (template, struct, constants) that `NotifyPull` launches. paged: where pages come and go."""
+    """The kernels (template, struct, constants) that `NotifyPull` launches.
+
+    Args:
+        stage: the pass.
+        edges: edges of the adjacency that the pass reads.
+        vertices: vertices of the graph.
+        paged: whether pages are streamed.
+    """
     assert stage.gpu is not None
     struct = stage.gpu.struct
     plain = (*_PLAIN, *(_PAGED if paged else ()))
@@ -43,25 +50,40 @@ def notifying_kernels(
 
 
 def notify_sizes(n: int, edges: int, longs: int, segments: int) -> dict[str, int]:
-    """The memory that such a pass needs on a graph of n vertices, by name; edges: of the orientation of notifications;
-    longs, segments: of the orientation of the pass."""
+    """Bytes that such a pass allocates, by name.
+
+    Args:
+        n: vertices of the graph.
+        edges: edges of the adjacency along which it notifies.
+        longs: long vertices of the adjacency that it pulls along.
+        segments: segments of these.
+    """
     return {"queues[0]": 8 * entries_of(n, edges), "marks": 8 * -(-n // 8), "all": 4 * n, "longs": 4 * longs,
             "segments": 4 * segments, "counts": 8 * _COUNTS, "control": Control.bytes(0), "table": 8 * len(TABLE),
             "lists": 8 * len(LISTS)}
 
 
 class NotifyPull:
-    """One pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` has it for a CPU.
+    """A pass over edges that may run over lists, as `vlang.runtime.cpu.ways.superstep` does on a CPU.
 
-    active: the slot of flags of vertices that run again, too, because `activate when` may decide otherwise about them;
-    "" for none. rooms: for a pass that needs all contributions of a vertex at once. Raises OutOfMemory.
+    Args:
+        machine: the machine of the run.
+        stage: the pass.
+        active: the slot with flags of vertices that also run again, because `activate when` may change for them; "" for
+            none.
+        scratch: for a pass that needs all contributions of a vertex at once.
+
+    Raises:
+        OutOfMemory: there is no memory for the lists.
     """
 
-    def __init__(self, machine: SparseMachine, stage: StageSpec, active: str, rooms: Rooms | None = None) -> None:
+    def __init__(
+        self, machine: SparseMachine, stage: StageSpec, active: str, scratch: GpuScratch | None = None
+    ) -> None:
         assert stage.notify is not None
         assert stage.domain is not None
         assert stage.gpu is not None
-        self._machine, self._stage, self._active, self._rooms = machine, stage, active, rooms
+        self._machine, self._stage, self._active, self._scratch = machine, stage, active, scratch
         self._struct = stage.gpu.struct
         self._sparse = machine.sparse_topology(stage.domain, stage)
         self._against = machine.sparse_topology(stage.notify, None)
@@ -75,11 +97,11 @@ class NotifyPull:
         self._describe()
         self._blocks = _BLOCKS * machine.device.info.multiprocessors
         self._lanes = lanes_of(self._sparse.edges, n)
-        self._listed = False  # whether `all` has the vertices of the superstep before
-        self._reached = 0  # edges that leave vertices that changed, as far as they have been counted
+        self._listed = False  # whether `all` holds the vertices of the previous superstep
+        self._reached = 0  # edges that leave changed vertices, as counted so far
 
     def _describe(self) -> None:
-        """The structs that show the kernels where things lie."""
+        """Write the structs that show kernels where the lists are."""
         arena, out, sparse = self._arena, self._against, self._sparse
         self._counts, self._edges, self._lengths = (arena["counts"] + 8 * k for k in (0, 2, 3))
         table = {"vertices": self._machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
@@ -91,7 +113,7 @@ class NotifyPull:
 
     @property
     def pulls(self) -> SparseTopology:
-        """The orientation that the pass gathers along."""
+        """The adjacency that the pass gathers along."""
         return self._sparse
 
     @property
@@ -100,21 +122,23 @@ class NotifyPull:
         return self._sparse.reading == self._against.reading == "rows"
 
     def station(self, in_place: bool) -> dict[str, int]:
-        """What `relay` must know of the pass, by the names of STATION, if it runs over lists from here on; both buffers
-        of its fields are equal then."""
+        """The members of STATION that `relay` needs, for a pass that runs over lists from now on.
+
+        Both buffers of the pass's fields must be equal then.
+        """
         arena, sparse = self._arena, self._sparse
         if not in_place:
             self._catch_up()
         self._listed = True
         self._reached = 0
         self._control.clear("counts[0].entries", "counts[0].touched")
-        shelves, halls = (self._rooms.shelves(self._stage), self._halls()) if self._rooms else ((), ())
+        pool = self._scratch.block_scratch(self._stage) if self._scratch else ()
         return {
             "table": arena["table"], "lists": arena["lists"], "flags": self._flags, "marks": arena["marks"],
             "also": self._machine.pointer(self._active) if self._active else 0, "words": self._flag_words,
             "rows": sparse.rows, "pages": sparse.pages, "offsets": sparse.offsets, "segments": sparse.segments,
-            "long_count": sparse.long_count, "pulled": self._edges, "shelves": sum(shelves), "halls": sum(halls),
-            "most": self._against.edges // 2 + 1,
+            "long_count": sparse.long_count, "pulled": self._edges, "block_scratch": sum(pool),
+            "long_scratch": sum(self._long_scratch()), "most": self._against.edges // 2 + 1,
         }
 
     @property
@@ -122,8 +146,10 @@ class NotifyPull:
         return self._machine.pointer(f"work:heard.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
-        """Whether to run over lists: as asked ("pull", "notify-pull"), or by the edges that leave vertices that
-        changed (see `should_notify`); waits for them."""
+        """Whether to run over lists: as requested ("pull", "notify-pull"), or by `should_notify`.
+
+        That rule needs the number of edges that leave changed vertices; waits for it.
+        """
         if asked != "auto":
             return asked == "notify-pull"
         machine = self._machine
@@ -135,8 +161,10 @@ class NotifyPull:
         return should_notify(None, self._reached, self._against.edges)
 
     def run(self, in_place: bool) -> None:
-        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2). in_place: the
-        pass writes where it reads."""
+        """Notify the receivers of changes, then process them (Garaph, USENIX ATC'17, section 4.2).
+
+        in_place: the pass writes to the buffers that it reads.
+        """
         machine, stage, arena = self._machine, self._stage, self._arena
         self._control.clear("counts[0].entries", "counts[0].touched")
         self._plain("queue_flagged", arena["table"], self._flags, self._flag_words, arena["marks"], desk=True)
@@ -159,11 +187,11 @@ class NotifyPull:
         self._reached = 0
 
     def ran_full(self) -> None:
-        """The pass ran over all vertices in the meantime."""
+        """Note that the pass has run over all vertices in the meantime."""
         self._listed = False
 
     def edges(self) -> int:
-        """Edges that the last `run` traversed, notifications included; waits for it."""
+        """Edges that the last `run` traversed, including notifications; waits for it."""
         counts = np.zeros(1, dtype=np.uint64)
         self._machine.device.download(counts, self._edges)
         return int(counts[0]) + self._notified()
@@ -173,7 +201,7 @@ class NotifyPull:
         return int(self._control["counts[0].edges"])
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._arena.close()
 
     # --------------------------------------------------------------------------------------------------- launches
@@ -188,7 +216,7 @@ class NotifyPull:
         self._machine.launch(template, self._struct, constants, self._blocks, args, shared=shared, stream=stream)
 
     def _by_pages(self, topology: SparseTopology) -> bool:
-        """Whether to bring pages, rather than read them where they lie."""
+        """Whether to copy pages instead of reading them in host memory."""
         return topology.reading == "pages" or self._reached >= topology.leave
 
     def _notify(self) -> None:
@@ -203,7 +231,7 @@ class NotifyPull:
             "notify_page", arena["table"], arena["marks"], row, desk=True, stream=stream))
 
     def _pull(self) -> None:
-        """The pass over the lists."""
+        """Run the pass over the lists."""
         machine, arena, sparse, kind = self._machine, self._arena, self._sparse, self._stage.domain
         assert kind is not None
         frame = machine.frame
@@ -216,26 +244,26 @@ class NotifyPull:
             self._rows(frame, sparse.rows, sparse.pages, None)
         if sparse.long_count:
             finish = whole_name(self._stage, "finish_list")
-            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *self._halls()),
+            self._launch(finish, (frame, arena["longs"], self._lengths + 8, *self._long_scratch()),
                          shared=shared_bytes(finish, self._stage.gpu))
 
     def _rows(self, frame: int, rows: int, pages: int, stream: Stream | None) -> None:
-        """The listed vertices whose edges lie in these pages, and the segments of long ones."""
+        """Pull the listed vertices with edges in these pages, and the segments of long ones."""
         arena, sparse, gpu = self._arena, self._sparse, self._stage.gpu
         pull, segments = (whole_name(self._stage, f"{name}_list") for name in ("pull", "segments"))
-        shelves = self._rooms.shelves(self._stage) if self._rooms else ()
-        self._launch(pull, (frame, rows, pages, arena["all"], self._lengths, self._edges, *shelves),
+        block_scratch = self._scratch.block_scratch(self._stage) if self._scratch else ()
+        self._launch(pull, (frame, rows, pages, arena["all"], self._lengths, self._edges, *block_scratch),
                      (self._lanes,), shared_bytes(pull if self._stage.structures else "pull_lanes", gpu), stream)
         if sparse.long_count and pages != WITHOUT_EDGES:
             self._launch(segments, (frame, rows, pages, sparse.segments, arena["segments"], self._lengths + 16,
-                                    *self._halls()),
+                                    *self._long_scratch()),
                          shared=shared_bytes(whole_name(self._stage, "segments"), gpu), stream=stream)
 
-    def _halls(self) -> tuple[int, ...]:
-        return self._rooms.halls(self._stage) if self._rooms else ()
+    def _long_scratch(self) -> tuple[int, ...]:
+        return self._scratch.long_scratch(self._stage) if self._scratch else ()
 
     def _catch_up(self) -> None:
-        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        """Make both buffers of each field equal, because a pass over lists does not write the other vertices."""
         machine = self._machine
         if self._listed and self._stage.sole:
             self._move(exchange=False)
@@ -245,7 +273,7 @@ class NotifyPull:
             machine.device.copy(machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"), size)
 
     def _move(self, exchange: bool) -> None:
-        """Exchange the two buffers of each field for the listed vertices, or copy the present one over the other."""
+        """For the listed vertices, exchange the two buffers of each field, or copy the current one over the other."""
         machine = self._machine
         for name in self._stage.swaps:
             self._plain("move_values", machine.pointer(f"next:{name}"), machine.pointer(f"field:{name}"),

@@ -1,8 +1,8 @@
-"""Supersteps of a push loop over pages that come and go: only those that the frontier's edges lie in.
+"""Supersteps of a push loop over streamed pages: only the pages that hold edges of the frontier.
 
-Every superstep marks the pages on the device, lets each come in the cheaper way (vlang.runtime.gpu.topology.transfers),
-and pushes along the edges of one page after the other, while others are on their way. Whoever pushes takes part in
-every page that holds edges of its own, so the result is that of a superstep over all pages at once.
+Every superstep marks these pages on the device and chooses the cheaper transfer for each
+(vlang.runtime.gpu.topology.transfers). It pushes along the edges of one page while others are being copied. A frontier
+vertex takes part in every page that holds some of its edges, so the result equals a superstep over all pages at once.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import THREADS, StageSpec
 
 __all__ = ["PagedPush", "paged_kernels"]
 
-_BLOCKS = 8  # a multiprocessor
+_BLOCKS = 8  # per multiprocessor
 
 
 def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple[int, ...]]]:
@@ -36,8 +36,16 @@ def paged_kernels(stage: StageSpec, priority: int) -> list[tuple[str, str, tuple
 
 @dataclass(frozen=True)
 class PagedPush:
-    """One superstep after the other. kind: the orientation of the edges along which vertices push. tables: addresses of
-    the struct of the loop and of its queues. priority: whether the loop keeps far piles."""
+    """Runs supersteps one at a time.
+
+    Attributes:
+        machine: the machine of the run.
+        stage: the pass.
+        kind: direction of the edges along which vertices push.
+        tables: addresses of the structs of the loop and of its queues.
+        control: the state of the loop.
+        priority: 1 if the loop has far piles, else 0.
+    """
 
     machine: SparseMachine
     stage: StageSpec
@@ -47,7 +55,7 @@ class PagedPush:
     priority: int
 
     def superstep(self, step: int) -> None:
-        """Queue superstep number `step` (of the loop, from 0); its record is the only one of the control afterwards."""
+        """Queue superstep number `step` of the loop, from 0; afterwards the control holds its record only."""
         machine, gpu, table, frame = self.machine, self.stage.gpu, self.tables["table"], self.machine.frame
         assert gpu is not None
         if "messages" in self.stage.kernels:

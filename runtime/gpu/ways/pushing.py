@@ -1,4 +1,4 @@
-"""Loops of one pass that pushes: many supersteps in one launch, while full passes take over where they are cheaper."""
+"""Loops with a single pass that pushes: many supersteps per launch, and full passes where these are cheaper."""
 
 from __future__ import annotations
 
@@ -38,16 +38,20 @@ __all__ = ["Costs", "PushLoop", "PushWay", "pushing_kernels"]
 
 _AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one launch at most
-_BEGINNING = 8  # blocks a multiprocessor for kernels over all vertices
+_BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What edges and vertices cost, in one unit, and when modes change; as tuned on an H200.
+    """Costs of edges and vertices, in one unit, as tuned on an H200, and the rule for changing modes.
 
-    push: of an edge along which a vertex pushes. pull: of an edge looked at. scan: of a vertex asked whether it is
-    settled. full: of an edge of a full pass. rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta
-    24), "push" or "pull". solo: entries that one block walks alone.
+    Attributes:
+        push: an edge along which a vertex pushes.
+        pull: an edge that is read.
+        scan: a test whether a vertex is final.
+        full: an edge of a full pass.
+        rule: "cost", "beamer" (Beamer, Asanovic, Patterson, SC'12: alpha 14, beta 24), "push" or "pull".
+        solo: queue entries that one block processes alone.
     """
 
     push: int = 12_000
@@ -55,10 +59,10 @@ class Costs:
     scan: int = 3_000
     full: int = 9_000
     rule: str = "cost"
-    solo: int = 512  # more take longer than barriers of the whole grid
+    solo: int = 512  # with more entries, one block takes longer than barriers of the whole grid
 
     def on(self, rates: Rates) -> Costs:
-        """The same on a device with these rates: each scaled by the accesses that it consists of."""
+        """The costs on a device with these rates: each is scaled by the memory accesses that it includes."""
         gather = rates.gather / REFERENCE.gather
         pushed = (rates.gather + rates.atomic) / (REFERENCE.gather + REFERENCE.atomic)
         stream, barrier = rates.stream / REFERENCE.stream, rates.barrier / REFERENCE.barrier
@@ -71,7 +75,7 @@ def _scaled(cost: int, factor: float) -> int:
 
 
 class PushWay:
-    """Rule P: a superstep goes along the edges of the active vertices; many supersteps in one launch."""
+    """Rule P: a superstep follows the edges of the active vertices; one launch runs many supersteps."""
 
     name = "push"
     given_up = 1
@@ -79,21 +83,23 @@ class PushWay:
     measured = True
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why a loop does not push. A caller who counts supersteps gets them one by one, and a push in place may be
-        ahead of them."""
+        """Why a loop does not push; "" if it may.
+
+        A caller with a limit of supersteps gets them one by one, because a push in place may be ahead of the count.
+        """
         stage = _push_stage(loop)
         if stage is None or stage.gpu is None:
-            return "its only step is no pass that pushes"
+            return "its only step is not a pass that pushes"
         if options.mode == "push":
             return ""
         if options.mode != "auto":
-            return "another mode was asked for"
+            return "another mode was requested"
         ahead = stage.gpu.push == "direct" and stage.gpu.early != "frontier"
-        return "supersteps are counted, and a push in place is ahead of them" \
+        return "supersteps are limited, and a push in place may be ahead of the count" \
             if options.max_rounds is not None and ahead else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """The edges in the other direction, where these are others."""
+        """The edges of the opposite direction, unless the relation is symmetric."""
         (stage,) = loop.stages
         against = _AGAINST[stage.domain or "in"]
         if against != stage.domain:
@@ -105,12 +111,12 @@ class PushWay:
         yield _sizes(stage, n, len(sides[_AGAINST[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """Those for pages as they are reached."""
+        """The kernels that match how the loop reads pages."""
         (stage,) = loop.stages
         yield from pushing_kernels(stage, machine.passes.reading(_AGAINST[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
-        """The loop; every vertex is active in its first superstep, whatever the start says."""
+        """The loop; every vertex is active in its first superstep, even if `start` says otherwise."""
         costs = Costs().on(machine.passes.rates)
         return PushLoop(machine, loop.stages[0], costs, full=machine.options.mode == "auto")
 
@@ -124,8 +130,10 @@ def _push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
-    """The kernels (template, struct, constants) that such a loop launches. reading: how kernels reach pages (see
-    SparseTopology)."""
+    """The kernels (template, struct, constants) that such a loop launches.
+
+    reading: how kernels read pages (see SparseTopology).
+    """
     gpu = stage.gpu
     assert gpu is not None
     priority = 0 if reading == "pages" else _by_priority(stage)
@@ -142,18 +150,18 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
 
 
 def _uniform(stage: StageSpec) -> bool:
-    """Whether vertices not reached may look for the frontier, and stop at the first neighbour in it."""
+    """Whether vertices not yet reached may search for the frontier, and stop at the first neighbour in it."""
     return stage.gpu is not None and stage.gpu.push == "direct" and stage.gpu.early == "frontier"
 
 
 def _by_priority(stage: StageSpec) -> int:
-    """Whether who goes first is decided by priorities: 0 or 1."""
+    """Whether priorities decide which vertices go first: 0 or 1."""
     gpu = stage.gpu
     return int(gpu is not None and gpu.push == "direct" and gpu.priority != "" and not _uniform(stage))
 
 
 def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
-    """The memory that such a loop needs on a graph of n vertices, by name; edges: of the orientation of the pushes."""
+    """Bytes that such a loop allocates, by name; n: vertices; edges: of the adjacency along which it pushes."""
     assert stage.gpu is not None
     bits = 4 * -(-n // 32)
     queue = 8 * entries_of(n, edges)
@@ -167,16 +175,25 @@ def _sizes(stage: StageSpec, n: int, edges: int) -> dict[str, int]:
 
 
 class PushLoop:
-    """A loop whose only pass pushes (see `PushWay`); a `vlang.runtime.engine.machine.Loop`.
+    """A loop with a single pass that pushes (see `PushWay`); a `vlang.runtime.engine.machine.Loop`.
 
-    Direct pushes other than those of a uniform frontier (rule X2) work in place: they end in the same state, but a
-    state in between is further than after so many supersteps that wait for each other. Every vertex counts as active
-    at the start. full: supersteps may be full passes where that is cheaper. Raises OutOfMemory.
+    Direct pushes work in place, except with a uniform frontier (rule X2). They reach the same final state, but an
+    intermediate state may be ahead of the same number of synchronous supersteps. At the start every vertex counts as
+    active.
 
-    Where pages must be brought, the host runs superstep by superstep (vlang.runtime.gpu.ways.paged), without early
-    exit, as that would bring as many pages, and without priorities, as a page had best be used by all that are active.
-    Where kernels can read pages in place, too, a frontier of many edges is handed to the host for a superstep over
-    pages.
+    If pages must be copied, the host runs one superstep at a time (vlang.runtime.gpu.ways.paged). It then uses no early
+    exit, which would need as many pages, and no priorities, because all active vertices should use a page once it is on
+    the device. If kernels can also read pages in host memory, a launch returns to the host when the frontier has many
+    edges; the host then runs a superstep over pages.
+
+    Args:
+        machine: the machine of the run.
+        stage: the pass.
+        costs: costs by which modes are chosen.
+        full: whether supersteps may be full passes where that is cheaper.
+
+    Raises:
+        OutOfMemory: there is no memory for the frontier.
     """
 
     def __init__(self, machine: SparseMachine, stage: StageSpec, costs: Costs = Costs(), full: bool = True) -> None:
@@ -202,7 +219,7 @@ class PushLoop:
                                 self._control, self._priority)
         self._shared = desk_bytes(WALKING)
         self._begun = False
-        self._large = self._paged_only  # whether the frontier calls for the host
+        self._large = self._paged_only  # whether the host must run the next superstep
         self._stats = Stats()
         self._done = Done(0, MODES[0], 0)
         machine.in_place(stage, True)
@@ -224,15 +241,15 @@ class PushLoop:
 
     @property
     def stats(self) -> Stats:
-        """What the last superstep counted."""
+        """The counts of the last superstep."""
         return self._stats
 
     def last(self) -> Done:
-        """The last superstep."""
+        """The record of the last superstep."""
         return self._done
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run supersteps until no vertex is active, or `room` of them, or as many as one launch takes."""
+        """Run supersteps until no vertex is active, or `room` of them, or the limit of one launch."""
         if not self._begun:
             self._begin()
         rows: list[Done] = []
@@ -242,35 +259,35 @@ class PushLoop:
             if rows[-1].active or not self._waiting() or len(rows) == room:
                 break
             more = self._some(None if room is None else room - len(rows))
-        if not rows:  # nobody had anything to say
+        if not rows:  # the first frontier was empty
             self._stats = Stats()
             rows = [Done(0, MODES[0], 0)]
-        if rows[-1].active == 0 and self._waiting():  # vertices beyond the bound are still to come
+        if rows[-1].active == 0 and self._waiting():  # the far pile still holds vertices
             self._stats = Stats(self._stats.changed, self._waiting())
             rows[-1] = rows[-1]._replace(active=self._stats.active)
         self._done = rows[-1]
         return rows
 
     def close(self) -> None:
-        """Give the memory and the second buffers back."""
+        """Free the memory, and give the fields their second buffers again."""
         self._machine.in_place(self._stage, False)
         self._arena.close()
 
     # --------------------------------------------------------------------------------------------------- launches
     def _some(self, room: int | None) -> list[Done]:
-        """At least one superstep, unless nobody is left; no more than `room`."""
+        """Run between one and `room` supersteps; none if the frontier is empty."""
         rows = [] if self._large else self._walk(min(_ROWS, room or _ROWS))
         return rows or (self._one() if self._large else [])
 
     def _waiting(self) -> int:
-        """Vertices on the far pile, and those that have come from there since the last superstep."""
+        """Vertices on the far pile, and vertices that left it since the last superstep."""
         control = self._control
         if not self._priority:
             return 0
         return int(control[f"piled[{control['pile']}]"] + control[f"counts[{control['step'] % 3}].entries"])
 
     def _begin(self) -> None:
-        """The first frontier: all vertices that have something to say."""
+        """Build the first frontier: all vertices with a value to push."""
         self._begun = True
         least = (1 << 64) - 1
         self._control.start({"least[0]": least, "least[1]": least, "start": least, "bound": float("-inf")})
@@ -307,7 +324,7 @@ class PushLoop:
         return rows
 
     def _one(self) -> list[Done]:
-        """A superstep that the host runs: in full, or over the pages that the frontier needs; none if it is empty."""
+        """Run a superstep from the host: a full pass, or one over the pages of the frontier; none if that is empty."""
         step = self._control["step"]
         coming = f"counts[{step % 3}]"
         if self._control[f"{coming}.entries"] == 0:
@@ -320,14 +337,14 @@ class PushLoop:
         return rows
 
     def _ended(self) -> list[Done]:
-        """The supersteps of the last launch."""
+        """The records of the supersteps of the last launch."""
         rows: NDArray[Any] = self._control.fetch()
         if len(rows):
             self._stats = Stats(int(rows[-1, 1]), int(rows[-1, 0]))
         return [Done(active, MODES[mode], edges) for active, _, edges, mode in rows.tolist()]
 
     def _full(self) -> Done:
-        """A pass over all vertices instead; those that it changes are the next frontier."""
+        """Run a pass over all vertices instead; the vertices that it changes are the next frontier."""
         machine = self._machine
         in_place = self._gpu.push == "direct"
         machine.in_place(self._stage, in_place)

@@ -1,8 +1,7 @@
 """Notify-pull on a GPU without the host: many supersteps of a loop in one launch.
 
-The same kernels run over the same lists as in `vlang.runtime.gpu.ways.notifying`, pass after pass, with a barrier of
-the whole grid between them (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes have become
-cheaper.
+The kernels and lists are those of `vlang.runtime.gpu.ways.notifying`. Passes run in turn, separated by barriers of the
+whole grid (vlang/emit/cuda/skeletons/relay.cuh), until no vertex is active or full passes have become cheaper.
 """
 
 from __future__ import annotations
@@ -23,14 +22,17 @@ from vlang.runtime.plan.plan import SLOT_LONGS, SLOT_SEGMENTS, THREADS, LoopSpec
 __all__ = ["Relay", "relay_kernel", "relay_sizes", "relays"]
 
 _ROWS = 4096  # supersteps of one launch at most
-_BLOCKS = 2  # a multiprocessor: more take longer to meet
-_WATCHED = 16  # supersteps of one launch at most where the engine looks for states that come again
+_BLOCKS = 2  # per multiprocessor: with more blocks, barriers take longer
+_WATCHED = 16  # supersteps of one launch at most if the engine searches for recurring states
 _MOST_MOVES = 32  # fields with two buffers, and fields that are copied when a superstep begins
 
 
 def relays(spec: LoopSpec) -> bool:
-    """Whether supersteps of a loop can follow each other without the host: nothing but activity decides how it goes on,
-    all passes over edges may skip, along one orientation, and a pass over vertices only counts."""
+    """Whether the supersteps of a loop can run without the host in between.
+
+    Three conditions: activity alone decides whether the loop continues; all passes over edges may skip vertices, along
+    one adjacency direction; a pass over vertices only counts.
+    """
     edges = [stage for stage in spec.stages if stage.domain is not None]
     rest = [stage for stage in spec.stages if stage.domain is None]
     fields = sum(len(stage.swaps) for stage in edges) + len(spec.starts)
@@ -44,8 +46,7 @@ def relays(spec: LoopSpec) -> bool:
 
 
 def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, tuple[int, ...]]:
-    """The kernel (template, struct, constants) that runs such a loop. edges, vertices: of the orientation that it pulls
-    along."""
+    """The kernel (template, struct, constants) that runs such a loop. edges, vertices: of its adjacency."""
     lanes = lanes_of(edges, vertices)
     phases = [f"Ending<{stage.name}>" if stage.domain is None
               else f"{'Whole' if stage.structures else ''}Phase<{stage.name}, {lanes}>" for stage in spec.stages]
@@ -53,13 +54,23 @@ def relay_kernel(spec: LoopSpec, edges: int, vertices: int) -> tuple[str, str, t
 
 
 def relay_sizes(spec: LoopSpec) -> dict[str, int]:
-    """The memory that such a loop needs beside that of its passes, by name."""
+    """Bytes that such a loop allocates in addition to its passes, by name."""
     return {"stations": 8 * len(STATION) * len(spec.stages), "tour": 8 * len(TOUR), "control": Control.bytes(_ROWS),
             "moves": 24 * _MOST_MOVES}
 
 
 class Relay:
-    """Supersteps of a loop for which `relays` holds. lists: of its passes over edges, by stage. Raises OutOfMemory."""
+    """Runs supersteps of a loop that satisfies `relays`.
+
+    Args:
+        machine: the machine of the run.
+        spec: the loop.
+        lists: its passes over edges, by stage.
+        auto: whether to return to the host when full passes become cheaper.
+
+    Raises:
+        OutOfMemory: there is no memory for the tables.
+    """
 
     def __init__(self, machine: SparseMachine, spec: LoopSpec, lists: dict[str, NotifyPull], auto: bool) -> None:
         self._machine, self._spec, self._lists, self._auto = machine, spec, lists, auto
@@ -82,15 +93,18 @@ class Relay:
         return max(shared_bytes(name, stage.gpu) for name in (pull, *others))
 
     def room(self, done: int, asked: int | None) -> int:
-        """Supersteps of the next launch at most, after `done` of them. Where a loop might never end, the engine looks
-        now and then whether a state has come again (see CycleWatch), and keeps one when `done` is a power of two."""
+        """The maximum of supersteps in the next launch, after `done` of them.
+
+        If a loop might never end, the engine checks at intervals whether a state has recurred (see CycleWatch). It
+        saves a state when `done` is a power of two.
+        """
         most = min(_ROWS, asked or _ROWS)
         if self._spec.asynchronous or self._spec.limit is not None:
             return most
         return min(most, _WATCHED, (1 << done.bit_length()) - done)
 
     def run(self, most: int, in_place: bool) -> list[Done]:
-        """At most so many supersteps; waits for them. in_place: passes write where they read."""
+        """Run at most `most` supersteps; waits for them. in_place: passes write to the buffers that they read."""
         machine, arena, spec = self._machine, self._arena, self._spec
         moves: list[tuple[int, int, int]] = []
         stations: list[dict[str, int]] = []
@@ -121,7 +135,7 @@ class Relay:
     def _describe(
         self, stations: Sequence[dict[str, int]], tour: dict[str, int], moves: Sequence[tuple[int, int, int]]
     ) -> None:
-        """The structs that show the kernel where things lie."""
+        """Write the structs that show kernels where things are."""
         device, arena = self._machine.device, self._arena
         device.upload(arena["stations"], np.concatenate([table_words(words, STATION) for words in stations]))
         device.upload(arena["tour"], table_words(tour, TOUR))
@@ -129,11 +143,11 @@ class Relay:
             device.upload(arena["moves"], np.array(moves, dtype=np.uint64))
 
     def _longs(self, stages: Sequence[StageSpec]) -> None:
-        """The tables of long vertices, which kernels find in the frame."""
+        """Write the addresses of the tables of long vertices to the frame."""
         topology = next(self._lists[stage.name].pulls for stage in stages if stage.domain is not None)
         self._machine.state.set_word(SLOT_SEGMENTS, topology.segments)
         self._machine.state.set_word(SLOT_LONGS, topology.longs)
 
     def close(self) -> None:
-        """Give the memory back."""
+        """Free the memory."""
         self._arena.close()

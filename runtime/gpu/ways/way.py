@@ -1,4 +1,4 @@
-"""What a way of running a loop on a GPU says of itself (see `vlang.runtime.gpu.ways.ways`)."""
+"""The interface of a way to run a loop on a GPU (see `vlang.runtime.gpu.ways.ways`)."""
 
 from __future__ import annotations
 
@@ -21,20 +21,23 @@ Key = tuple[str, str, tuple[int, ...]]
 """A kernel of the plan's text: template, struct, constants."""
 
 NOTIFY = "notify"
-"""The use of edges along which receivers of changes are found: nothing but their ends is read."""
+"""The use of edges along which changes are notified: only their ends are read."""
 
 
 def pushed_use(stage_name: str) -> str:
-    """The use of edges along which a pass pushes that pulls along the others."""
+    """The use of edges along which a pass pushes, for a pass that pulls along the other direction."""
     return f"{stage_name}:push"
 
 
 class Way(Protocol):
-    """One way of running the supersteps of a loop on a GPU.
+    """One way to run the supersteps of a loop on a GPU.
 
-    name: in `vlang explain`. given_up: where memory is short, ways are given up in this order, 1 before 2; 0 for one
-    that needs nothing beside state and edges. sure: `begin` never answers None. measured: what it does next depends on
-    rates measured on the device.
+    Attributes:
+        name: shown by `vlang explain`.
+        given_up: rank in which ways are dropped if memory is short, 1 before 2; 0 for a way that needs no memory
+            beyond state and edges.
+        sure: whether `begin` never returns None.
+        measured: whether the way depends on rates measured on the device.
     """
 
     name: str
@@ -43,29 +46,29 @@ class Way(Protocol):
     measured: bool
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why a loop does not run this way, whatever its values are; "" if it may."""
+        """Why a loop cannot run this way, whatever its values; "" if it may."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
-        """What it reads of edges beside what full passes read: direction, name of the use, columns."""
+        """Edges that it reads beyond those of full passes: direction, name of the use, columns."""
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
-        """The device memory, bytes by name, that it allocates while the loop runs: a mapping an arena.
+        """Device memory that it allocates while the loop runs: for each arena a mapping from name to bytes.
 
         Args:
-            loop: of the plan.
+            loop: the loop.
             n: vertices of the graph.
             sides: the adjacencies of the run, by direction.
         """
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
-        """The kernels that the loop is sure to launch beside those of full passes."""
+        """The kernels that the loop is sure to launch beyond those of full passes."""
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop under way; None where the values that it begins with do not allow it. Raises OutOfMemory.
+        """Begin the loop; None if its initial values do not allow this way. Raises OutOfMemory.
 
         Args:
-            loop: of the plan.
+            loop: the loop.
             machine: holds state and edges.
-            bound: supersteps at most, as far as is known; None for no bound.
-            start: how the loop goes on from another run; None at a beginning.
+            bound: known limit of supersteps; None for no limit.
+            start: state of an earlier run, from which the loop continues; None for a fresh run.
         """

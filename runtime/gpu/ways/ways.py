@@ -1,7 +1,7 @@
-"""The ways in which a GPU can run a loop of supersteps: the first that is not refused runs it.
+"""The ordered list of ways in which a GPU can run a loop of supersteps; the first that is not refused runs it.
 
-All end in the same state (docs/language.md, section 10), so the order is a matter of time only. Running a loop, the
-memory set aside for it, the kernels compiled before the run and `vlang explain` read this list.
+All reach the same final state (docs/language.md, section 10), so the order affects time only. The list serves running
+a loop, reserving its memory, compiling its kernels before the run, and `vlang explain`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), NotifyWay(), FullWay())
 
 
 def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:
-    """The ways, in order, in which a loop may run: up to the first that is sure to."""
+    """The ways in which a loop may run, in order, up to the first that is sure to run it."""
     for way in ways:
         if not way.refused(loop, graph, options):
             yield way
@@ -31,9 +31,9 @@ def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Optio
 
 
 def attempts(loops: Sequence[LoopSpec], graph: Graph, options: Options) -> Iterator[Sequence[Way]]:
-    """The ways to open a run with, one list after another where memory is short: all, then ever fewer.
+    """The lists of ways to open a run with, in the order of trial if memory is short: all ways, then fewer and fewer.
 
-    A way that the caller asked for by its mode is not given up.
+    A way that the caller requested by its mode is never dropped.
     """
     left = WAYS
     yield left

@@ -1,1 +1,1 @@
-"""CUDA C: the dialect of the writers, and the skeletons that call what they write."""
+"""CUDA C: the dialect of the writers, and the skeletons that call the generated code."""

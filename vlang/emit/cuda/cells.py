@@ -1,7 +1,7 @@
-"""Cells: where contributions to one vertex meet in memory, joined by unified operations.
+"""Cells: memory in which contributions to one vertex are joined by unified operations.
 
-Every component of an accumulator has a cell of its own, save that a pair of two values of at most 32 bits is one word
-whose order is that of the pair. Vertices under max lie moved up by one, so that `none` wraps to 0 and comes first.
+Every component of an accumulator has its own cell, except that a pair of two values of at most 32 bits is one word, in
+the order of the pairs. For max, vertices are stored increased by one, so that `none` wraps to 0 and is the least.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ _MOST = 8  # components of a vector, each with a cell of 4 or 8 bytes
 class Cell:
     """One cell of a vertex.
 
-    reduction: how contributions are joined. types: of the components that it holds. first: the number of the first of
-    them in the accumulator. places: the unified operations.
+    Attributes:
+        reduction: the reduction that joins contributions.
+        types: the types of the components in the cell.
+        first: the number of the first of these components in the accumulator.
+        places: the unified operations.
     """
 
     reduction: str
@@ -51,7 +54,7 @@ class Cell:
         return self.type.bits // 8
 
     def nothing(self, d: Dialect) -> str:
-        """The text of the cell before anything is joined."""
+        """The text of the empty cell."""
         return self.of(d, [d.constant(identity(self.reduction, t), t) for t in self.types])
 
     def of(self, d: Dialect, values: Sequence[str]) -> str:
@@ -63,7 +66,7 @@ class Cell:
         if self.type == BOOL:
             return d.convert(U8, value)
         moved = self._moved(d, self.types[0], value)
-        wider = self.type == F64  # than a contribution, which travels in 32 bits
+        wider = self.type == F64  # than a contribution, which is sent as 32 bits
         return moved if self._plain(d) and not wider else d.convert(self.type, moved)
 
     def _plain(self, d: Dialect) -> bool:
@@ -88,8 +91,10 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """The text that tells whether a contribution counts; "" if all do: a pair that starts with the identity does
-        not, nor one that starts with NaN."""
+        """The text of the condition under which a contribution counts; "" if all do.
+
+        A pair does not count if its first component is the identity or NaN.
+        """
         if len(self.types) == 1:
             return ""
         nothing = d.constant(identity(self.reduction, self.types[0]), self.types[0])
@@ -99,7 +104,7 @@ class Cell:
         return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
 
     def joined(self, d: Dialect, a: str, b: str) -> str:
-        """The text of two cells joined, plainly."""
+        """The text of two cells joined without atomic operations."""
         if self.reduction in ("min", "max"):
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):
@@ -108,12 +113,12 @@ class Cell:
         return d.arithmetic(sign, self.type, a, b)
 
     def values(self, d: Dialect, packed: str) -> list[str]:
-        """The texts of the components that belong here, of an accumulator or item."""
+        """The texts of this cell's components of an accumulator or item."""
         return [d.part(packed, self.first + i) for i in range(len(self.types))]
 
 
 def cells_of(accumulations: Sequence[Accumulation]) -> tuple[list[Cell], str]:
-    """The cells of the accumulators of a stage, side by side; none, and the reason, if some have no cell."""
+    """The cells of the accumulators of a stage, in order; none, and the reason, if an accumulator has no cell."""
     cells: list[Cell] = []
     at = 0
     for accumulation in accumulations:

@@ -1,7 +1,7 @@
-"""The spelling of CUDA C: lines of single assignment, and operations whose meaning does not lean on what C leaves open.
+"""The dialect of CUDA C: lines of single assignment, and operations that avoid undefined behaviour.
 
-Integers narrower than `int` would be promoted, and signed ones may not overflow: both are computed unsigned and cast
-back. Selections are conditional expressions of two values of one type.
+Integers narrower than `int` would be promoted, and signed overflow is undefined. Both are therefore computed unsigned
+and cast back. Selections are conditional expressions of two values of one type.
 """
 
 from __future__ import annotations
@@ -44,21 +44,21 @@ _HEADS = {
     "open": "void open(const Env& env, u32 v)",
     "pushed": "Acc pushed(const Env& env, u32 v)",
     "silent": "bool silent(const Env& env, u32 v)",
-    "room": "u64 room(u64 degree)",
-    "file": "void file(const Room& room, const Item& item)",
-    "conclude": "Acc conclude(const Env& env, const Group& group, const Room& room)",
+    "scratch_words": "u64 scratch_words(u64 degree)",
+    "file": "void file(const Scratch& scratch, const Item& item)",
+    "conclude": "Acc conclude(const Env& env, const Group& group, const Scratch& scratch)",
     "priority": "f64 priority(const Env& env, u32 v)",
     "store": "void store(u64* frame, const Env& env)",
     "store folded": "void store(u64* frame, const Env& env, const Acc& acc)",
 }
 _NAMED = re.compile(r"const auto (t\d+) = ")
-_HIGHEST_F32 = 3.4028235677973366e38  # from here on, rounding gives infinity
+_HIGHEST_F32 = 3.4028235677973366e38  # from this value on, rounding to f32 gives infinity
 _WORDS = {"|": "||", "&": "&&"}
 _READ = {"pointer": "pointer", "value": "value_at"}
 
 
 def indented(text: str) -> str:
-    """The text, every line of it two columns further in."""
+    """The text with every line indented by two more columns."""
     return "".join(f"  {line}\n" if line else "\n" for line in text.splitlines())
 
 
@@ -68,7 +68,7 @@ def edge_name(column: str) -> str:
 
 
 def _used(lines: Sequence[str], result: str) -> list[str]:
-    """The lines without those that name a value which nothing reads."""
+    """The lines without definitions of names that are never used."""
     kept: list[str] = []
     seen = set(re.findall(r"\bt\d+\b", result))
     for line in reversed(lines):
@@ -80,7 +80,7 @@ def _used(lines: Sequence[str], result: str) -> list[str]:
 
 
 class CudaDialect(Dialect):
-    """CUDA C: static functions of a struct."""
+    """CUDA C: generated functions are static members of a struct."""
 
     boolean, true, false = "bool", "true", "false"
 
@@ -109,7 +109,7 @@ class CudaDialect(Dialect):
         return self.convert(type_, f"{wide}({a}) {sign} {wide}({b})")
 
     def _unsigned(self, type_: Scalar) -> str:
-        """The unsigned type in which integers are computed; wide enough not to be promoted."""
+        """The unsigned type in which integers are computed, wide enough that it is not promoted."""
         return "u64" if type_.bits == 64 else "u32"
 
     def negative(self, type_: Type, a: str) -> str:
@@ -198,7 +198,7 @@ class CudaDialect(Dialect):
         return f"struct {name} {{\n{indented(chr(10).join(f'{one};' for one in members))}}};\n"
 
     def environment(self, entries: Sequence[Entry]) -> str:
-        """The environment and the function that unpacks it."""
+        """The struct Env and the function that unpacks it."""
         members = [f"{e.dtype}{'*' if e.kind == 'pointer' else ''} {e.name}" for e in entries]
         values = [f"{_READ[e.kind]}<{e.dtype}>(frame, {e.number})" for e in entries]
         result = "Env{\n" + "".join(f"    {one},\n" for one in values) + "}" if values else "Env{}"

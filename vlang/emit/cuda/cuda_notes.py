@@ -1,4 +1,4 @@
-"""What stands above the struct of a pass: which unified operation joins each gather where, and what the pass may do."""
+"""The comment above the struct of a pass: the unified operation of each gather, and the kernels that may run it."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
     lines = [f"pass {stage.name} over {_OVER[stage.domain]}"]
     for gather, accumulation in zip(stage.gathers, writer.accumulations):
         if isinstance(accumulation, Holistic):
-            lines += _room(gather.name, accumulation)
+            lines += _holistic(gather.name, accumulation)
             continue
         value = gather.reduce.body.type
         parts = groups(accumulation)
         if isinstance(value, Vector) and accumulation.declared is None:
-            lines.append(f"gather {gather.name}: {value.size} components, each on its own")
+            lines.append(f"gather {gather.name}: {value.size} components, each joined separately")
             parts = [parts[0], *parts[value.size :]]
         for part, (reduction, types) in enumerate(parts):
             type_: Type = Tuple(types) if len(types) > 1 else types[0]
@@ -42,17 +42,17 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
     return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, push, early, whole=bool(writer.structures))])
 
 
-def _room(name: str, accumulation: Holistic) -> list[str]:
-    """A gather that needs all contributions at once."""
+def _holistic(name: str, accumulation: Holistic) -> list[str]:
+    """The note on a gather that needs all contributions at once."""
     how = {"mode": "a hash table that counts values", "mex": "a bit for each value", "hindex": "counts by size",
-           "median": "a list, from which the middle is taken bit by bit"}
+           "median": "a list; the median is found bit by bit"}
     return [f"gather {name}: {accumulation.reduce.name} of {_named(accumulation.key)}",
             f"  {how[accumulation.reduce.name]}, filled by integer atomics: in shared memory if it fits there, else in "
             "global memory; the order does not matter"]
 
 
 def _part(name: str, part: int) -> str:
-    """What one of several components stands for."""
+    """A label for one of several components."""
     if name == "mean" and part < 2:
         return (", its sum", ", how many")[part]
     return ", whether any"
@@ -75,11 +75,11 @@ def _places(reduction: str, type_: Type, push: Push) -> list[str]:
 def _freedoms(gpu: GpuStage, push: Push, early: Early, whole: bool) -> list[str]:
     timed = "" if gpu.exact else " (not if deterministic: the order of float sums depends on timing)"
     edge = f", edge{timed}" if gpu.cell else f"; not edge: {gpu.cell_reason}"
-    together = "pulled by groups of lanes and by blocks that see all contributions of a vertex (rule R)"
+    together = "pulled by groups of lanes and by blocks that have all contributions of a vertex (rule R)"
     lines = [together if whole else f"auto may pull with: {_PULL}{edge}",
              f"push: {push.kind or 'no'}; {push.reason}"]
     if push.priority:
-        lines.append(f"priority: {push.priority}, what lies before the present bucket is final (rule O)")
+        lines.append(f"priority: {push.priority}, values before the current bucket are final (rule O)")
     if early.kind == "frontier":
         lines.append("early exit: the first active neighbour decides (rule X2)")
     if early.decided:
@@ -91,7 +91,7 @@ def _freedoms(gpu: GpuStage, push: Push, early: Early, whole: bool) -> list[str]
 
 
 def wrapped(line: str) -> str:
-    """A comment, on as many lines as it takes."""
+    """A comment, wrapped to several lines."""
     indent = " " * (len(line) - len(line.lstrip()) + 4)
     return "\n".join(textwrap.wrap(line, 120, initial_indent="// ", subsequent_indent=f"// {indent}",
                                    break_long_words=False)) + "\n"

@@ -1,4 +1,4 @@
-"""What a struct offers to kernels that push: joining into a field, or into cells beside it."""
+"""The members of a struct that kernels use to push: they join contributions into a field, or into cells beside it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["push_members"]
 
 
 def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
-    """push, improves, priority, silent, and for cells open and pushed; nothing if the stage does not push."""
+    """The functions push, improves, priority and silent, with cells also open and pushed; none without push."""
     if not push.kind:
         return []
     functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
@@ -32,7 +32,7 @@ def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
 
 
 def _glance(function: str) -> str:
-    """The test that a function of atomics.cuh begins with."""
+    """The plain test with which a function of atomics.cuh begins."""
     return function.replace("improve_", "would_")
 
 
@@ -65,7 +65,7 @@ def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) 
 
 
 def _priority(writer: StageWriter, d: CudaDialect, push: Push) -> Function:
-    """Who goes first, ascending; the same for all where rule O gives no order."""
+    """The priority of a vertex; lower values go first. It is constant if rule O gives no order."""
     if not push.priority:
         return Function("priority", (), d.constant(0.0, F64))
     name = push.writes[0].fields[0]

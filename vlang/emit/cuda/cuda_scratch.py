@@ -1,4 +1,4 @@
-"""What the struct of a pass has for gathers that need all contributions of a vertex at once (see rooms.cuh)."""
+"""The members of a struct for gathers that need all contributions of a vertex at once (see scratch.cuh)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vlang.emit.shared.holistic import Holistic
 from vlang.emit.shared.stage import StageWriter
 from vlang.types import Scalar
 
-__all__ = ["lifted", "room_members"]
+__all__ = ["lifted", "scratch_members"]
 
 _WORDS = {"mode32": "table_words<u32>", "mode64": "table_words<u64>",
           "median32": "list_words<u32>", "median64": "list_words<u64>", "mex": "bitmap_words", "hindex": "sizes_words"}
@@ -23,8 +23,17 @@ _PUT = {"mode32": "table_put<u32>", "mode64": "table_put<u64>",
 def lifted(
     empty: Writer, d: CudaDialect, accumulation: Accumulation, items: Sequence[Scalar], at: int
 ) -> list[str]:
-    """The components of the accumulators of one contribution, whose items begin with number `at`. What is filed in a
-    room adds nothing to them but that it is there. empty: writes the components of nothing."""
+    """The accumulator components of one contribution.
+
+    A contribution that is filed in scratch memory only records that it exists.
+
+    Args:
+        empty: writes the components of the empty accumulator.
+        d: the dialect.
+        accumulation: the gather.
+        items: the types of its items.
+        at: the number of its first item.
+    """
     if isinstance(accumulation, Holistic):
         flag = [d.part("item", at + 1)] if accumulation.reduce.default is not None else []
         return [*accumulation.identity(empty)[: accumulation.width], *flag]
@@ -32,28 +41,28 @@ def lifted(
             for i, (a, b) in enumerate(zip(items, accumulation.types))]
 
 
-def room_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
-    """room, file and conclude; nothing if the stage needs no rooms. widths: items of each accumulation."""
+def scratch_members(writer: StageWriter, d: CudaDialect, widths: Sequence[int]) -> str:
+    """The functions scratch_words, file and conclude; "" without scratch. widths: items per accumulation."""
     if not writer.structures:
         return ""
     total = " + ".join(f"{_WORDS[name]}(degree)" for name in writer.structures)
     return "".join([
-        d.define(Function("room", (), total)),
+        d.define(Function("scratch_words", (), total)),
         d.define(Function("file", _file(writer.accumulations, widths), "")),
         "template <class Group>\n" + d.define(_conclude(writer, d)),
     ])
 
 
 def _places(accumulations: Sequence[Accumulation]) -> Iterator[tuple[Accumulation, str, list[str]]]:
-    """Each accumulation, where its structure lies in the room ("" if it has none), and the line that says so."""
-    number, before = 0, "room.at"
+    """Each accumulation, the name of its structure in scratch memory ("" for none), and the line that defines it."""
+    number, before = 0, "scratch.at"
     for accumulation in accumulations:
         if not isinstance(accumulation, Holistic):
             yield accumulation, "", []
             continue
         place = f"place{number}"
         yield accumulation, place, [f"u32* {place} = {before};"]
-        before = f"{place} + {_WORDS[accumulation.structure]}(room.degree)"
+        before = f"{place} + {_WORDS[accumulation.structure]}(scratch.degree)"
         number += 1
 
 
@@ -62,7 +71,7 @@ def _file(accumulations: Sequence[Accumulation], widths: Sequence[int]) -> tuple
     for (accumulation, place, line), width in zip(_places(accumulations), widths):
         if isinstance(accumulation, Holistic):
             lines += line
-            call = f"{_PUT[accumulation.structure]}({place}, room.degree, {_key(accumulation, at)});"
+            call = f"{_PUT[accumulation.structure]}({place}, scratch.degree, {_key(accumulation, at)});"
             lines.append(f"if (item.a{at + 1}) {call}")
         at += width
     return tuple(lines)
@@ -86,13 +95,13 @@ def _conclude(writer: StageWriter, d: CudaDialect) -> Function:
         if accumulation.reduce.name == "mode":
             name = f"ahead{place[5:]}"
             lines.append(f"const Ahead<{type_}> {name} = "
-                         f"table_read<u{accumulation.key.bits}, {type_}>(group, {place}, room);")
+                         f"table_read<u{accumulation.key.bits}, {type_}>(group, {place}, scratch);")
             items += [f"{name}.value", f"{name}.count"]
         elif accumulation.reduce.name == "median":
-            items.append(f"list_read<{type_}>(group, {place}, room)")
+            items.append(f"list_read<{type_}>(group, {place}, scratch)")
         elif accumulation.reduce.name == "mex":
-            items.append(f"bitmap_read<{type_}>(group, {place}, room, {nothing[0]})")
+            items.append(f"bitmap_read<{type_}>(group, {place}, scratch, {nothing[0]})")
         else:
-            items.append(f"{type_}(sizes_read(group, {place}, room))")
+            items.append(f"{type_}(sizes_read(group, {place}, scratch))")
         items += [d.false] if accumulation.reduce.default is not None else []
     return Function("conclude", (*empty.lines, *lines), d.pack("Acc", items))

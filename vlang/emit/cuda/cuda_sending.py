@@ -1,4 +1,4 @@
-"""How active vertices push on a GPU, where the facts of a loop let them, or why not."""
+"""How active vertices push on a GPU, if the facts of a loop allow it, or why they cannot."""
 
 from __future__ import annotations
 
@@ -17,10 +17,13 @@ __all__ = ["Push", "push_of"]
 
 @dataclass(frozen=True)
 class Push:
-    """How active vertices push. kind: "direct", "cells" or "" (reason says why not).
+    """How active vertices push.
 
-    writes: the write that each gather is joined into, in the order of the gathers. priority: "ascending", "descending"
-    or "", by the first field of the first write.
+    Attributes:
+        kind: "direct", "cells", or "" if they cannot.
+        reason: why.
+        writes: for each gather in order, the write that it is joined into.
+        priority: "ascending", "descending" or "", by the first field of the first write.
     """
 
     kind: str
@@ -30,7 +33,7 @@ class Push:
 
 
 def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
-    """Whether and how a stage may push."""
+    """How a stage may push. cell_reason: why it has no cells."""
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
     if plan is None or reason:
@@ -45,7 +48,7 @@ def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
         return Push("", refused.reason)
     why = _not_direct(writer, cells, joined)
     priority = ""
-    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # nothing is added on the way: all go at once
+    copied = isinstance(stage.gathers[0].reduce.body, f.Field)  # edges add nothing to the value, so order has no use
     if facts.priority.granted and "final" in facts.priority.marks and not copied:
         priority = {"down": "ascending", "up": "descending"}.get(facts.directions[joined[0].fields[0]] or "", "")
     if why:
@@ -54,7 +57,7 @@ def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
 
 
 def _not_direct(writer: StageWriter, cells: list[Cell], writes: tuple[Write, ...]) -> str:
-    """Why contributions may not go into the field itself; "" if they may."""
+    """Why contributions cannot be joined into the field itself; "" if they can."""
     plan = writer.plan
     assert plan is not None
     more = one_write(writer, writes)

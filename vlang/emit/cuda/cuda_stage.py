@@ -1,4 +1,4 @@
-"""One stage as a C++ struct: the members that the templates of the skeletons call."""
+"""One stage as a C++ struct with the members that the skeleton templates call."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented
 from vlang.emit.cuda.cuda_notes import stage_notes
 from vlang.emit.cuda.cuda_push import push_members
-from vlang.emit.cuda.cuda_scratch import lifted, room_members
+from vlang.emit.cuda.cuda_scratch import lifted, scratch_members
 from vlang.emit.cuda.cuda_sending import push_of
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Function, scalars_of
@@ -50,14 +50,14 @@ class StageStruct:
             members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
             members += self._cells()
             functions += push_members(self.writer, d, self.push, self.cells)
-        body = [d.define(one) for one in functions]  # before the environment, which grows with them
-        rooms = room_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
-        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, rooms])
+        body = [d.define(one) for one in functions]  # before the environment, because writing them adds entries to it
+        scratch = scratch_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
+        whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, scratch])
         notes = stage_notes(writer, self.facts(), self.push, self.early)
         return f"{notes}struct {writer.stage.name} {{\n{indented(whole)}}};\n"
 
     def facts(self) -> GpuStage:
-        """What the engine must know of the stage."""
+        """The properties of the stage that the engine uses."""
         name = self.writer.stage.name
         if not self.writer.stage.domain:
             return GpuStage(name)
@@ -73,7 +73,7 @@ class StageStruct:
         return [f"{self.d.typename(t)} a{i}" for i, t in enumerate(types)]
 
     def _switches(self) -> list[str]:
-        """The constants by which the templates choose."""
+        """The constants that select code in the templates."""
         switches = {
             "READS_SELF": self._reads_self(), "EARLY": self.early.decided, "FRONTIER": self.early.kind == "frontier",
             "ATOMIC": bool(self.cells),
@@ -139,7 +139,7 @@ class StageStruct:
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:
-        """The cells of many vertices, an array for each cell of a vertex, the widest first so that all are aligned."""
+        """The cells of many vertices: an array for each cell of a vertex, the widest first so that all are aligned."""
         d, cells = self.d, self.cells
         if not cells:
             return []
@@ -170,14 +170,17 @@ class StageStruct:
 
 
 def from_lane(d: CudaDialect, width: int) -> Function:
-    """from_lane: every component of the accumulators of another lane."""
+    """The function from_lane, which returns the accumulators of another lane."""
     items = [f"lane_value(mask, {d.part('acc', i)}, lane)" for i in range(width)]
     return Function("from_lane", (), d.pack("Acc", items))
 
 
 def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
-    """The types in which a contribution travels: an f32 that is summed in 64 bits travels in 32; what is to be filed
-    in a room, as a value and whether it contributes."""
+    """The types of a contribution that is sent between lanes.
+
+    An f32 is sent as 32 bits even if it is summed in 64. A contribution to be filed in scratch memory is sent as a
+    value and a flag that it contributes.
+    """
     if isinstance(accumulation, Holistic):
         return accumulation.key, BOOL
     value = accumulation.reduce.body.type
@@ -188,13 +191,13 @@ def _travelling(accumulation: Accumulation) -> tuple[Scalar, ...]:
 
 
 def _exact(accumulation: Accumulation) -> bool:
-    """Whether the bits of a result do not depend on the order of contributions."""
+    """Whether the bits of a result are independent of the order of contributions."""
     rounds = accumulation.declared is not None or not REDUCTIONS[accumulation.reduce.name].exact
     return not rounds or not any(t.floating for t in accumulation.types)
 
 
 def _size(types: list[Scalar]) -> int:
-    """The bytes of a structure of these components in order."""
+    """The size in bytes of a struct with these components in order."""
     at, widest = 0, 1
     for type_ in types:
         size = max(type_.bits // 8, 4 if type_.name == "f16" else 1)

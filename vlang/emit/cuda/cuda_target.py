@@ -18,16 +18,16 @@ __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
     "prelude", "words", "operators", "common", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier",
-    "push", "early", "priority", "persistent", "notify", "paged", "rooms", "holistic", "relay", "connect",
+    "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay", "connect",
 )
-"""The files of the text, in order; the constants of kernelset.py stand behind the first."""
+"""The files of the text, in order; the constants of runtime/plan/plan.py follow the first one."""
 
 GENERATED = "// ---- generated from the program ----\n"
-"""The line between the skeletons and what is written from the program."""
+"""The line between the skeletons and the code generated from the program."""
 
 
 class CudaTarget:
-    """NVIDIA GPUs: templates over structs; the entry points are appended when they are loaded."""
+    """NVIDIA GPUs: templates over structs; entry points are appended when kernels are loaded."""
 
     lists_levels = False
     follows = False
@@ -36,7 +36,7 @@ class CudaTarget:
         self.dialect = CudaDialect()
 
     def stage(self, writer: StageWriter) -> StageText:
-        """The struct of a stage, and what the engine must know of it."""
+        """The struct of a stage, and the properties that the engine uses."""
         struct = StageStruct(writer, self.dialect)
         text = struct.text()
         roles = ["pull", "segments", "finish"] if writer.stage.domain else ["compute"]
@@ -60,7 +60,7 @@ class CudaTarget:
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         follows: Mapping[str, Sequence[str]],
     ) -> Module:
-        """The whole text; its kernels are templates, so nothing is exported yet."""
+        """The whole text. Its kernels are templates, so it exports nothing yet."""
         first, *rest = (_skeleton(name) for name in SKELETONS)
         return Module("\n".join([first, _constants(), *rest, GENERATED, *(one.text for one in stages), *scalars]), {})
 
@@ -70,7 +70,7 @@ def _skeleton(name: str) -> str:
 
 
 def _constants() -> str:
-    """Figures that the kernels share with the engine; an enumeration, of which a text may leave some unused."""
+    """Constants that kernels share with the engine, as an enumeration: a text may leave some of them unused."""
     names = [name for name in sorted(kernelset.__all__)
              if name in ("SEGMENT", "BLOCK", "THREADS") or name.startswith(("SLOT_", "ROW_"))]
     return "enum : int {\n" + "".join(f"  {name} = {getattr(kernelset, name)},\n" for name in names) + "};\n"

@@ -1,10 +1,10 @@
-"""The unified operations on a GPU: how one reduction is joined at each place (language.md, section 13).
+"""The unified operations on a GPU: how a reduction is joined in each place (language.md, section 13).
 
-Where one thread owns an accumulator it is a plain update; lanes of a warp meet by shuffles; in shared memory a function
-`shared_OP(T* place, T value)` of atomics.cuh joins; in global memory, where contributions are pushed, a function
-`improve_OP(T* place, T value) -> bool` joins and tells whether it changed the place. Both are overloaded by T, the type
-of the *cell*: integers narrower than 32 bits lie in cells of 32, pairs of two such values in one word of 64 whose order
-is theirs (`order_key`, `pack`).
+If one thread owns an accumulator, joining is a plain update. Lanes of a warp use shuffles. In shared memory a function
+`shared_OP(T* place, T value)` of atomics.cuh joins. In global memory, for pushed contributions, a function
+`improve_OP(T* place, T value) -> bool` joins and returns whether the cell changed. Both are overloaded by T, the type
+of the *cell*. Integers narrower than 32 bits use cells of 32 bits. Pairs of such values share one 64-bit word in the
+order of the pairs (`order_key`, `pack`).
 """
 
 from __future__ import annotations
@@ -23,8 +23,13 @@ _BITS = {"bitor": "or", "bitand": "and", "bitxor": "xor"}
 
 @dataclass(frozen=True)
 class Place:
-    """How a reduction is joined somewhere. function: "" if it is not. native: one instruction, no compare-and-swap
-    loop. reason: why so, or why not."""
+    """How a reduction is joined in one place.
+
+    Attributes:
+        function: the function; "" if the reduction cannot be joined there.
+        native: whether it is one instruction rather than a compare-and-swap loop.
+        reason: why.
+    """
 
     function: str
     native: bool
@@ -33,7 +38,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """The four places of one component: where a thread owns it, inside a warp, in shared and in global memory."""
+    """The four places of one component: owned by a thread, inside a warp, in shared memory, in global memory."""
 
     cell: Scalar | None
     thread: Place
@@ -43,7 +48,7 @@ class Places:
 
 
 def cell_type(type_: Type) -> Scalar | None:
-    """The type of the cell in which values of a component of an accumulator are joined; None if they fit in none."""
+    """The type of the cell in which the values of an accumulator component are joined; None if none fits."""
     if isinstance(type_, Tuple):
         return U64 if packed(type_) else None
     assert isinstance(type_, Scalar)
@@ -55,8 +60,10 @@ def cell_type(type_: Type) -> Scalar | None:
 
 
 def packed(type_: Tuple) -> bool:
-    """Whether tuples fit one word of 64 bits whose order is theirs: two components of at most 32 bits, the second no
-    float (two zeros, and NaN, have no place of their own in an order of bits)."""
+    """Whether tuples fit one 64-bit word in their own order: two components of at most 32 bits, the second no float.
+
+    The bits of a float give no total order, because of two zeros and NaN.
+    """
     return len(type_.items) == 2 and all(t.bits <= 32 and t != BOOL for t in type_.items) and \
         not type_.items[1].floating
 
@@ -93,18 +100,18 @@ def _shared(name: str, type_: Type, cell: Scalar) -> Place:
         return Place(function, False, f"{how}: a compare-and-swap loop in shared memory")
     if cell.floating and name not in ("min", "max"):
         return Place(function, False, "floats are added by a compare-and-swap loop in shared memory")
-    how = ", as integers told apart by the sign bit" if cell.floating else ""
+    how = ", as integers, selected by the sign bit" if cell.floating else ""
     return Place(function, True, f"an instruction of shared memory{how}")
 
 
 def _pushed(name: str, type_: Type, cell: Scalar) -> Place:
     if name not in _IDEMPOTENT:
-        return Place("", False, "not idempotent: what is pushed twice would count twice")
+        return Place("", False, "not idempotent: a value pushed twice would count twice")
     function = f"improve_{_operation(name)}"
     if name in ("any", "all"):
         return Place(function, True, "a plain store of the absorbing value")
     if cell == F64:
-        return Place(function, True, "an instruction of global memory, as integers told apart by the sign bit")
+        return Place(function, True, "an instruction of global memory, as integers, selected by the sign bit")
     how = ", on pairs packed into one word" if isinstance(type_, Tuple) else \
-        ", as integers told apart by the sign bit" if cell.floating else ""
+        ", as integers, selected by the sign bit" if cell.floating else ""
     return Place(function, True, f"an instruction of global memory{how}")

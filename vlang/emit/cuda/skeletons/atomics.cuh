@@ -1,11 +1,13 @@
-// The unified operations where several threads meet in one cell (vlang/emit/cuda/unified.py says which goes where).
+// The unified operations where several threads update one cell (vlang/emit/cuda/unified.py defines which are used
+// where).
 //
-// A cell has the type of its values, except that integers below 32 bits lie in cells of 32: there one instruction joins
-// them, where a word shared with neighbours would need a compare-and-swap loop that they would also wait in. Pairs of
-// values of at most 32 bits lie in one word of 64 whose order is theirs.
+// A cell has the type of its values, but integers below 32 bits use cells of 32 bits. There one instruction joins them.
+// Smaller cells would share a word with their neighbours and need a compare-and-swap loop, with contention on the whole
+// word. Pairs of values of at most 32 bits share one 64-bit word in the order of the pairs.
 //
-// f32 and f64 minima and maxima go through integers: numbers without the sign bit are ordered like signed integers,
-// those with it against unsigned ones. What is tested is the sign bit, as -0.0 >= 0 holds. NaN joins nothing.
+// f32 and f64 minima and maxima use integers: floats without sign bit are ordered like signed integers, floats with
+// sign bit inversely to unsigned ones. The code tests the sign bit itself, because -0.0 >= 0 is true. NaN is never
+// joined.
 
 // -- words ------------------------------------------------------------------------------------------------------------
 
@@ -40,8 +42,8 @@ template <> struct KeyOf<f32> {
   }
 };
 
-// 32 bits whose order is that of values of T: integers of at most 32 bits, vertices, f32 (-0.0 becomes 0.0; NaN has no
-// place in an order, so whoever packs excludes it).
+// 32 bits in the order of values of T: integers of at most 32 bits, vertices, f32 (-0.0 becomes 0.0). NaN has no
+// position in an order, so callers must exclude it.
 template <class T> __device__ __forceinline__ u32 order_key(T x) { return KeyOf<T>::key(x); }
 template <class T> __device__ __forceinline__ T key_value(u32 key) { return KeyOf<T>::value(key); }
 
@@ -121,7 +123,7 @@ template <class T> __device__ __forceinline__ void shared_or(T* place, T value) 
 template <class T> __device__ __forceinline__ void shared_xor(T* place, T value) {
   atomicXor(bits_at(place), word_of(value));
 }
-// Whoever stores, stores the same, so plain stores do; volatile, as they meet.
+// All threads store the same value, so plain stores suffice; volatile, because they are concurrent.
 template <class T> __device__ __forceinline__ void shared_any(T* place, T value) {
   if (value) {
     *const_cast<volatile T*>(place) = T(1);
@@ -133,11 +135,11 @@ template <class T> __device__ __forceinline__ void shared_all(T* place, T value)
   }
 }
 
-// -- global memory: join, and tell whether that changed the cell ------------------------------------------------------
-// A glance comes first: most of what is pushed improves nothing. It may be out of date, but cells only ever
-// improve, so what does not improve an old value does not improve the present one.
+// -- global memory: join, and return whether that changed the cell ----------------------------------------------------
+// A plain load comes first, because most pushed values improve nothing. Its result may be stale. But cells only ever
+// improve, so a value that does not improve a stale one does not improve the current one.
 
-// `would_OP` is the glance alone, for callers that look at several cells before they join.
+// `would_OP` is that plain test alone, for callers that test several cells before they join.
 
 template <class T> __device__ __forceinline__ bool would_min(const T* place, T value) { return value < glance(place); }
 template <class T> __device__ __forceinline__ bool would_max(const T* place, T value) { return value > glance(place); }
@@ -168,7 +170,7 @@ template <class T> __device__ __forceinline__ bool improve_and(T* place, T value
   const auto bits = word_of(value);
   return would_and(place, value) && (~bits & atomicAnd(bits_at(place), bits));
 }
-// Of several that come at once, more than one may be told that it changed the cell.
+// Of several concurrent calls, more than one may return that it changed the cell.
 template <class T> __device__ __forceinline__ bool improve_any(T* place, T value) {
   if (!would_any(place, value)) {
     return false;

@@ -1,6 +1,6 @@
-// Common neighbours of two vertices. The functions of vlang/emit/cpu/skeletons/common.py.
+// Common neighbours of two vertices. The same functions as in vlang/emit/cpu/skeletons/common.py.
 
-// The first place of targets[low:high] whose value is not below `wanted`.
+// The first index in targets[low:high] with a value of at least `wanted`.
 __device__ __forceinline__ u64 first_not_below(const u32* targets, u64 low, u64 high, u32 wanted) {
   u64 step = 1;
   while (low + step < high && targets[low + step] < wanted) {
@@ -19,7 +19,7 @@ __device__ __forceinline__ u64 first_not_below(const u32* targets, u64 low, u64 
   return low;
 }
 
-// How many neighbours a and b have in common; none with `none`.
+// The number of common neighbours of a and b; 0 if one of them is `none`.
 __device__ __forceinline__ i64 common_count(const u64* starts, const u32* targets, u32 a, u32 b) {
   if (a == 0xFFFFFFFFu || b == 0xFFFFFFFFu) {
     return 0;

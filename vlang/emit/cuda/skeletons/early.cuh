@@ -1,10 +1,10 @@
-// Early exit: vertices that no one has reached look for the frontier, and stop at the first neighbour in it.
+// Early exit: vertices not yet reached search for a neighbour in the frontier, and stop at the first one.
 
-[[maybe_unused]] constexpr u32 GLANCES = 2;  // times that a lane looks at FLIGHT edges on its own before its warp helps
+[[maybe_unused]] constexpr u32 GLANCES = 2;  // rounds of FLIGHT edges that a lane reads alone before its warp helps
 
-// Vertices that no one has reached look for a neighbour in the frontier (rule X2; the bottom-up step of Beamer,
-// Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). Each lane looks at the first edges of its
-// vertex, then the warp at the rest of each; long vertices are looked up segment by segment.
+// Vertices not yet reached search for a neighbour in the frontier (rule X2; the bottom-up step of Beamer, Asanovic,
+// Patterson: Direction-optimizing breadth-first search, SC'12). Each lane reads the first edges of its vertex, then the
+// warp reads the rest of each. Long vertices are searched segment by segment.
 template <class S> struct Seeker {
   const Table& table;
   NextFrontier<S, 0>& frontier;
@@ -12,12 +12,12 @@ template <class S> struct Seeker {
 
   __device__ __forceinline__ typename S::Columns bind(const u64* row) const { return S::bind_columns(row); }
 
-  // Joins the contribution of edge k; whether that changes v.
+  // Joins the contribution of edge k; returns whether that changes v.
   __device__ __forceinline__ bool take(const typename S::Columns& columns, const u32* targets, u32 v, u64 k) {
     return S::push(frontier.env, v, S::contribute(frontier.env, columns, v, targets[k], i64(k)));
   }
 
-  // Edges k to k + FLIGHT, before `end`: whether one comes from the frontier and changes v.
+  // Whether one of the edges k to k + FLIGHT, before `end`, comes from the frontier and changes v.
   __device__ __forceinline__ bool glance(
       const typename S::Columns& columns, const u32* targets, u32 v, u64 k, u64 end) {
     u32 senders[FLIGHT];
@@ -33,14 +33,14 @@ template <class S> struct Seeker {
     frontier.tally.looked += end - k < FLIGHT ? end - k : FLIGHT;
     UNROLL
     for (u32 j = 0; j < FLIGHT; j++) {
-      if (hits[j]) {  // a look past the end repeats the last edge
+      if (hits[j]) {  // loads past the end repeat the last edge
         return take(columns, targets, v, k + j < end ? k + j : end - 1);
       }
     }
     return false;
   }
 
-  // All lanes look at edges [begin, end) of one vertex; the lane that joins a contribution says so.
+  // All lanes search edges [begin, end) of one vertex; returns true in the lane that joins a contribution.
   __device__ __forceinline__ bool together(
       const typename S::Columns& columns, const u32* targets, u32 v, u64 begin, u64 end) {
     for (u64 base = begin; base < end; base += 32 * FLIGHT) {
@@ -67,7 +67,7 @@ template <class S> struct Seeker {
     return table.pull_rows + (table.pull_pages == 1 ? 0 : page_of(table.pull_rows, table.pull_pages, k) * ROW_WORDS);
   }
 
-  // 32 vertices from `base` on, one a lane. Returns the lanes whose vertex was reached.
+  // Processes 32 vertices from `base` on, one per lane. Returns true in lanes with a vertex that was reached.
   __device__ __forceinline__ bool vertices(u64 base) {
     const u64 at = base + lane_number();
     const u32 v = u32(at);
@@ -110,7 +110,7 @@ template <class S> struct Seeker {
     for (u64 s = crew.warp; s < table.segment_count; s += crew.warps) {
       const u32 v = u32(table.segments[3 * s]);
       bool hit = false;
-      const bool open = lane_value(WARP, !S::settled(frontier.env, v), 0);  // others may be settling it
+      const bool open = lane_value(WARP, !S::settled(frontier.env, v), 0);  // another warp may reach it meanwhile
       if (open) {
         const u64 from = u64(table.segments[3 * s + 1]);
         const u64* row = row_of(from);
@@ -121,7 +121,7 @@ template <class S> struct Seeker {
     kept(desk, filled, 0);
   }
 
-  // Flushes the desk if more than `room` vertices lie on it.
+  // Flushes the staged vertices if there are more than `room`.
   __device__ __forceinline__ u32 kept(const Desk& desk, u32 filled, u32 room) {
     if (filled <= room) {
       return filled;

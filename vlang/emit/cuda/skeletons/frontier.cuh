@@ -1,53 +1,55 @@
-// Frontiers: what the sparse kernels work on, and how they walk it.
+// Frontiers: the data of the sparse kernels, and how they process it.
 //
 // A frontier is a queue of entries and a bitmap of the same vertices. An entry is a vertex (low 32 bits) and a chunk
-// (high 32 bits): edges [offset + chunk * CHUNK, + CHUNK) of the vertex, so that a hub is spread over many warps. A warp
-// takes a tile of up to 32 entries, adds up their edges and lets its lanes stride over all of them: the balance does
-// not depend on degrees, and no block barrier is needed. What a superstep finds is staged by each warp in shared
-// memory and appended to the next queue with one atomic operation a flush.
+// (high 32 bits): edges [offset + chunk * CHUNK, + CHUNK) of the vertex. A hub is thus spread over many warps. A warp
+// takes a tile of up to 32 entries, adds up their edges, and its lanes stride over all of them. The balance does not
+// depend on degrees, and no block barrier is needed. Each warp stages the vertices that it finds in shared memory, and
+// appends them to the next queue with one atomic operation per flush.
 
-constexpr u32 CHUNK = 512;                // edges: the most that one entry stands for
+constexpr u32 CHUNK = 512;                // edges that one entry covers at most
 constexpr u32 FLIGHT = 4;                 // edges that a lane has in flight
-constexpr u32 ROOM = 3 * 32;              // vertices found that a warp keeps until it flushes
+constexpr u32 ROOM = 3 * 32;              // vertices found that a warp stages before it flushes
 constexpr u32 STAGED = ROOM + 32 * FLIGHT;
 
 struct Counts {
   u64 entries;  // in the queue
-  u64 active;   // vertices in it
-  u64 edges;    // along which they push
-  u64 changed;  // vertices that the superstep before changed
-  u64 looked;   // edges that it looked at while it pulled
+  u64 active;   // vertices in the queue
+  u64 edges;    // edges along which they push
+  u64 changed;  // vertices that the previous superstep changed
+  u64 looked;   // edges read by the previous superstep while it pulled
   u64 taken;    // tiles of the queue taken so far, beyond the first of each warp
   u64 touched;  // vertices that received contributions on the way to this queue
 };
 
-// State of a loop over frontiers, kept over launches. All members are words (runtime/gpu/kernels/sparse_layout.py).
+// State of a loop over frontiers, preserved between launches. All members are 64 bits wide
+// (runtime/gpu/kernels/sparse_layout.py).
 struct Control {
-  u64 arrived;          // at the grid barrier
+  u64 arrived;          // blocks at the grid barrier
   u64 step;             // supersteps so far
   u64 done;             // supersteps of this launch
   u64 reason;           // why the launch ended: ENDED_...
   u64 unsettled;        // vertices not reached yet, for early exit
-  u64 unsettled_edges;  // and the edges that leave them
+  u64 unsettled_edges;  // edges that leave them
   u64 pile;             // which of the two far piles is in use
   u64 piled[2];         // entries of each
   u64 least[2];         // order key of the smallest priority in each, or of a smaller one
-  u64 start;            // order key of the smallest priority of the first frontier
-  f64 total;            // of the first priorities that went to a pile, and how many
+  u64 start;            // order key of the smallest priority in the first frontier
+  f64 total;            // sum of the first priorities sent to a pile; then their number
   u64 totalled;
-  f64 bound;            // priorities below it go first
-  f64 delta;            // by how much it is raised; 0: not known yet
-  u64 raises;           // how often it was raised
-  u64 worked;           // edges, supersteps and raises since `worked_from` was the bound
+  f64 bound;            // vertices with priorities below it go first
+  f64 delta;            // step by which the bound is raised; 0: not known yet
+  u64 raises;           // number of raises
+  u64 worked;           // edges since `worked_from` was the bound; then supersteps and raises since then
   u64 worked_steps;
   u64 worked_raises;
   f64 worked_from;
-  f64 cost;             // of a unit of priority, when it was last measured; 0: not yet
-  u64 narrowing;        // whether delta was halved then, not doubled
+  f64 cost;             // cost per unit of priority, as last measured; 0: not yet
+  u64 narrowing;        // whether delta was halved then, rather than doubled
   Counts counts[3];     // of supersteps step, step + 1 and step + 2, modulo 3
 };
 
-// What a loop over frontiers works on. All members are words (runtime/gpu/kernels/sparse_layout.py).
+// The arrays and parameters of a loop over frontiers. All members are 64 bits wide
+// (runtime/gpu/kernels/sparse_layout.py).
 struct Table {
   u64 vertices;
   const u64* rows;  // pages of the edges along which active vertices push
@@ -57,20 +59,20 @@ struct Table {
   const u64* pull_rows;  // pages of the edges along which vertices gather
   u64 pull_pages;
   const u64* pull_offsets;
-  const i64* segments;  // of those
+  const i64* segments;  // of these edges
   u64 segment_count;
   u64* queues[2];
-  u32* bits[2];       // the vertices of each queue, where that is needed
-  u32* touched;       // vertices that received contributions, as a list and as bits
+  u32* bits[2];       // the vertices of each queue, if needed
+  u32* touched;       // vertices that received contributions: a list, then a bitmap
   u32* touched_bits;
-  u32* far[2];        // vertices beyond the bound, as lists and as bits
+  u32* far[2];        // vertices beyond the bound: lists, then a bitmap
   u32* far_bits;
   Control* control;
-  u64* records;       // 4 words a superstep of a launch: active, changed, edges, mode
-  u64 solo;           // entries that one block takes alone
-  u64 leave;          // edges from which on a frontier is handed back to the host
-  u64 rule;           // how early exit is chosen: RULE_...
-  u64 push_cost;      // of an edge pushed, of an edge looked at, of a vertex asked, in the same unit
+  u64* records;       // 4 words per superstep of a launch: active, changed, edges, mode
+  u64 solo;           // entries that one block processes alone
+  u64 leave;          // edges from which a frontier is returned to the host
+  u64 rule;           // rule for early exit: RULE_...
+  u64 push_cost;      // per edge pushed; then per edge read and per vertex tested, in the same unit
   u64 pull_cost;
   u64 scan_cost;
 };
@@ -83,7 +85,7 @@ enum : int { FROM_START, FROM_HEARD };
 __device__ __forceinline__ u64 entry_of(u32 v, u32 chunk) { return u64(chunk) << 32 | v; }
 
 __device__ __forceinline__ u32 chunks_of(u64 degree) {
-  return degree <= CHUNK ? 1 : u32((degree + CHUNK - 1) / CHUNK);  // a vertex without edges has an entry, too
+  return degree <= CHUNK ? 1 : u32((degree + CHUNK - 1) / CHUNK);  // a vertex without edges also has an entry
 }
 
 // The sum over the lanes of a warp, in every lane.
@@ -94,7 +96,7 @@ __device__ __forceinline__ u64 warp_sum_wide(u64 value) {
   return value;
 }
 
-// The page of an edge: the last whose first edge is not beyond it.
+// The page of an edge: the last page with a first edge at or before it.
 __device__ __forceinline__ u64 page_of(const u64* rows, u64 pages, u64 edge) {
   u64 low = 0, high = pages;
   while (low + 1 < high) {
@@ -108,7 +110,7 @@ __device__ __forceinline__ u64 page_of(const u64* rows, u64 pages, u64 edge) {
   return low;
 }
 
-// The warps that work together, and this one among them.
+// The warps that share work, and the number of this warp.
 struct Crew {
   u64 warp, warps;
 };
@@ -118,11 +120,11 @@ __device__ __forceinline__ Crew crew_of(bool alone) {
   return alone ? Crew{warp, each} : Crew{blockIdx.x * each + warp, gridDim.x * each};
 }
 
-// -- the desk ---------------------------------------------------------------------------------------------------------
+// -- the staging area of a warp ---------------------------------------------------------------------------------------
 
-// Shared memory of a warp.
+// Shared memory of a warp, in which it stages vertices.
 struct Desk {
-  i64* first;   // 32: the number of the first edge of each entry of a tile, less `before`
+  i64* first;   // 32: the number of the first edge of each entry in a tile, less `before`
   u32* before;  // 32: edges of the tile before each entry
   u32* vertex;  // 32: its vertex
   u32* staged;  // STAGED: vertices found
@@ -136,7 +138,7 @@ __device__ __forceinline__ Desk own_desk() {
           shared_memory<u32>(at + 512)};
 }
 
-// Lanes that found a vertex put it on the desk; returns how many lie there then.
+// Stages the vertices of the lanes that found one; returns the number of staged vertices.
 __device__ __forceinline__ u32 stage(const Desk& desk, u32 filled, bool found, u32 v) {
   const u32 finders = __ballot_sync(WARP, found);
   if (found) {
@@ -145,8 +147,8 @@ __device__ __forceinline__ u32 stage(const Desk& desk, u32 filled, bool found, u
   return filled + __popc(finders);
 }
 
-// What lies on the desk becomes entries of a queue, by one atomic operation; `edges` of each lane grows by the edges of
-// the vertices that it looked up.
+// Appends the staged vertices to a queue as entries, by one atomic operation. Each lane adds the edges of the vertices
+// that it looked up to its `edges`.
 __device__ __forceinline__ void append_entries(
     const Desk& desk, u32 filled, const u64* offsets, u64* queue, u64* entries, u64* edges) {
   u32 chunks[STAGED / 32];
@@ -189,15 +191,15 @@ __device__ __forceinline__ void append_entries(
   }
 }
 
-// Lanes with a vertex append it to a list.
+// Appends the vertices of the lanes that have one to a list.
 __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there, u32 v) {
-  const u32 who = __ballot_sync(WARP, there);
-  if (who) {
+  const u32 lanes = __ballot_sync(WARP, there);
+  if (lanes) {
     u64 at = 0;
     if (lane_number() == 0) {
-      at = atomicAdd(count, u64(__popc(who)));
+      at = atomicAdd(count, u64(__popc(lanes)));
     }
-    at = lane_value(WARP, at, 0) + __popc(who & ((1u << lane_number()) - 1));
+    at = lane_value(WARP, at, 0) + __popc(lanes & ((1u << lane_number()) - 1));
     if (there) {
       list[at] = v;
     }
@@ -206,30 +208,30 @@ __device__ __forceinline__ void append_listed(u32* list, u64* count, bool there,
 
 // -- bits -------------------------------------------------------------------------------------------------------------
 
-// Others may be setting and clearing bits of the same word.
+// Other threads may be changing bits of the same word.
 __device__ __forceinline__ bool bit_of(const u32* bits, u32 v) { return glance(bits + (v >> 5)) >> (v & 31) & 1; }
 
-// True if the bit was not set before.
+// Sets a bit; returns whether it was 0 before.
 __device__ __forceinline__ bool set_bit(u32* bits, u32 v) {
   const u32 bit = 1u << (v & 31);
   return !(atomicOr(bits + (v >> 5), bit) & bit);
 }
 
-// Clears a word of bits, as others may do at the same time.
+// Clears a word of bits; other threads may do the same.
 __device__ __forceinline__ void clear_word(u32* bits, u32 v) { *(volatile u32*)(bits + (v >> 5)) = 0; }
 
 __device__ __forceinline__ void clear_bit(u32* bits, u32 v) { atomicAnd(bits + (v >> 5), ~(1u << (v & 31))); }
 
-// -- walking a queue --------------------------------------------------------------------------------------------------
+// -- processing a queue -----------------------------------------------------------------------------------------------
 
-// Whoever walks a queue brings `work`:
-//   Columns bind(row); Item look(columns, v, u, k); what it needs of an edge from u to v, many at a time
-//   bool wants(v, item): whether that might do anything, by plain loads, many at a time
-//   bool join(v, item): does it, and says whether v is found; FINDS: whether any ever is
-//   void leave(u): sees every vertex of the queue, at least once
-//   void flush(desk, filled): takes what lies on the desk
+// The type W of `work` has these members:
+//   Columns bind(row); Item look(columns, v, u, k): loads the data of an edge from u to v; many are in flight
+//   bool wants(v, item): whether the contribution might change anything, by plain loads; many are in flight
+//   bool join(v, item): joins it, and returns whether v is found; FINDS: whether that can ever be true
+//   void leave(u): called for every vertex of the queue, at least once
+//   void flush(desk, filled): takes the staged vertices
 
-// Where edge k lies, for a lane that asks for growing k.
+// Finds the page of edge k, for a lane with increasing values of k.
 template <class W> struct Place {
   typename W::Columns columns;
   const u32* targets;
@@ -248,8 +250,8 @@ template <class W> struct Place {
   }
 };
 
-// One tile of a queue: lanes stride over the edges of up to 32 entries; INSIDE: over those in the page of `place` alone.
-// Returns how many vertices lie on the desk.
+// Processes one tile of a queue: lanes stride over the edges of up to 32 entries. INSIDE: only over edges in the page
+// of `place`. Returns the number of staged vertices.
 template <class W, bool INSIDE>
 __device__ __forceinline__ u32 walk_tile(
     const Table& table, const u64* queue, u64 begin, u64 end, W& work, Place<W>& place, const Desk& desk, u32 filled) {
@@ -318,14 +320,14 @@ __device__ __forceinline__ u32 walk_tile(
   return filled;
 }
 
-// A crew walks a queue. Every warp has a first tile; further ones are taken as warps become free. The desk is empty
-// before and after. INSIDE: only along the edges in the page of `row`; then warps share the tiles out, as the kernels of
-// other pages may walk the same queue at the same time.
+// Processes a queue with a crew. Every warp has a first tile; warps take further tiles when they are free. The staging
+// area is empty before and after. INSIDE: only edges in the page of `row`. The tiles are then assigned statically,
+// because the kernels of other pages may process the same queue at the same time.
 template <class W, bool INSIDE = false>
 __device__ __forceinline__ void walk(
     const Table& table, const u64* queue, u64 entries, u64* taken, W& work, const Crew& crew,
     const u64* row = nullptr) {
-  u32 shift = 0;  // tiles of 1 to 32 entries, so that every warp has one
+  u32 shift = 0;  // tiles have 1 to 32 entries, so that every warp has one
   while (shift < 5 && crew.warps << shift < entries) {
     shift++;
   }
@@ -341,7 +343,7 @@ __device__ __forceinline__ void walk(
   for (u64 tile = crew.warp; tile < tiles;) {
     u64 next = INSIDE ? tile + crew.warps : tiles;
     if (!INSIDE && tiles > crew.warps && lane_number() == 0) {
-      next = crew.warps + atomicAdd(taken, u64(1));  // known by the time the tile is done
+      next = crew.warps + atomicAdd(taken, u64(1));  // the result arrives while the tile is processed
     }
     const u64 begin = tile << shift, end = (tile + 1) << shift;
     filled = walk_tile<W, INSIDE>(table, queue, begin, end < entries ? end : entries, work, place, desk, filled);

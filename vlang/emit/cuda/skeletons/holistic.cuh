@@ -1,72 +1,74 @@
-// Passes that need all contributions of a vertex at once (rule R): whose rooms lie where, and who fills them (the
-// structures in a room are those of rooms.cuh).
+// Passes that need all contributions of a vertex at once (rule R): which scratch memory each vertex uses, and which
+// threads fill it. scratch.cuh defines the structures in it.
 
 // -- one vertex -------------------------------------------------------------------------------------------------------
 
-template <class Group> __device__ __forceinline__ void clear_room(const Group& group, const Room& room, u64 words) {
-  for (u64 i = group.rank(); room.live && i < words; i += group.size()) {
-    room.at[i] = 0;
+template <class Group>
+__device__ __forceinline__ void clear_scratch(const Group& group, const Scratch& scratch, u64 words) {
+  for (u64 i = group.rank(); scratch.live && i < words; i += group.size()) {
+    scratch.at[i] = 0;
   }
 }
 
-// `count` contributions from edge `begin` on, filed; what the other gathers of the pass take is returned.
+// Files `count` contributions from the first edge on; returns the accumulators of the other gathers of the pass.
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc file_edges(
-    const Group& group, const Edges<S>& edges, u32 count, const Room& room) {
+    const Group& group, const Edges<S>& edges, u32 count, const Scratch& scratch) {
   const typename S::Env& env = edges.env;
   typename S::Acc acc = S::identity(env);
-  for (u32 i = group.rank(); room.live && i < count; i += group.size()) {
+  for (u32 i = group.rank(); scratch.live && i < count; i += group.size()) {
     const typename S::Item item = edges.item(i, edges.target(i));
-    S::file(room, item);
+    S::file(scratch, item);
     acc = S::merge(env, acc, S::lift(item));
   }
   return acc;
 }
 
-// All of a vertex that is not long; the result is in the first thread of the group. The room may be used again at once.
+// All edges of a vertex that is not long. The first thread of the group has the result; the scratch can be reused at
+// once.
 template <class S, class Group>
 __device__ __forceinline__ typename S::Acc whole_vertex(
-    const Group& group, const typename S::Env& env, const u64* row, u32 v, u64 begin, const Room& room) {
-  clear_room(group, room, S::room(room.degree));
+    const Group& group, const typename S::Env& env, const u64* row, u32 v, u64 begin, const Scratch& scratch) {
+  clear_scratch(group, scratch, S::scratch_words(scratch.degree));
   group.sync();
   typename S::Acc acc = S::identity(env);
-  if (room.live) {
+  if (scratch.live) {
     const typename S::Columns columns = S::bind_columns(row);
     acc = file_edges<S>(group, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
-                        u32(room.degree), room);
+                        u32(scratch.degree), scratch);
   }
   group.sync();
-  acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, room)));
+  acc = group.template merge<S>(env, S::merge(env, acc, S::conclude(env, group, scratch)));
   group.sync();
   return acc;
 }
 
-// -- shelves: rooms of vertices that are not long, but too much for shared memory -------------------------------------
+// -- block scratch: for vertices that are not long, but too large for shared memory -----------------------------------
 
-struct Shelves {
-  u32* flags;  // one a shelf: whether it is taken
+struct BlockScratch {
+  u32* flags;  // for each piece: whether a block has claimed it
   u64 count, words;
   u32* memory;
 };
 
-__device__ __forceinline__ u32* take_shelf(const Shelves& shelves, u32* shared) {
+__device__ __forceinline__ u32* claim_block_scratch(const BlockScratch& pool, u32* shared) {
   if (threadIdx.x == 0) {
-    u64 shelf = blockIdx.x % shelves.count;
-    while (atomicCAS(shelves.flags + shelf, u32(SHELF_FREE), u32(SHELF_TAKEN)) != SHELF_FREE) {
-      shelf = shelf + 1 == shelves.count ? 0 : shelf + 1;
+    u64 piece = blockIdx.x % pool.count;
+    while (atomicCAS(pool.flags + piece, u32(SCRATCH_FREE), u32(SCRATCH_CLAIMED)) != SCRATCH_FREE) {
+      piece = piece + 1 == pool.count ? 0 : piece + 1;
     }
     __threadfence();
-    *shared = u32(shelf);
+    *shared = u32(piece);
   }
   __syncthreads();
-  return shelves.memory + shelves.words * *shared;
+  return pool.memory + pool.words * *shared;
 }
 
-__device__ __forceinline__ void return_shelf(const Shelves& shelves, const u32* shared) {
+__device__ __forceinline__ void release_block_scratch(const BlockScratch& pool, const u32* shared) {
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
-    atomicExch(shelves.flags + *shared, u32(SHELF_FREE));
+    atomicExch(pool.flags + *shared, u32(SCRATCH_FREE));
   }
 }
 
@@ -96,16 +98,17 @@ struct ListRows {
   __device__ __forceinline__ bool takes(u64 begin, u64 degree) const { return belongs(rows, pages, begin, degree); }
 };
 
-// As many vertices as a block has threads, from `base` on: those with small rooms by groups of L lanes, then those with
-// larger ones by the block, one after the other. Long ones are left out. Returns the edges of this thread's vertex.
+// Processes one vertex per thread of the block, from `base` on. Vertices that need little scratch are processed by
+// groups of L lanes, then each larger one by the whole block. Long vertices are skipped. Returns the edges of this
+// thread's vertex.
 template <class S, int L, class Rows>
 __device__ __forceinline__ u64 whole_chunk(
-    const typename S::Env& env, const Rows& rows, const u64* offsets, u64 base, const Shelves& shelves, u32& changed,
-    u32& active) {
+    const typename S::Env& env, const Rows& rows, const u64* offsets, u64 base, const BlockScratch& pool,
+    u32& changed, u32& active) {
   const u32 warp = threadIdx.x / 32, warps = blockDim.x / 32;
-  const u32 room_words = warps * ROOM_WORDS;
-  u32* rooms = shared_memory<u32>(0);
-  u32* found = rooms + room_words;  // the large vertices of each warp; behind them the number of a shelf
+  const u32 block_words = warps * SCRATCH_WORDS;
+  u32* memory = shared_memory<u32>(0);
+  u32* found = memory + block_words;  // the large vertices of each warp, then the number of the claimed piece
   const BlockGroup block{reinterpret_cast<unsigned char*>(found + 36)};
   const LaneGroup<L> lanes;
   const u64 at = base + threadIdx.x;
@@ -116,20 +119,20 @@ __device__ __forceinline__ u64 whole_chunk(
   const u64 my_degree = taken ? all_edges : 0;
   const bool short_one = taken && my_degree <= SEGMENT;
   const bool gathering = short_one && my_degree != 0 && gathers<S>(env, mine, S::ready(env, mine));
-  const bool large = gathering && S::room(my_degree) > ROOM_WORDS / 32 * L;
+  const bool large = gathering && S::scratch_words(my_degree) > SCRATCH_WORDS / 32 * L;
   const u32 large_ones = __ballot_sync(WARP, large);
   if (lane_number() == 0) {
     found[warp] = large_ones;
   }
-  u32* slice = rooms + warp * ROOM_WORDS + lane_number() / L * (ROOM_WORDS / 32 * L);
+  u32* slice = memory + warp * SCRATCH_WORDS + lane_number() / L * (SCRATCH_WORDS / 32 * L);
   for (u32 step = 0; step < L; step++) {
     const u32 owner = step * (32 / L) + lane_number() / L;
     const u32 v = lane_value(WARP, mine, owner);
     const u64 begin = lane_value(WARP, my_begin, owner), degree = lane_value(WARP, my_degree, owner);
     const bool there = lane_value(WARP, short_one && !large, owner);
     const bool live = lane_value(WARP, gathering && !large, owner);
-    const Room room{slice, degree, live};
-    const typename S::Acc acc = whole_vertex<S>(lanes, env, live ? rows.row_of(begin) : nullptr, v, begin, room);
+    const Scratch scratch{slice, degree, live};
+    const typename S::Acc acc = whole_vertex<S>(lanes, env, live ? rows.row_of(begin) : nullptr, v, begin, scratch);
     if (there && lanes.rank() == 0) {
       const u32 flags = S::apply(env, v, S::ready(env, v), acc);
       changed += flags & 1;
@@ -141,11 +144,12 @@ __device__ __forceinline__ u64 whole_chunk(
     for (u32 bits = found[w]; bits; bits &= bits - 1) {
       const u32 v = rows.vertex(base + 32 * w + u32(__ffs(i32(bits)) - 1));
       const u64 begin = offsets[v], degree = offsets[u64(v) + 1] - begin;
-      const bool shelved = S::room(degree) > room_words;
-      u32* place = shelved ? take_shelf(shelves, found + 32) : rooms;
-      const typename S::Acc acc = whole_vertex<S>(block, env, rows.row_of(begin), v, begin, Room{place, degree, true});
-      if (shelved) {
-        return_shelf(shelves, found + 32);
+      const bool pooled = S::scratch_words(degree) > block_words;
+      u32* place = pooled ? claim_block_scratch(pool, found + 32) : memory;
+      const Scratch scratch{place, degree, true};
+      const typename S::Acc acc = whole_vertex<S>(block, env, rows.row_of(begin), v, begin, scratch);
+      if (pooled) {
+        release_block_scratch(pool, found + 32);
       }
       if (threadIdx.x == 0) {
         const u32 flags = S::apply(env, v, S::ready(env, v), acc);
@@ -159,27 +163,27 @@ __device__ __forceinline__ u64 whole_chunk(
 }
 
 template <class S, int L>
-__device__ __forceinline__ void pull_whole(u64* frame, const u64* row, u64 low, u64 high, const Shelves* shelves) {
+__device__ __forceinline__ void pull_whole(u64* frame, const u64* row, u64 low, u64 high, const BlockScratch* pool) {
   const typename S::Env env = S::bind(frame);
   const u64* offsets = pointer<const u64>(row, ROW_OFFSETS);
   u32 changed = 0, active = 0;
   for (u64 base = low + u64(blockIdx.x) * blockDim.x; base < high; base += thread_count()) {
-    whole_chunk<S, L>(env, PageRows{row, high}, offsets, base, *shelves, changed, active);
+    whole_chunk<S, L>(env, PageRows{row, high}, offsets, base, *pool, changed, active);
   }
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Listed vertices that are not long; edges[0] grows by the edges of all that are listed.
+// Listed vertices that are not long. edges[0] is increased by the edges of all listed vertices.
 template <class S, int L>
 __device__ __forceinline__ void pull_whole_list(
-    u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges, const Shelves* shelves) {
+    u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges, const BlockScratch* pool) {
   const typename S::Env env = S::bind(frame);
   const u64* offsets = pointer<const u64>(rows, ROW_OFFSETS);
   const ListRows listed{rows, pages, list, *count};
   u64 traversed = 0;
   u32 changed = 0, active = 0;
   for (u64 base = u64(blockIdx.x) * blockDim.x; base < listed.count; base += thread_count()) {
-    traversed += whole_chunk<S, L>(env, listed, offsets, base, *shelves, changed, active);
+    traversed += whole_chunk<S, L>(env, listed, offsets, base, *pool, changed, active);
   }
   traversed = warp_sum_wide(traversed);
   if (lane_number() == 0 && traversed) {
@@ -190,22 +194,23 @@ __device__ __forceinline__ void pull_whole_list(
 
 // -- long vertices ----------------------------------------------------------------------------------------------------
 
-// The rooms of long vertices: where each begins in `memory`, in the order of the table of long vertices.
-struct Halls {
+// The scratch of long vertices: its start offsets in `memory`, in the order of the table of long vertices.
+struct LongScratch {
   const u64* starts;
   u64 count;
   const u64* offsets;
   u32* memory;
 };
 
-__device__ __forceinline__ Room hall_of(const Halls& halls, u64 number, u32 v) {
-  return Room{halls.memory + halls.starts[number], halls.offsets[u64(v) + 1] - halls.offsets[v], true};
+__device__ __forceinline__ Scratch scratch_of(const LongScratch& scratches, u64 number, u32 v) {
+  const u64 degree = scratches.offsets[u64(v) + 1] - scratches.offsets[v];
+  return Scratch{scratches.memory + scratches.starts[number], degree, true};
 }
 
-// One segment of a long vertex, by a block.
+// Processes one segment of a long vertex with a block.
 template <class S>
 __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env& env, const u64* row, u64 s,
-                                              const Halls& halls) {
+                                              const LongScratch& scratches) {
   const i64* table = pointer<const i64>(frame, SLOT_SEGMENTS);
   const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
   const u32 v = u32(table[3 * s]);
@@ -213,7 +218,7 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
   const BlockGroup block{shared_memory<unsigned char>(0)};
   typename S::Acc acc = S::identity(env);
   if (gathers<S>(env, v, S::ready(env, v))) {
-    u64 low = 0, high = halls.count;  // longs[low] <= v < longs[high]
+    u64 low = 0, high = scratches.count;  // longs[low] <= v < longs[high]
     while (high - low > 1) {
       const u64 middle = (low + high) / 2;
       if (u32(longs[3 * middle]) <= v) {
@@ -224,7 +229,7 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
     }
     const typename S::Columns columns = S::bind_columns(row);
     acc = file_edges<S>(block, Edges<S>(env, columns, pointer<const u32>(row, ROW_TARGETS), begin, v),
-                        u32(u64(table[3 * s + 2]) - begin), hall_of(halls, low, v));
+                        u32(u64(table[3 * s + 2]) - begin), scratch_of(scratches, low, v));
   }
   acc = block.template merge<S>(env, acc);
   if (threadIdx.x == 0) {
@@ -234,41 +239,44 @@ __device__ __forceinline__ void whole_segment(u64* frame, const typename S::Env&
 }
 
 template <class S>
-__device__ __forceinline__ void segments_whole(u64* frame, const u64* row, u64 low, u64 high, const Halls* halls) {
+__device__ __forceinline__ void segments_whole(u64* frame, const u64* row, u64 low, u64 high,
+                                               const LongScratch* scratches) {
   const typename S::Env env = S::bind(frame);
   for (u64 s = low + blockIdx.x; s < high; s += gridDim.x) {
-    whole_segment<S>(frame, env, row, s, *halls);
+    whole_segment<S>(frame, env, row, s, *scratches);
   }
 }
 
 template <class S>
 __device__ __forceinline__ void segments_whole_list(
-    u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count, const Halls* halls) {
+    u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count,
+    const LongScratch* scratches) {
   const typename S::Env env = S::bind(frame);
   for (u64 i = blockIdx.x; i < *count; i += gridDim.x) {
     const u64 begin = u64(table[3 * u64(list[i]) + 1]);
     if (belongs(rows, pages, begin, 1)) {
-      whole_segment<S>(frame, env, row_with(rows, pages, begin), list[i], *halls);
+      whole_segment<S>(frame, env, row_with(rows, pages, begin), list[i], *scratches);
     }
   }
 }
 
-// One long vertex, by a block: its segments merged, thread t taking those with numbers t, t + threads, ..., and its room
-// read off and left zero.
+// Finishes one long vertex with a block: thread t merges the segments t, t + threads, ...; the scratch is read and then
+// cleared.
 template <class S>
-__device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::Env& env, u64 number, const Halls& halls) {
+__device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::Env& env, u64 number,
+                                                const LongScratch& scratches) {
   const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
   const BlockGroup block{shared_memory<unsigned char>(0)};
   const u32 v = u32(longs[3 * number]);
-  Room room = hall_of(halls, number, v);
-  room.live = gathers<S>(env, v, S::ready(env, v));
+  Scratch scratch = scratch_of(scratches, number, v);
+  scratch.live = gathers<S>(env, v, S::ready(env, v));
   typename S::Acc acc = S::identity(env);
   for (i64 s = longs[3 * number + 1] + threadIdx.x; s < longs[3 * number + 2]; s += blockDim.x) {
     acc = S::merge(env, acc, S::get(env, s));
   }
-  acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, room)));
+  acc = block.template merge<S>(env, S::merge(env, acc, S::conclude(env, block, scratch)));
   __syncthreads();
-  clear_room(block, room, S::room(room.degree));
+  clear_scratch(block, scratch, S::scratch_words(scratch.degree));
   u32 flags = 0;
   if (threadIdx.x == 0) {
     flags = S::apply(env, v, S::ready(env, v), acc);
@@ -278,11 +286,11 @@ __device__ __forceinline__ u32 finish_whole_one(u64* frame, const typename S::En
 }
 
 template <class S>
-__device__ __forceinline__ void finish_whole(u64* frame, u64 low, u64 high, const Halls* halls) {
+__device__ __forceinline__ void finish_whole(u64* frame, u64 low, u64 high, const LongScratch* scratches) {
   const typename S::Env env = S::bind(frame);
   u32 changed = 0, active = 0;
   for (u64 number = low + blockIdx.x; number < high; number += gridDim.x) {
-    const u32 flags = finish_whole_one<S>(frame, env, number, *halls);
+    const u32 flags = finish_whole_one<S>(frame, env, number, *scratches);
     changed += flags & 1;
     active += flags >> 1;
   }
@@ -290,11 +298,12 @@ __device__ __forceinline__ void finish_whole(u64* frame, u64 low, u64 high, cons
 }
 
 template <class S>
-__device__ __forceinline__ void finish_whole_list(u64* frame, const u32* list, const u64* count, const Halls* halls) {
+__device__ __forceinline__ void finish_whole_list(u64* frame, const u32* list, const u64* count,
+                                                  const LongScratch* scratches) {
   const typename S::Env env = S::bind(frame);
   u32 changed = 0, active = 0;
   for (u64 i = blockIdx.x; i < *count; i += gridDim.x) {
-    const u32 flags = finish_whole_one<S>(frame, env, list[i], *halls);
+    const u32 flags = finish_whole_one<S>(frame, env, list[i], *scratches);
     changed += flags & 1;
     active += flags >> 1;
   }

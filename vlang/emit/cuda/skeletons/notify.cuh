@@ -1,11 +1,11 @@
 // First frontiers, and notify-pull: from flags of vertices to queues and lists (rule N).
 //
-// Flags and marks are bytes, one a vertex; the arrays are whole numbers of 16 bytes, zero behind the last vertex.
+// Flags and marks are one byte per vertex. The arrays are padded to 16 bytes with zeros.
 
 // -- first frontiers --------------------------------------------------------------------------------------------------
 
-// Fills the queue of the step with the vertices that may have something to say: at the start, all that are not silent
-// (those with a value, where early exit is granted); later, those that the last pass changed.
+// Fills the queue of the superstep with the vertices that may have a contribution. At the start these are all vertices
+// that are not silent (with early exit, those with a value); later, those that the last pass changed.
 template <class S, int FROM, int PRIORITY>
 __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   const Table& table = *where;
@@ -57,7 +57,7 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   settle(frontier.tally, sums, frontier.counts);
 }
 
-// The cells of all vertices begin with the values of their fields.
+// Initialises the cells of all vertices with the values of their fields.
 template <class S> __device__ __forceinline__ void open_cells(u64* frame, u64 vertices) {
   const typename S::Env env = S::bind(frame);
   for (u64 v = thread_number(); v < vertices; v += thread_count()) {
@@ -67,7 +67,7 @@ template <class S> __device__ __forceinline__ void open_cells(u64* frame, u64 ve
 
 // -- notify -----------------------------------------------------------------------------------------------------------
 
-// counts[0], counts[1]: vertices with flag 1, and the edges that leave them.
+// Adds up the vertices with flag 1 in counts[0], and the edges that leave them in counts[1].
 __device__ __forceinline__ void count_flagged(const u64* flags, u64 words, const u64* offsets, u64* counts) {
   u64 vertices = 0, edges = 0;
   for (u64 word = thread_number(); word < words; word += thread_count()) {
@@ -85,7 +85,7 @@ __device__ __forceinline__ void count_flagged(const u64* flags, u64 words, const
   }
 }
 
-// Vertices with flag 1 to the first queue, those with flag 2 to the marks; the flags are cleared.
+// Appends vertices with flag 1 to the first queue, marks those with flag 2, and clears the flags.
 __device__ __forceinline__ void queue_flagged(const Table* where, u64* flags, u64 words, u8* marks) {
   const Table& table = *where;
   const Desk desk = own_desk();
@@ -126,7 +126,7 @@ __device__ __forceinline__ void queue_flagged(const Table* where, u64* flags, u6
   }
 }
 
-// Vertices of the first queue bring their messages up to date.
+// Updates the messages of the vertices in the first queue.
 template <class S> __device__ __forceinline__ void send_queue(u64* frame, const Table* where) {
   const Table& table = *where;
   send_queued<S>(S::bind(frame), table.queues[0], table.control->counts[0].entries, crew_of(false));
@@ -142,7 +142,7 @@ struct Notifying {
   __device__ __forceinline__ Item look(const Columns&, u32, u32, i64) const { return Item{}; }
   __device__ __forceinline__ bool wants(u32, const Item&) const { return true; }
   __device__ __forceinline__ bool join(u32 v, const Item&) {
-    *(volatile u8*)(marks + v) = 1;  // whoever marks v, stores the same
+    *(volatile u8*)(marks + v) = 1;  // all threads that mark v store the same value
     return false;
   }
   __device__ __forceinline__ void leave(u32) {}
@@ -158,7 +158,7 @@ __device__ __forceinline__ void notify(const Table* where, u8* marks) {
 
 // -- lists ------------------------------------------------------------------------------------------------------------
 
-// Vertices to run again. counts: how many `all` has, `longs` (numbers in the table of long vertices) and `segments`
+// Vertices to run again. counts: the lengths of `all`, `longs` (numbers in the table of long vertices) and `segments`
 // (numbers in the table of segments).
 struct Lists {
   u32* all;
@@ -169,7 +169,7 @@ struct Lists {
   u64 long_count;
 };
 
-// The number of a long vertex, by binary search.
+// Finds the number of a long vertex by binary search.
 __device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
   u64 low = 0, high = count;
   while (low + 1 < high) {
@@ -183,7 +183,7 @@ __device__ __forceinline__ u64 long_number(const i64* longs, u64 count, u32 v) {
   return low;
 }
 
-// Marked vertices, and those in `also` (0: none), to the lists; the marks are cleared.
+// Appends marked vertices, and those in `also` (0: none), to the lists, and clears the marks.
 __device__ __forceinline__ void list_marked(
     const Lists* where, u64* marks, const u64* also, u64 words, const u64* offsets) {
   const Lists lists = *where;
@@ -218,7 +218,7 @@ __device__ __forceinline__ void list_marked(
   }
 }
 
-// The rows of listed vertices, `size` bytes each, from one array to the other, or both exchanged.
+// Copies the rows of listed vertices, `size` bytes each, from one array to the other, or exchanges them.
 template <class T> __device__ __forceinline__ void move_listed(
     u64 to_at, u64 from_at, u64 size, const u32* list, u64 listed, bool exchange) {
   T* to = reinterpret_cast<T*>(to_at);
@@ -255,8 +255,8 @@ __device__ __forceinline__ const u64* row_with(const u64* rows, u64 pages, u64 e
   return pages <= 1 ? rows : rows + page_of(rows, pages, edge) * ROW_WORDS;
 }
 
-// In place of the number of pages: only what begins in the one page that `rows` points to, or only vertices without
-// edges, which lie in no page.
+// In place of the number of pages: INSIDE restricts a kernel to rows that begin in the one page that `rows` points to,
+// WITHOUT_EDGES to vertices without edges, which are in no page.
 enum : u64 { INSIDE = 0, WITHOUT_EDGES = ~u64(0) };
 
 __device__ __forceinline__ bool belongs(const u64* rows, u64 pages, u64 begin, u64 degree) {
@@ -266,7 +266,8 @@ __device__ __forceinline__ bool belongs(const u64* rows, u64 pages, u64 begin, u
   return pages != WITHOUT_EDGES || degree == 0;
 }
 
-// Listed vertices that are not long, L lanes each, as pull_lanes; edges[0] grows by the edges of all that are listed.
+// Pulls listed vertices that are not long, with L lanes each, as pull_lanes does. edges[0] is increased by the edges of
+// all listed vertices.
 template <class S, int L>
 __device__ __forceinline__ void pull_list(
     u64* frame, const u64* rows, u64 pages, const u32* list, const u64* count, u64* edges) {
@@ -304,7 +305,7 @@ __device__ __forceinline__ void pull_list(
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// Listed segments of long vertices, one block each, as segments.
+// Pulls listed segments of long vertices, one block each, as `segments` does.
 template <class S>
 __device__ __forceinline__ void segments_list(
     u64* frame, const u64* rows, u64 pages, const i64* table, const u32* list, const u64* count) {

@@ -1,9 +1,10 @@
-// Integer and float operations whose meaning C++ does not give. The functions of vlang/emit/cpu/skeletons/operators.py.
-// Results have the type of the first argument. Signed arithmetic that may wrap is done unsigned.
+// Integer and float operations that C++ leaves undefined. The same functions as in
+// vlang/emit/cpu/skeletons/operators.py. Results have the type of the first argument. Signed arithmetic that may wrap
+// is computed unsigned.
 
 template <class T> __device__ __forceinline__ T wrapped_negative(T a) { return T(u64(0) - u64(a)); }
 
-// a // b towards minus infinity; 0 for b = 0; the least value // -1 wraps.
+// a // b, rounded towards minus infinity; 0 for b = 0; the least value // -1 wraps.
 template <class T> __device__ __forceinline__ T int_floordiv(T a, T b) {
   if (b == 0) {
     return 0;
@@ -62,7 +63,7 @@ template <class T> __device__ __forceinline__ T shr(T a, i64 b, i64 bits) {
   return a < T(1) && a != T(0) ? T(-1) : T(0);
 }
 
-// The floor of a float as an integer: out of range is `inf` (high) or `-inf` (low), NaN is 0.
+// The floor of a float as an integer. Values out of range become `high` or `low`, NaN becomes 0.
 __device__ __forceinline__ i64 floor_int(f64 x, i64 high, i64 low) {
   const f64 y = floor(x);
   if (y != y) {
@@ -74,7 +75,7 @@ __device__ __forceinline__ i64 floor_int(f64 x, i64 high, i64 low) {
   return y <= f64(low) ? low : i64(y);
 }
 
-// The 16 bits of an IEEE half as f32.
+// The f32 value of the 16 bits of an IEEE half.
 __device__ __forceinline__ f32 half_to_float(u16 h) {
   const u32 sign = u32(h & 0x8000) << 16, exponent = (h >> 10) & 31, fraction = h & 1023;
   if (exponent == 31) {
@@ -87,7 +88,7 @@ __device__ __forceinline__ f32 half_to_float(u16 h) {
   return __uint_as_float(sign | (exponent + 112) << 23 | fraction << 13);
 }
 
-// The IEEE half nearest to an f32 (ties to even), as its 16 bits.
+// The IEEE half nearest to an f32 (ties to even), as 16 bits.
 __device__ __forceinline__ u16 float_to_half(f32 x) {
   const u32 bits = __float_as_uint(x), sign = (bits >> 16) & 0x8000, magnitude = bits & 0x7FFFFFFFu;
   if (magnitude > 0x7F800000u) {
@@ -103,7 +104,8 @@ __device__ __forceinline__ u16 float_to_half(f32 x) {
   return u16(sign | (kept + (rest > 0x1000 || (rest == 0x1000 && (kept & 1)))));
 }
 
-// The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1.
+// The number by which functions of vertex numbers identify a vertex: the caller's id, from a list or counted from
+// `base`; `none` is -1.
 __device__ __forceinline__ u64 known(u32 v, const u64* ids, u64 listed, u64 base) {
   if (v == 0xFFFFFFFFu) {
     return ~u64(0);
@@ -111,7 +113,7 @@ __device__ __forceinline__ u64 known(u32 v, const u64* ids, u64 listed, u64 base
   return listed ? ids[v] : base + v;
 }
 
-// A number that looks random, from a 64-bit seed and another number (language.md section 8).
+// A pseudo-random number from a 64-bit seed and another number (language.md section 8).
 __device__ __forceinline__ u64 mix(u64 seed, u64 x) {
   u64 z = (x + seed * 0x632BE59BD9B4E019ull) * 0x9E3779B97F4A7C15ull;
   z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9ull;
@@ -119,7 +121,7 @@ __device__ __forceinline__ u64 mix(u64 seed, u64 x) {
   return z ^ z >> 31;
 }
 
-// 1 + the number of trailing zeros of 58 bits; 59 for none set.
+// 1 + the number of trailing zeros of 58 bits; 59 if no bit is set.
 __device__ __forceinline__ u8 hll_rank(u64 bits) { return u8(bits ? __ffsll(i64(bits)) : 59); }
 
 // A HyperLogLog counter.
@@ -127,7 +129,7 @@ struct Registers {
   u8 c[64];
 };
 
-// The number of elements of a counter, estimated (language.md section 8).
+// The estimated number of elements in a counter (language.md section 8).
 __device__ __forceinline__ f64 hll_size(const Registers& registers) {
   f64 total = 0;
   u32 zeros = 0;
@@ -144,7 +146,7 @@ __device__ __forceinline__ f64 hll_size(const Registers& registers) {
   return size <= 160 && zeros ? 64 * log(64.0 / zeros) : size;
 }
 
-// The place of a vertex in a set, the first one; -1 if it is none of it.
+// The first position of a vertex in a set; -1 if it is not in the set.
 __device__ __forceinline__ i64 position(u32 v, const u32* ordered, const u32* places, i64 count) {
   i64 low = 0;
   for (i64 high = count; low < high;) {

@@ -1,7 +1,7 @@
-// Supersteps over pages that come and go: a kernel for each page, while others are on their way; kernels of several pages
-// may run at the same time.
+// Supersteps over streamed pages: one kernel per page, while other pages are being copied. Kernels of several pages may
+// run at the same time.
 
-// For each page, the entries of a queue that have edges in it, and those edges.
+// For each page, counts the entries of a queue with edges in it, and those edges.
 __device__ __forceinline__ void mark_queue(const u64* offsets, const u64* starts, u64 pages, const u64* queue,
                                            const u64* count, u64* marks) {
   const Stretch mine = own_stretch(*count);
@@ -14,7 +14,7 @@ __device__ __forceinline__ void mark_queue(const u64* offsets, const u64* starts
   found.flush();
 }
 
-// Marks the neighbours of the vertices of the first queue that lie in a page.
+// Marks the neighbours of the vertices in the first queue along edges in a page.
 __device__ __forceinline__ void notify_page(const Table* where, u8* marks, const u64* row) {
   const Table& table = *where;
   Counts* counts = table.control->counts;
@@ -22,7 +22,7 @@ __device__ __forceinline__ void notify_page(const Table* where, u8* marks, const
   walk<Notifying, true>(table, table.queues[0], counts->entries, &counts->taken, work, crew_of(false), row);
 }
 
-// What a superstep of a loop over frontiers reads and fills.
+// The counts and queues that a superstep of a loop over frontiers reads and writes.
 struct Turn {
   u32 parity;
   Counts *now, *next;
@@ -34,7 +34,7 @@ __device__ __forceinline__ Turn turn_of(const Control* control) {
   return {u32(step & 1), counts + step % 3, counts + (step + 1) % 3};
 }
 
-// The tallies of a block, cleared. All threads take part.
+// The cleared tallies of a block. All threads take part.
 __device__ __forceinline__ u64* cleared_sums() {
   u64* sums = own_board().sums;
   if (threadIdx.x < TALLIES) {
@@ -44,13 +44,13 @@ __device__ __forceinline__ u64* cleared_sums() {
   return sums;
 }
 
-// Vertices of the frontier bring their messages up to date.
+// Updates the messages of the vertices in the frontier.
 template <class S> __device__ __forceinline__ void send_frontier(u64* frame, const Table* where) {
   const Turn turn = turn_of(where->control);
   send_queued<S>(S::bind(frame), where->queues[turn.parity], turn.now->entries, crew_of(false));
 }
 
-// The frontier pushes along its edges in a page.
+// Pushes from the frontier along its edges in a page.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_page(u64* frame, const Table* where, const u64* row) {
   const Table& table = *where;
@@ -78,7 +78,7 @@ __device__ __forceinline__ void push_page(u64* frame, const Table* where, const 
   settle(frontier.tally, sums, turn.next);
 }
 
-// Touched vertices take what was pushed to them, once all pages have had their turn.
+// Applies the contributions pushed to touched vertices, after all pages.
 template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, const Table* where) {
   const Table& table = *where;
   const typename S::Env env = S::bind(frame);
@@ -90,7 +90,7 @@ template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, cons
   settle(frontier.tally, sums, turn.next);
 }
 
-// Notes a superstep over pages as `traverse` notes its own, so that either may go on from here.
+// Records a superstep over pages as `traverse` records its own, so that either can continue from here.
 __device__ __forceinline__ void end_superstep(const Table* where) {
   if (blockIdx.x == 0 && threadIdx.x == 0) {
     Control* control = where->control;

@@ -1,10 +1,10 @@
-// Many supersteps in one launch: blocks that all run at the same time meet at a barrier in global memory. A frontier
-// that fits one block is walked by block 0 alone, which then pays block barriers only.
+// Many supersteps in one launch: all blocks are resident and synchronise at a barrier in global memory. If a frontier
+// is small enough for one block, block 0 processes it alone and needs block barriers only.
 
-// Lets others run while this thread polls.
+// Yields to other threads while this thread polls.
 __device__ __forceinline__ void relax() { __nanosleep(32); }
 
-// Where a crew meets. due: arrivals that complete the next meeting of the whole grid.
+// The barrier of a crew. due: arrivals that complete the next barrier of the whole grid.
 struct Meeting {
   u64* arrived;
   u64 due;
@@ -27,16 +27,16 @@ struct Meeting {
   }
 };
 
-// What all blocks know of a launch under way.
+// State of a launch in progress, equal in all blocks.
 struct Course {
   u64 step, done;
   u64 unsettled, unsettled_edges;
   bool alone, pulling;
 };
 
-// Whether the next superstep of an early-exit loop should look from vertices not reached for the frontier, rather than
-// push from the frontier. By cost: a vertex that is asked looks at about (all edges) / (edges of the frontier) edges
-// until it finds one, if it has as many. RULE_BEAMER: the published rule, alpha 14, beta 24.
+// Whether the next superstep of an early-exit loop should search from vertices not reached, rather than push from the
+// frontier. By cost: a vertex reads about (all edges) / (edges of the frontier) edges until it finds a neighbour, if it
+// has that many. RULE_BEAMER: the published rule, alpha 14, beta 24.
 __device__ __forceinline__ bool should_pull(const Table& table, const Course& course, const Counts& now) {
   if (table.rule == RULE_BEAMER) {
     return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unsettled_edges;
@@ -50,13 +50,13 @@ __device__ __forceinline__ bool should_pull(const Table& table, const Course& co
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
-// Raises the bound until the queue has an entry, or the pile has none: one turn of it.
+// Raises the bound until the queue has an entry or the pile is empty; this is one round.
 template <class S>
 __device__ __forceinline__ void refill(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, u64* queue, Counts* now) {
   Control* control = table.control;
   const bool first = threadIdx.x == 0 && blockIdx.x == 0;
-  meeting.wait(course.alone);  // all have seen that the queue is empty
+  meeting.wait(course.alone);  // all blocks have read that the queue is empty
   if (first) {
     raise_bound(control);
   }
@@ -72,7 +72,7 @@ __device__ __forceinline__ void refill(
   meeting.wait(course.alone);
 }
 
-// One superstep: what the vertices of the queue tell, and who is active then.
+// One superstep: vertices of the queue push, and the next frontier is built.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void push_step(
     const Table& table, const typename S::Env& env, Meeting& meeting, const Course& course, Counts* now, Counts* next,
@@ -119,7 +119,7 @@ __device__ __forceinline__ void early_step(
   }
 }
 
-// Shared memory of a block behind the desks.
+// Shared memory of a block behind the staging areas.
 struct Board {
   Counts* counts;  // 3, while block 0 is alone
   u64* sums;       // TALLIES
@@ -130,10 +130,10 @@ __device__ __forceinline__ Board own_board() {
   return {shared_memory<Counts>(at), shared_memory<u64>(at + 3 * u32(sizeof(Counts)))};
 }
 
-// Block 0 goes on alone, or comes back to the others, who wait in the meantime and learn then how far it went.
+// Block 0 continues alone, or rejoins the other blocks. They wait meanwhile, and then read how far it advanced.
 __device__ __forceinline__ void part(Control* control, const Board& board, Meeting& meeting, Course& course) {
   if (!course.alone) {
-    meeting.wait(false);  // all have decided, and may be overtaken
+    meeting.wait(false);  // all blocks have decided, so the state may change
     if (blockIdx.x == 0) {
       if (threadIdx.x < 3) {
         board.counts[threadIdx.x] = control->counts[threadIdx.x];
@@ -158,10 +158,10 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
   course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
 }
 
-// An entry of a frontier that one block walks alone has so many edges at most, on average.
+// The maximum of edges per entry, on average, in a frontier that one block processes alone.
 [[maybe_unused]] constexpr u64 SOLO_EDGES = 8;
 
-// What follows for the crew from the counts of the next superstep.
+// Updates the crew and the records from the counts of the next superstep.
 __device__ __forceinline__ void record(
     const Table& table, Course& course, const Counts& next, u64 edges, u64 mode) {
   if (threadIdx.x == 0 && blockIdx.x == 0) {
@@ -177,8 +177,8 @@ __device__ __forceinline__ void record(
   course.unsettled_edges -= next.edges < course.unsettled_edges ? next.edges : course.unsettled_edges;
 }
 
-// Supersteps until the frontier is empty (and, under PRIORITY, the pile), or has so many edges that the host wants it
-// back, or `most` have been done. Launched so that all blocks run at the same time, with control->arrived = 0.
+// Runs supersteps until the frontier (under PRIORITY also the pile) is empty, or `most` have been run, or the frontier
+// has so many edges that it returns to the host. All blocks must be resident; control->arrived is 0 at the launch.
 template <class S, int PRIORITY>
 __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 most) {
   const Table& table = *where;
@@ -232,7 +232,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     }
     if (threadIdx.x == 0 && blockIdx.x == 0) {
       *later = Counts{};
-      atomicAdd(&control->worked, seen.edges);  // nobody waits for the sum, as somebody would for `+=`
+      atomicAdd(&control->worked, seen.edges);  // the result is unused, so no thread waits for it, unlike `+=`
       atomicAdd(&control->worked_steps, u64(1));
     }
     course.pulling = pull;
@@ -249,7 +249,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     seen = *next;
     record(table, course, seen, pull ? seen.looked : edges, pull ? MODE_EARLY : MODE_PUSH);
   }
-  meeting.wait(false);  // all have read where block 0 came back
+  meeting.wait(false);  // all blocks have read where block 0 rejoined
   if (threadIdx.x == 0 && blockIdx.x == 0) {
     control->step = course.step;
     control->done = course.done;

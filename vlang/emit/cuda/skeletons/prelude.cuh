@@ -1,8 +1,9 @@
-// What every text starts with: types, and how lanes, warps and blocks meet. Constants of runtime/plan/plan.py follow.
+// The beginning of every text: types, and operations of lanes, warps and blocks. Constants of runtime/plan/plan.py
+// follow.
 //
-// The text holds for NVRTC without headers and, with tests/cuda/emulation.h in front, for g++; VLANG_EMULATION is the
-// only switch. Lanes never rely on lockstep: they meet in `*_sync` operations with full masks, so every loop around
-// such an operation runs equally often for all lanes of a warp, and around a barrier for all threads of a block.
+// The text compiles with NVRTC without headers and, after tests/cuda/emulation.h, with g++; VLANG_EMULATION is the only
+// switch. Lanes never rely on lockstep: they synchronise by `*_sync` operations with full masks. A loop around such an
+// operation therefore runs equally often for all lanes of a warp, and around a barrier for all threads of a block.
 
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -29,19 +30,19 @@ template <class T> __device__ __forceinline__ T glance(const T* place) { return 
 #define UNROLL_4 _Pragma("unroll 4")
 #define ASSUME_GLOBAL(place) __builtin_assume(__isGlobal(place))
 extern __shared__ __align__(16) unsigned char dynamic_shared[];
-// The dynamic shared memory of the block, from a byte offset (a multiple of 16) on.
+// The dynamic shared memory of the block from a byte offset on, a multiple of 16.
 template <class T> __device__ __forceinline__ T* shared_memory(u32 offset) {
   return reinterpret_cast<T*>(dynamic_shared + offset);
 }
-// A load of what is read once: it leaves the caches to what is gathered.
+// A load of data that is read once; it leaves the caches to gathered data.
 template <class T> __device__ __forceinline__ T stream_load(const T* place) { return __ldcs(place); }
-// A load of what others join into meanwhile, where an old value does no harm: it may come from the nearest cache.
+// A load of data that other threads update, where a stale value is harmless: it may come from the nearest cache.
 template <class T> __device__ __forceinline__ T glance(const T* place) { return *place; }
 #endif
 
 constexpr unsigned WARP = 0xFFFFFFFFu;  // the mask of all lanes
 
-// The address in a slot. It is one of global memory; knowing that spares the kernels generic loads.
+// The address in a slot. The compiler learns that it is in global memory, which avoids generic loads.
 template <class T> __device__ __forceinline__ T* pointer(const u64* words, u32 slot) {
   T* place = reinterpret_cast<T*>(words[slot]);
   ASSUME_GLOBAL(place);
@@ -54,7 +55,7 @@ __device__ __forceinline__ u64 thread_count() { return u64(gridDim.x) * blockDim
 
 // -- lanes ------------------------------------------------------------------------------------------------------------
 
-// The value of another lane, by type. 8 and 16 bits travel as 32.
+// The value of another lane, by type. Values of 8 and 16 bits are sent as 32 bits.
 __device__ __forceinline__ i32 lane_value(unsigned mask, i32 value, int lane) { return __shfl_sync(mask, value, lane); }
 __device__ __forceinline__ u32 lane_value(unsigned mask, u32 value, int lane) { return __shfl_sync(mask, value, lane); }
 __device__ __forceinline__ i64 lane_value(unsigned mask, i64 value, int lane) { return __shfl_sync(mask, value, lane); }
@@ -85,7 +86,7 @@ __device__ __forceinline__ u32 warp_sum(u32 value) {
   return value;
 }
 
-// The sum of this lane and those before it.
+// The sum over this lane and all lower lanes.
 __device__ __forceinline__ u32 warp_inclusive(u32 value) {
   const u32 lane = lane_number();
   for (u32 offset = 1; offset < 32; offset <<= 1) {
@@ -95,8 +96,8 @@ __device__ __forceinline__ u32 warp_inclusive(u32 value) {
   return value;
 }
 
-// The sum over the threads before this one; `total` over all. sums: a word of shared memory a warp and one more, which
-// may be used again at once. All threads of the block take part.
+// The sum over all lower threads; `total` is the sum over all. sums: one word of shared memory per warp and one more;
+// it can be reused at once. All threads of the block take part.
 __device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total) {
   const u32 warp = threadIdx.x >> 5, warps = blockDim.x >> 5;
   const u32 inclusive = warp_inclusive(value);
@@ -125,8 +126,8 @@ __device__ __forceinline__ u32 block_exclusive(u32 value, u32* sums, u32& total)
 
 // -- accumulators -----------------------------------------------------------------------------------------------------
 
-// The accumulators of groups of `lanes` lanes (a power of two) merged by a tree; the result is in the first lane of
-// each group.
+// Merges the accumulators of groups of `lanes` lanes (a power of two) by a tree; the first lane of each group has the
+// result.
 template <class S>
 __device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& env, typename S::Acc acc, int lanes) {
   for (int offset = lanes >> 1; offset; offset >>= 1) {
@@ -135,8 +136,8 @@ __device__ __forceinline__ typename S::Acc lanes_merge(const typename S::Env& en
   return acc;
 }
 
-// The accumulators of a block merged by trees, in a fixed order; the result is in thread 0. slots: one a warp, in
-// shared memory, which may have been in use before.
+// Merges the accumulators of a block by trees, in a fixed order; thread 0 has the result. slots: one per warp, in
+// shared memory that may have been in use before.
 template <class S>
 __device__ __forceinline__ typename S::Acc block_merge(
     const typename S::Env& env, typename S::Acc acc, typename S::Acc* slots) {
@@ -156,8 +157,8 @@ __device__ __forceinline__ typename S::Acc block_merge(
   return acc;
 }
 
-// Counts of a pass, added to the statistics by one atomic operation a block for each count that is not 0. All threads
-// of the block take part; shared memory from byte 0 on is overwritten, 8 bytes a warp.
+// Adds the counts of a pass to the statistics, with one atomic operation per block for each count that is not 0. All
+// threads of the block take part. Shared memory from byte 0 on is overwritten, 8 bytes per warp.
 __device__ __forceinline__ void note(u64* stats, u32 changed, u32 active) {
   if (!__syncthreads_or((changed | active) != 0)) {
     return;

@@ -1,11 +1,12 @@
 // Order of priority (rule O): near-far piles (Davidson, Baxter, Garland, Owens: Work-efficient parallel GPU methods for
-// single-source shortest paths, IPDPS'14). Vertices below a bound push; the others wait in a far pile until it is raised.
+// single-source shortest paths, IPDPS'14). Vertices below a bound push; the others wait in a far pile until it is
+// raised.
 
-// How far a bound is raised. Buckets of priorities that are too narrow make many supersteps of few edges, each of which
-// costs as much as STEP_EDGES edges; in buckets that are too wide vertices push values that are not final. So delta
-// climbs towards what costs least for a unit of priority: it is doubled, or halved, after every DELTA_RAISES raises, the
-// other way when that made it dearer. It begins with the mean of what the first pushes added, and stays there as long as
-// supersteps have many edges.
+// The step by which the bound is raised. Narrow buckets of priorities give many supersteps of few edges, and each costs
+// as much as STEP_EDGES edges. In wide buckets vertices push values that are not final. So delta moves towards the
+// least cost per unit of priority. After every DELTA_RAISES raises it is doubled or halved; the direction is reversed
+// if the last change raised the cost. The initial delta is the mean increase by the first pushes. It does not change as
+// long as supersteps have many edges.
 constexpr f64 STEP_EDGES = 32768;
 constexpr u64 DELTA_RAISES = 4;
 
@@ -29,7 +30,7 @@ __device__ __forceinline__ void climb(Control* control, f64 from) {
   control->worked_from = from;
 }
 
-// A new bound for the far pile, decided by one thread.
+// Chooses a new bound for the far pile, with one thread.
 __device__ __forceinline__ void raise_bound(Control* control) {
   const f64 least = key_priority(control->least[control->pile]);
   const f64 from = least > control->bound ? least : control->bound;
@@ -50,7 +51,7 @@ __device__ __forceinline__ void raise_bound(Control* control) {
   control->raises++;
 }
 
-// Moves the vertices of the far pile that are below the bound into a queue, and the others to the other pile.
+// Moves the vertices of the far pile that are below the bound to a queue, and the others to the second pile.
 template <class S>
 __device__ __forceinline__ void sift(
     const Table& table, const typename S::Env& env, u64* queue, Counts* counts, const Crew& crew) {

@@ -1,10 +1,11 @@
-// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied in one go. Longer ones, *long*, are
-// left out here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these in order and applies.
+// Passes over edges: pull. A vertex of at most SEGMENT edges is reduced and applied in one kernel. Larger ones, the
+// *long* vertices, are skipped here: `segments` reduces their edges in pieces of SEGMENT, `finish` merges these and
+// applies.
 //
-// Every kernel joins the contributions of a vertex in a pattern that its own edges fix (pull_segmented: the numbering
-// of the vertices), never the cut into pages, row blocks or launches, so results do not depend on these.
+// Every kernel joins the contributions of a vertex in a pattern that depends on its own edges only (pull_segmented: on
+// the numbering of the vertices). Results therefore do not depend on pages, row blocks or launches.
 
-[[maybe_unused]] constexpr u32 AT_ONCE = 4;         // contributions that a thread has on their way
+[[maybe_unused]] constexpr u32 AT_ONCE = 4;         // contributions that a thread has in flight
 [[maybe_unused]] constexpr u32 STAGED_AT_ONCE = 8;  // the same where a block stages its rows
 
 template <class S> __device__ __forceinline__ bool gathers(const typename S::Env& env, u32 v,
@@ -14,7 +15,7 @@ template <class S> __device__ __forceinline__ bool gathers(const typename S::Env
 
 // -- where contributions come from ------------------------------------------------------------------------------------
 
-// Edges `begin` and on of vertex v, straight from memory.
+// The edges of vertex v from number `begin` on, read from global memory.
 template <class S> struct Edges {
   const typename S::Env& env;
   const typename S::Columns& columns;
@@ -31,7 +32,7 @@ template <class S> struct Edges {
   }
 };
 
-// Contributions that lie in shared memory.
+// Contributions in shared memory.
 template <class S> struct Staged {
   const typename S::Item* items;
 
@@ -39,8 +40,8 @@ template <class S> struct Staged {
   __device__ __forceinline__ typename S::Item item(u32 i, u32) const { return items[i]; }
 };
 
-// Contributions first, first + stride, ... of a row, joined in this order. Loads past the end repeat the last edge and
-// are thrown away, so that N are on their way in short rows, too. Stops when nothing can change the result (rule X1).
+// Joins contributions first, first + stride, ... of a row in this order. Loads past the end repeat the last edge and
+// are discarded, so that N loads are in flight in short rows, too. Stops when nothing can change the result (rule X1).
 template <class S, u32 N, class Source>
 __device__ __forceinline__ typename S::Acc strided(
     const typename S::Env& env, const Source& source, u32 degree, u32 first, u32 stride) {
@@ -71,7 +72,7 @@ __device__ __forceinline__ typename S::Acc strided(
   return acc;
 }
 
-// -- a row for one thread, or for some lanes --------------------------------------------------------------------------
+// -- rows processed by one thread or by several lanes -----------------------------------------------------------------
 
 template <class S> __device__ __forceinline__ void pull_thread(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
@@ -96,7 +97,7 @@ template <class S> __device__ __forceinline__ void pull_thread(u64* frame, const
   note(pointer<u64>(frame, SLOT_STATS), changed, active);
 }
 
-// L lanes a row, 2 to 32: lane l takes edges l, l + L, ..., then a tree.
+// L lanes per row, 2 to 32: lane l processes edges l, l + L, ..., then a tree merges the lanes.
 template <class S, int L> __device__ __forceinline__ void pull_lanes(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);
@@ -145,7 +146,7 @@ template <class S> __device__ __forceinline__ void segments(u64* frame, const u6
   }
 }
 
-// One long vertex: a warp merges its segments, lane l those with numbers l, l + 32, ..., then a tree.
+// Finishes one long vertex: lane l of a warp merges segments l, l + 32, ..., then a tree merges the lanes.
 template <class S>
 __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64* longs, u64 number) {
   const u32 v = u32(longs[3 * number]);
@@ -157,7 +158,7 @@ __device__ __forceinline__ u32 finish_one(const typename S::Env& env, const i64*
   return lane_number() == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
-// Long vertices [low, high) by their numbers, a warp each.
+// Long vertices [low, high) by their numbers, one warp each.
 template <class S> __device__ __forceinline__ void finish(u64* frame, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const i64* longs = pointer<const i64>(frame, SLOT_LONGS);
@@ -185,13 +186,13 @@ template <class S> __device__ __forceinline__ void finish_list(u64* frame, const
 
 // -- warp segmentation ------------------------------------------------------------------------------------------------
 
-// The edges of 32 vertices, as a warp sees them: laid end to end, long vertices taken out. Lane l holds vertex l.
+// The edges of 32 vertices, concatenated, without those of long vertices. Lane l holds vertex l.
 struct Strip {
-  u32 first, end;  // where the edges of this lane's vertex lie in the strip
-  u64 shift;       // number of an edge of this lane's vertex minus its place in the strip
+  u32 first, end;  // range of the edges of this lane's vertex in the strip
+  u64 shift;       // edge number minus position in the strip, for this lane's vertex
 };
 
-// The lane whose vertex has the edge at place i of the strip; 31 for places behind the end.
+// The lane of the vertex that owns the edge at position i of the strip; 31 for positions behind the end.
 __device__ __forceinline__ u32 owner_of(u32 i, u32 end) {
   u32 owner = 0;
   UNROLL
@@ -202,7 +203,7 @@ __device__ __forceinline__ u32 owner_of(u32 i, u32 end) {
   return owner;
 }
 
-// Contributions of neighbouring lanes with the same owner merged by a tree into the first of them.
+// Merges contributions of neighbouring lanes with the same owner, by a tree, into the first of these lanes.
 template <class S>
 __device__ __forceinline__ typename S::Acc merge_owned(const typename S::Env& env, typename S::Acc acc, u32 owner) {
   UNROLL
@@ -217,8 +218,9 @@ __device__ __forceinline__ typename S::Acc merge_owned(const typename S::Env& en
   return acc;
 }
 
-// Places [first, end) of the strip for vertices `live`: the accumulators of the lane's own vertex. Chunks of 32 begin
-// at multiples of 32 of the place, so the pattern of a vertex does not depend on which of its neighbours are live.
+// Reduces positions [first, end) of the strip for the vertices in `live`; returns the accumulators of the lane's own
+// vertex. Chunks start at multiples of 32, so that the pattern of a vertex does not depend on which neighbours are
+// live.
 template <class S>
 __device__ __forceinline__ typename S::Acc reduce_strip(
     const typename S::Env& env, const typename S::Columns& columns, const u32* targets, u32 base, const Strip& strip,
@@ -262,10 +264,11 @@ __device__ __forceinline__ typename S::Acc reduce_strip(
   return total;
 }
 
-// Warp segmentation (Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15): a warp takes
-// the edges of vertices 32 w to 32 w + 31, 32 edges at a time; a binary search finds the owner of each, and a segmented
-// reduction by shuffles the sum of each owner. Where the edges of a vertex fall in the chunks depends on the degrees of
-// those before it in its warp, whether or not they lie in [low, high): on the numbering of the vertices alone.
+// Warp segmentation (Khorasani, Gupta, Bhuyan: Scalable SIMD-efficient graph processing on GPUs, PACT'15). A warp
+// processes the edges of vertices 32 w to 32 w + 31, in chunks of 32 edges. A binary search finds the owner of each
+// edge, and a segmented reduction by shuffles joins the edges of each owner. The position of a vertex's edges in the
+// chunks depends on the degrees of the vertices before it in the warp, even outside of [low, high): on the numbering
+// alone.
 template <class S> __device__ __forceinline__ void pull_segmented(u64* frame, const u64* row, u64 low, u64 high) {
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = S::bind_columns(row);

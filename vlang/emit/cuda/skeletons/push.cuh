@@ -1,15 +1,15 @@
-// Pushing along the edges of a frontier, and what follows from it in the same superstep.
+// Pushing along the edges of a frontier, and the work that follows in the same superstep.
 
-// What a warp counts during a superstep. edges: of each lane; the others are known to all lanes.
+// Counts of a warp in a superstep. edges: per lane; the other members are equal in all lanes.
 struct Tally {
   u64 edges = 0, looked = 0;
   u32 active = 0, changed = 0;
 };
 
-constexpr u32 TALLIES = 4;  // words of shared memory of a block
+constexpr u32 TALLIES = 4;  // words of shared memory per block
 
 // Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, 0 before and
-// after. All threads take part; the next barrier must come before they are read.
+// after. All threads take part. The caller must synchronise before the sums are read.
 __device__ __forceinline__ void settle(const Tally& tally, u64* sums, Counts* next) {
   const u64 edges = warp_sum_wide(tally.edges), looked = warp_sum_wide(tally.looked);
   if (lane_number() == 0) {
@@ -34,9 +34,9 @@ __device__ __forceinline__ void settle(const Tally& tally, u64* sums, Counts* ne
   }
 }
 
-// -- what a stage may have, or not ------------------------------------------------------------------------------------
+// -- optional members of a stage --------------------------------------------------------------------------------------
 
-// Messages of a vertex that is about to push.
+// Computes the messages of a vertex before it pushes.
 template <class S>
 __device__ __forceinline__ auto send_from(const typename S::Env& env, u32 v, int) -> decltype(S::send(env, v)) {
   S::send(env, v);
@@ -48,7 +48,7 @@ template <class S> __device__ constexpr auto sends(int) -> decltype(S::send(type
 }
 template <class S> __device__ constexpr bool sends(long) { return false; }
 
-// Whether all contributions of a vertex are the identity (rule Z), as far as the stage can tell.
+// Whether all contributions of a vertex are known to be the identity (rule Z).
 template <class S>
 __device__ __forceinline__ auto silent(const typename S::Env& env, u32 v, int) -> decltype(S::silent(env, v)) {
   return S::silent(env, v);
@@ -78,12 +78,12 @@ __device__ __forceinline__ f64 key_priority(u64 key) {
 
 // -- next frontiers ---------------------------------------------------------------------------------------------------
 
-// Where vertices that must push in the next superstep go: into its queue or, under PRIORITY, those whose priority is
-// not below the bound to the far pile.
+// The destination of vertices that must push in the next superstep: its queue or, under PRIORITY, the far pile for
+// those with a priority not below the bound.
 //
-// A vertex is found once a superstep: its bit in `bits` says that it is on a desk or in the queue. A vertex of a far
-// pile has its bit in far_bits; once it is queued after all, the bit is cleared, and its place in the pile is void. Its
-// priority may be out of date when it is looked up, but then it is too large, and the vertex only goes too late.
+// A vertex is found once per superstep: its bit in `bits` is set while it is staged or queued. A vertex in a far pile
+// has its bit in far_bits set. If it is queued before the pile is sifted, the bit is cleared, and its entry in the pile
+// becomes void. A stale priority is only ever too large, so a vertex may be processed late but is never lost.
 template <class S, int PRIORITY> struct NextFrontier {
   const Table& table;
   const typename S::Env& env;
@@ -105,7 +105,7 @@ template <class S, int PRIORITY> struct NextFrontier {
     }
   }
 
-  // Sends what is beyond the bound to the pile, and closes the ranks of the rest.
+  // Moves staged vertices beyond the bound to the pile, and compacts the rest.
   __device__ __forceinline__ u32 divide(const Desk& desk, u32 filled) {
     u32 kept = 0;
     u64 least = ~u64(0);
@@ -160,13 +160,13 @@ template <class S, int PRIORITY> struct NextFrontier {
 
 // -- pushing ----------------------------------------------------------------------------------------------------------
 
-// Contributions joined into the field itself; vertices that this changes are found.
+// Joins contributions into the field itself; vertices that this changes are found.
 template <class S, int PRIORITY> struct PushDirect {
   using Columns = typename S::Columns;
   using Item = typename S::Item;
   static constexpr bool FINDS = true;
   NextFrontier<S, PRIORITY>& frontier;
-  u32* present;  // bits of the queue that is walked
+  u32* present;  // bits of the queue in progress
 
   __device__ __forceinline__ Columns bind(const u64* row) const { return S::bind_columns(row); }
   __device__ __forceinline__ Item look(const Columns& columns, u32 v, u32 u, i64 k) const {
@@ -180,13 +180,13 @@ template <class S, int PRIORITY> struct PushDirect {
       return false;
     }
     const bool fresh = set_bit(frontier.bits, v);
-    return fresh || S::FRONTIER;  // there a vertex changes once only
+    return fresh || S::FRONTIER;  // with a uniform frontier, a vertex changes only once
   }
   __device__ __forceinline__ void leave(u32 u) { clear_word(present, u); }
   __device__ __forceinline__ void flush(const Desk& desk, u32 filled) { frontier.flush(desk, filled); }
 };
 
-// Contributions joined into cells; vertices whose cells this changes are touched.
+// Joins contributions into cells; vertices with changed cells are touched.
 template <class S> struct PushCells {
   using Columns = typename S::Columns;
   using Item = typename S::Item;
@@ -213,7 +213,7 @@ template <class S> struct PushCells {
   }
 };
 
-// Touched vertices take what was pushed to them; those that are active push next.
+// Applies the contributions pushed to touched vertices; those that become active push next.
 template <class S>
 __device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S, 0>& frontier, const Crew& crew) {
   const Desk desk = own_desk();
@@ -242,7 +242,7 @@ __device__ __forceinline__ void apply_touched(const Table& table, NextFrontier<S
   }
 }
 
-// Vertices of a queue bring their messages up to date.
+// Updates the messages of the vertices in a queue.
 template <class S>
 __device__ __forceinline__ void send_queued(
     const typename S::Env& env, const u64* queue, u64 entries, const Crew& crew) {

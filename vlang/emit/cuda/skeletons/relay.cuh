@@ -1,37 +1,37 @@
-// Notify-pull in one launch for many supersteps: the kernels of notify.cuh one after the other, with a barrier of the
-// whole grid where the host would launch the next one. The host is asked only when another way has become cheaper.
+// Notify-pull with many supersteps per launch: the kernels of notify.cuh in turn, with a barrier of the whole grid
+// where the host would launch the next one. Control returns to the host only when another way has become cheaper.
 
-// What one pass of the loop works on. All members are words (runtime/gpu/ways/relay.py).
+// The data of one pass of the loop. All members are 64 bits wide (runtime/gpu/ways/relay.py).
 struct Station {
-  const Table* table;  // along which vertices notify; its control counts the queue of this pass alone
+  const Table* table;  // edges along which vertices notify; its control counts the queue of this pass only
   const Lists* lists;
-  u64* flags;        // a byte a vertex: 1: must notify, 2: must run again
-  u64* marks;        // a byte a vertex, all 0 between supersteps
-  const u64* also;   // 0, or a byte a vertex: runs again
-  u64 words;         // of each of them
+  u64* flags;        // a byte per vertex: 1: must notify, 2: must run again
+  u64* marks;        // a byte per vertex, all 0 between supersteps
+  const u64* also;   // 0, or a byte per vertex: runs again
+  u64 words;         // length of each of these arrays
   u64 vertices;
-  const u64* rows;   // pages of the edges that are pulled
+  const u64* rows;   // pages of the edges along which vertices gather
   u64 pages;
   const u64* offsets;
   const i64* segments;
   u64 long_count;
-  u64* pulled;       // edges pulled; behind it the lengths of the lists, 3 words
-  const Shelves* shelves;
-  const Halls* halls;
-  const u64* moves;  // fields with two buffers, three words each: the array that is read, that is written, bytes a row
+  u64* pulled;       // edges pulled, then the lengths of the lists, 3 words
+  const BlockScratch* block_scratch;
+  const LongScratch* long_scratch;
+  const u64* moves;  // fields with two buffers, three words each: the array read, the array written, bytes per row
   u64 moved;
-  u64 most;          // edges notified from which on a full pass is cheaper
+  u64 most;          // edges notified from which a full pass is cheaper
 };
 
-// What the loop works on beside its passes.
+// The data of the loop apart from its passes.
 struct Tour {
   Control* control;    // step, done, reason, arrived
-  u64* records;        // 4 words a superstep: active, changed, edges, mode
+  u64* records;        // 4 words per superstep: active, changed, edges, mode
   const u64* copies;   // arrays copied when a superstep begins, three words each: to, from, words of 8 bytes
   u64 copied;
 };
 
-// The kernels of a pass over lists, by whether it needs all contributions of a vertex at once.
+// The kernels of a pass over lists, selected by whether it needs all contributions of a vertex at once.
 template <class S, int L> struct Listed {
   static __device__ __forceinline__ void pull(u64* frame, const Station& at) {
     pull_list<S, L>(frame, at.rows, at.pages, at.lists->all, at.pulled + 1, at.pulled);
@@ -47,19 +47,19 @@ template <class S, int L> struct Listed {
 
 template <class S, int L> struct ListedWhole {
   static __device__ __forceinline__ void pull(u64* frame, const Station& at) {
-    pull_whole_list<S, L>(frame, at.rows, at.pages, at.lists->all, at.pulled + 1, at.pulled, at.shelves);
+    pull_whole_list<S, L>(frame, at.rows, at.pages, at.lists->all, at.pulled + 1, at.pulled, at.block_scratch);
     if (at.long_count) {
       __syncthreads();
-      segments_whole_list<S>(frame, at.rows, at.pages, at.segments, at.lists->segments, at.pulled + 3, at.halls);
+      segments_whole_list<S>(frame, at.rows, at.pages, at.segments, at.lists->segments, at.pulled + 3, at.long_scratch);
     }
   }
   static __device__ __forceinline__ void finish(u64* frame, const Station& at) {
-    finish_whole_list<S>(frame, at.lists->longs, at.pulled + 2, at.halls);
+    finish_whole_list<S>(frame, at.lists->longs, at.pulled + 2, at.long_scratch);
   }
 };
 
-// A pass over edges: those that changed notify, those notified gather and apply. All blocks meet at the end. Counters are
-// cleared by one thread, each between the barrier after its last use and the one before its next.
+// A pass over edges: changed vertices notify, notified vertices gather and apply. All blocks synchronise at the end.
+// One thread clears each counter between the barrier after its last use and the barrier before its next use.
 template <class S, class How> struct Pass {
   static __device__ __forceinline__ void run(u64* frame, const Station& at, const Tour& tour, Meeting& meeting) {
     const bool first = thread_number() == 0;
@@ -78,7 +78,7 @@ template <class S, class How> struct Pass {
     meeting.wait(false);
     list_marked(at.lists, at.marks, at.also, at.words, at.offsets);
     if (first) {
-      pointer<u64>(frame, SLOT_STATS)[0] = pointer<u64>(frame, SLOT_STATS)[1] = 0;  // passes before count nothing
+      pointer<u64>(frame, SLOT_STATS)[0] = pointer<u64>(frame, SLOT_STATS)[1] = 0;  // drop the counts of earlier passes
     }
     meeting.wait(false);
     How::pull(frame, at);
@@ -109,7 +109,7 @@ template <class S, class How> struct Pass {
 template <class S, int L> struct Phase : Pass<S, Listed<S, L>> {};
 template <class S, int L> struct WholePhase : Pass<S, ListedWhole<S, L>> {};
 
-// A pass over vertices that decides who is active.
+// A pass over vertices that decides which are active.
 template <class S> struct Ending {
   static __device__ __forceinline__ void run(u64* frame, const Station& at, const Tour&, Meeting& meeting) {
     compute<S>(frame, 0, at.vertices);
@@ -117,7 +117,7 @@ template <class S> struct Ending {
   }
 };
 
-// Passes in order, a station each.
+// Passes in order, with one station each.
 template <class... P> struct Passes {
   static __device__ __forceinline__ void run(u64*, const Station*, const Tour&, Meeting&) {}
 };
@@ -128,8 +128,8 @@ template <class P, class... Rest> struct Passes<P, Rest...> {
   }
 };
 
-// Supersteps until no vertex is active, or so much changes that full passes are cheaper, or `most` have been done.
-// Launched so that all blocks run at the same time, with control->arrived, reason and worked 0.
+// Runs supersteps until no vertex is active, or full passes are cheaper, or `most` have been run. All blocks must be
+// resident; control->arrived, reason and worked are 0 at the launch.
 template <class P>
 __device__ __forceinline__ void relay(u64* frame, const Station* stations, const Tour* where, u64 most) {
   const Tour& tour = *where;
@@ -162,7 +162,7 @@ __device__ __forceinline__ void relay(u64* frame, const Station* stations, const
              : done == most                                           ? ENDED_LIMIT
                                                                       : 0;
   }
-  meeting.wait(false);  // all have read the reason
+  meeting.wait(false);  // all blocks have read the reason
   if (first) {
     control->done = done;
     control->reason = reason;

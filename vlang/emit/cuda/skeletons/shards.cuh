@@ -1,16 +1,16 @@
-// Pull kernels that deal edges to the threads of a block whatever row they belong to, and meet in shared memory:
-// pull_stream stages contributions there and reduces row after row; pull_shards joins them by atomic operations.
+// Pull kernels that distribute edges over the threads of a block regardless of rows, and join them in shared memory.
+// pull_stream stages contributions there and reduces row by row; pull_shards joins them by atomic operations.
 
 // -- pull_stream ------------------------------------------------------------------------------------------------------
-// Rows are dealt out in *row blocks*: row v belongs to block (offsets[v] - offsets[low] + v - low) / WINDOW of a page
-// that begins at vertex low, so a block holds less than WINDOW edges and rows but for the edges of its last row. Rows
-// shorter than SHORTEST_SHARED are reduced by one thread in their order, up to LONGEST_STAGED by a warp, longer ones by
-// the whole block; which of them, and the pattern inside, depends on the degree of the row alone. (Greathouse, Daga:
-// Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format, SC'14.)
+// Rows are divided into *row blocks*. In a page that begins at vertex low, row v belongs to row block (offsets[v] -
+// offsets[low] + v - low) / WINDOW. A row block thus holds fewer than WINDOW edges and rows, apart from the edges of
+// its last row. A row shorter than SHORTEST_SHARED is reduced by one thread in edge order, one up to LONGEST_STAGED by
+// a warp, and a longer one by the whole block. This choice, and the pattern inside, depends on the degree of the row
+// only. (Greathouse, Daga: Efficient sparse matrix-vector multiplication on GPUs using the CSR storage format, SC'14.)
 
 constexpr u32 WINDOW = 2048;          // edges and rows that begin in a row block (these three: entries.py)
-constexpr u32 LONGEST_STAGED = 1024;  // edges: a longer last row is read straight from memory
-constexpr u32 SHORTEST_SHARED = 33;   // edges: from here on a warp reduces a row
+constexpr u32 LONGEST_STAGED = 1024;  // edges: a longer last row is read directly from global memory
+constexpr u32 SHORTEST_SHARED = 33;   // edges: rows of at least this length are reduced by a warp
 
 // blocks[b] = the first row of row block b, for vertices [low, high): count + 1 boundaries.
 __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 low, u64 high, u64 count) {
@@ -28,8 +28,8 @@ __device__ __forceinline__ void row_blocks(const u64* offsets, u32* blocks, u64 
 
 constexpr __device__ __forceinline__ u32 rounded_16(u32 bytes) { return (bytes + 15) / 16 * 16; }
 
-// Shared memory of a block of pull_stream. found: how many rows there are for warps and for the whole block, then the
-// latter (two at most). listed, results: rows for warps, and what they came to. starts: where rows begin among items.
+// Shared memory of a block of pull_stream. found: the number of rows for warps, the number for the whole block, then
+// these rows (two at most). listed, results: the rows for warps and their results. starts: where rows begin in items.
 template <class S> struct Stage {
   typedef typename S::Acc Acc;
   typedef typename S::Item Item;
@@ -45,7 +45,7 @@ template <class S> struct Stage {
   static __device__ __forceinline__ u16* starts() { return shared_memory<u16>(STARTS_AT); }
 };
 
-// What the threads of a block know of its rows. begin: number of the first edge; edges: how many are staged.
+// The row block of a thread block. begin: number of the first edge; edges: number of staged edges.
 struct RowBlock {
   const u64* offsets;
   const u32* targets;
@@ -53,7 +53,7 @@ struct RowBlock {
   u32 low, rows, edges;
 };
 
-// The row of a staged edge: the last one that begins at it or before.
+// The row of a staged edge: the last row that begins at or before it.
 __device__ __forceinline__ u32 row_of(const u16* starts, u32 rows, u32 edge) {
   u32 first = 0;
   for (u32 count = rows; count > 1;) {
@@ -64,7 +64,7 @@ __device__ __forceinline__ u32 row_of(const u16* starts, u32 rows, u32 edge) {
   return first;
 }
 
-// Fills `items`, edge after edge; several gathers of each thread are on their way at once.
+// Stages contributions in `items` in edge order; each thread has several gathers in flight.
 template <class S>
 __device__ __forceinline__ void stage(const typename S::Env& env, const typename S::Columns& columns,
                                       const RowBlock& block) {
@@ -102,7 +102,7 @@ __device__ __forceinline__ void stage(const typename S::Env& env, const typename
   }
 }
 
-// A row for the whole block, staged or not; thread 0 applies and returns the flags.
+// Reduces a row with the whole block, staged or not; thread 0 applies and returns the flags.
 template <class S>
 __device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const typename S::Columns& columns,
                                                const RowBlock& block, u32 r) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ u32 reduce_by_block(const typename S::Env& env, const
   return threadIdx.x == 0 ? S::apply(env, v, S::ready(env, v), acc) : 0;
 }
 
-// Rows for warps, of those that have been listed.
+// Reduces the listed rows, one per warp at a time.
 template <class S> __device__ __forceinline__ void reduce_by_warps(const typename S::Env& env) {
   for (u32 k = threadIdx.x >> 5; k < Stage<S>::found()[0]; k += blockDim.x >> 5) {
     const u32 entry = Stage<S>::listed()[k];
@@ -133,8 +133,8 @@ template <class S> __device__ __forceinline__ void reduce_by_warps(const typenam
   }
 }
 
-// Reduces and applies up to a row a thread, from row r of the block on. The threads meet before they look at items;
-// what they read after the last barrier here is not written before the next one.
+// Reduces and applies at most one row per thread, from row r of the block on. A barrier precedes reads of items. Memory
+// that is read after the last barrier here is not written before the next one.
 template <class S>
 __device__ __forceinline__ void reduce_rows(const typename S::Env& env, const typename S::Columns& columns,
                                             const RowBlock& block, u32 r, u32& changed, u32& active) {
@@ -206,11 +206,12 @@ template <class S> __device__ __forceinline__ void pull_stream(u64* frame, const
 }
 
 // -- pull_shards ------------------------------------------------------------------------------------------------------
-// A shard is a run of vertices whose cells fit in shared memory, R of each (Ma et al.: Garaph, USENIX ATC'17). Lane i
-// joins into copy i mod R; the copies of a vertex lie side by side, in different banks, and are merged two by two.
+// A shard is a range of vertices with cells that fit in shared memory, R copies each (Ma et al.: Garaph, USENIX
+// ATC'17). Lane i updates copy i mod R. The copies of a vertex are adjacent, in different banks, and are merged
+// pairwise.
 
-// receivers[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long vertices
-// have none.
+// Sets receivers[k] = receiver of edge k minus the first vertex of its shard, for shards [low, high). Edges of long
+// vertices are not set.
 __device__ __forceinline__ void places(const u64* offsets, const u32* shards, u16* receivers, u64 low, u64 high) {
   for (u64 shard = low + blockIdx.x; shard < high; shard += gridDim.x) {
     const u32 first = shards[shard];
@@ -225,7 +226,7 @@ __device__ __forceinline__ void places(const u64* offsets, const u32* shards, u1
   }
 }
 
-// What the threads of a block know of its shard.
+// The shard of a block.
 template <class S> struct Shard {
   const u64* offsets;
   const u32* targets;
@@ -234,7 +235,7 @@ template <class S> struct Shard {
   u32 first, last, replicas;
 };
 
-// The first long vertex in [v, last), or last. next: a word of shared memory.
+// The first long vertex in [v, last), or `last`. next: a word of shared memory.
 __device__ __forceinline__ u32 next_long(const u64* offsets, u32 v, u32 last, u32* next) {
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -251,7 +252,7 @@ __device__ __forceinline__ u32 next_long(const u64* offsets, u32 v, u32 last, u3
   return *next;
 }
 
-// Joins the contributions of edges [begin, end), which belong to vertices of the shard that are not long.
+// Joins the contributions of edges [begin, end), all of vertices in the shard that are not long.
 template <class S>
 __device__ __forceinline__ void join_edges(const typename S::Env& env, const typename S::Columns& columns,
                                            const Shard<S>& shard, u64 begin, u64 end) {

@@ -1,6 +1,6 @@
-// What the engine does to the state of a run besides passes. One block or a plain grid each; nothing here is a template.
+// Operations of the engine on the state of a run, besides passes. No templates; one block or a plain grid each.
 
-// words[index] = value for up to six pairs: slots of the frame that the host sets between passes.
+// Sets words[index] = value for up to six pairs: slots of the frame that the host sets between passes.
 __device__ __forceinline__ void set_words(
     u64* words, u64 count, u64 i0, u64 v0, u64 i1, u64 v1, u64 i2, u64 v2, u64 i3, u64 v3, u64 i4, u64 v4, u64 i5,
     u64 v5) {
@@ -13,7 +13,7 @@ __device__ __forceinline__ void set_words(
   }
 }
 
-// Counts the words that differ between two arrays into *differing.
+// Adds the number of words that differ between two arrays to *differing.
 __device__ __forceinline__ void count_differing(const u64* a, const u64* b, u64 count, u64* differing) {
   u32 found = 0;
   const u64 stride = u64(gridDim.x) * blockDim.x;
@@ -25,7 +25,7 @@ __device__ __forceinline__ void count_differing(const u64* a, const u64* b, u64 
   }
 }
 
-// Counts the entries that are not `value` into *others.
+// Adds the number of entries that differ from `value` to *others.
 template <class T> __device__ __forceinline__ void count_other(const T* array, u64 count, u64 value, u64* others) {
   u32 found = 0;
   const u64 stride = u64(gridDim.x) * blockDim.x;

@@ -1,8 +1,8 @@
-// What the topology of a run needs on the device: rows that follow pages, and pages that are at work. No templates.
+// Kernels for the topology of a run: they update rows when pages move, and mark pages in use. No templates.
 
-// Lets the row of a page point to where its edges lie: to a slot of device memory that begins with the first edge of
-// the page, or to host memory, whose arrays hold all edges (slot 0). layout: u64[3][ROW_WORDS]: bytes an edge (0: the
-// word stays as it is), place in the slot, address in host memory. One block.
+// Points the row of a page to its edges: in a slot of device memory, which begins with the first edge of the page, or
+// in the arrays of all edges in host memory (slot 0). layout: u64[3][ROW_WORDS]: bytes per edge (0: the word is not
+// changed), offset in the slot, address in host memory. One block.
 __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   for (u64 word = threadIdx.x; word < u64(ROW_WORDS); word += blockDim.x) {
     const u64 size = layout[word];
@@ -12,8 +12,8 @@ __device__ __forceinline__ void aim_row(u64* row, u64 slot, const u64* layout) {
   }
 }
 
-// Counts what lies in each page: ranges of edges, mostly of one page after the other. marks: u64[pages][2], ranges that
-// begin or go on there and their edges, zeroed before; starts: the first edges of the pages and the end.
+// Counts, for each page, the ranges of edges that overlap it, and their edges in it. Consecutive ranges are usually in
+// the same page. marks: u64[pages][2], zeroed before; starts: the first edge of each page, then the end.
 struct PageMarks {
   const u64* starts;
   u64 pages;
@@ -50,7 +50,7 @@ struct PageMarks {
   }
 };
 
-// The items of a list that this thread takes: neighbours, so mostly of one page.
+// The items of a list that this thread processes: consecutive, so that most are in one page.
 struct Stretch {
   u64 first, end;
 };
@@ -62,7 +62,7 @@ __device__ __forceinline__ Stretch own_stretch(u64 count) {
   return {first, first + each < count ? first + each : count};
 }
 
-// For each page, the listed vertices that have edges in it, and those edges.
+// For each page, counts the listed vertices with edges in it, and those edges.
 __device__ __forceinline__ void mark_pages(const u64* offsets, const u64* starts, u64 pages, const u32* list,
                                            const u64* count, u64* marks) {
   const Stretch mine = own_stretch(*count);

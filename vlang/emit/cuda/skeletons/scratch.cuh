@@ -1,31 +1,32 @@
-// Passes that need all contributions of a vertex at once (rule R): mode, mex, hindex and median. This file: rooms, and what is in them.
+// Passes that need all contributions of a vertex at once (rule R): mode, mex, hindex and median. This file defines the
+// scratch memory and the structures in it.
 //
-// A group of lanes, or a block, files the contributions of a vertex in its *room*, zeroed memory in which they are
-// counted by integer atomics, and reads the results off: the order in which they came does not matter. A room lies in
-// shared memory if it fits there, else in one of a few shelves of global memory. Long vertices have rooms of their own
-// in global memory, as their edges come by segments: these are zero between passes.
+// A group of lanes, or a block, files the contributions of a vertex in zeroed scratch memory, where integer atomics
+// count them, and then reads the results. The order of arrival does not matter. The scratch is in shared memory if it
+// fits there, else in a piece of global memory that the block claims from a small pool. Each long vertex has its own
+// scratch in global memory, because its segments are processed by several blocks. That scratch is zero between passes.
 //
-// Structures in a room, in words of 32 bits, an even number of them for a vertex of `degree` edges:
+// Structures in scratch memory, each an even number of 32-bit words, for a vertex of `degree` edges:
 //   table   a hash table with linear probing, at least a third of it empty: keys, then counts. A key is stored as its
-//           complement, so that 0 is an empty slot; the key whose complement is 0 has the last slot to itself
+//           complement, so that 0 marks an empty slot; the last slot is reserved for the key with complement 0
 //   bitmap  a bit for each of 0 ... degree
-//   list    the number of contributions, a word that nobody reads, and their keys, integers without sign
-//   sizes   how many values there are of each size 0 ... degree, larger ones among the last
+//   list    the number of contributions, an unused word, and the keys as unsigned integers
+//   sizes   the number of values of each size 0 ... degree; larger values count as `degree`
 
 enum : u32 {
-  ROOM_WORDS = 1024,               // of shared memory for a warp (entries.py)
-  SHELF_FREE = 0, SHELF_TAKEN = 1,
+  SCRATCH_WORDS = 1024,            // in shared memory, per warp (entries.py)
+  SCRATCH_FREE = 0, SCRATCH_CLAIMED = 1,
 };
 
-struct Room {
+struct Scratch {
   u32* at;  // aligned to 8 bytes
   u64 degree;
-  bool live;  // whether there is a vertex
+  bool live;  // whether the group has a vertex
 };
 
 // -- groups -----------------------------------------------------------------------------------------------------------
 
-// L lanes of a warp; all lanes of the warp take part in what its groups do together.
+// L lanes of a warp. All lanes of the warp must call each operation of the group.
 template <int L> struct LaneGroup {
   __device__ __forceinline__ u32 rank() const { return lane_number() % L; }
   __device__ __forceinline__ u32 size() const { return L; }
@@ -38,7 +39,7 @@ template <int L> struct LaneGroup {
     }
     return value;
   }
-  // The sum over the lanes behind this one.
+  // The sum over the lanes after this one.
   __device__ __forceinline__ u32 behind(u32 value) const {
     u32 sum = value;
     UNROLL
@@ -54,7 +55,7 @@ template <int L> struct LaneGroup {
   }
 };
 
-// A block; `spare` is shared memory beside the rooms, for an accumulator a warp.
+// A block. `spare` is shared memory outside the scratch, with space for one accumulator per warp.
 struct BlockGroup {
   unsigned char* spare;
 
@@ -115,14 +116,14 @@ template <class W> struct Ahead {
   u32 count;
 };
 
-// The most frequent of the values in this thread's share of the table, the smallest on ties; K is W without sign.
+// The most frequent value in this thread's share of the table; on ties, the smallest. K is the unsigned type of W.
 template <class K, class W, class Group>
-__device__ __forceinline__ Ahead<W> table_read(const Group& group, const u32* at, const Room& room) {
-  const u64 slots = table_slots(room.degree);
+__device__ __forceinline__ Ahead<W> table_read(const Group& group, const u32* at, const Scratch& scratch) {
+  const u64 slots = table_slots(scratch.degree);
   const K* keys = reinterpret_cast<const K*>(at);
   const u32* counts = reinterpret_cast<const u32*>(keys + slots + 1);
   Ahead<W> best{W(0), 0};
-  for (u64 i = group.rank(); room.live && i <= slots; i += group.size()) {
+  for (u64 i = group.rank(); scratch.live && i <= slots; i += group.size()) {
     const u32 count = counts[i];
     if (count != 0 && count >= best.count) {
       const W value = W(i == slots ? K(~K(0)) : K(~keys[i]));
@@ -140,11 +141,11 @@ __device__ __forceinline__ void bitmap_put(u32* at, u64 degree, u32 value) {
   }
 }
 
-// The smallest value that is not in this thread's share of the bitmap; `none` if all are.
+// The smallest value missing from this thread's share of the bitmap; `none` if all are present.
 template <class T, class Group>
-__device__ __forceinline__ T bitmap_read(const Group& group, const u32* at, const Room& room, T none) {
-  const u64 words = room.degree / 32 + 1;
-  for (u64 i = group.rank(); room.live && i < words; i += group.size()) {
+__device__ __forceinline__ T bitmap_read(const Group& group, const u32* at, const Scratch& scratch, T none) {
+  const u64 words = scratch.degree / 32 + 1;
+  for (u64 i = group.rank(); scratch.live && i < words; i += group.size()) {
     if (at[i] != ~0u) {
       return T(32 * i + u32(__ffs(i32(~at[i])) - 1));
     }
@@ -156,9 +157,10 @@ __device__ __forceinline__ void sizes_put(u32* at, u64 degree, u32 value) {
   atomicAdd(at + (value < degree ? value : degree), 1u);
 }
 
-// The largest h in this thread's share of the sizes for which h values are at least h.
-template <class Group> __device__ __forceinline__ u32 sizes_read(const Group& group, const u32* at, const Room& room) {
-  const u64 sizes = room.live ? room.degree + 1 : 0;
+// The largest h in this thread's share of the sizes such that at least h values are h or more.
+template <class Group>
+__device__ __forceinline__ u32 sizes_read(const Group& group, const u32* at, const Scratch& scratch) {
+  const u64 sizes = scratch.live ? scratch.degree + 1 : 0;
   const u64 each = (sizes + group.size() - 1) / group.size();
   const u64 low = each * group.rank() < sizes ? each * group.rank() : sizes;
   const u64 high = low + each < sizes ? low + each : sizes;
@@ -176,7 +178,7 @@ template <class Group> __device__ __forceinline__ u32 sizes_read(const Group& gr
   return 0;
 }
 
-// Unsigned integers whose order is that of floats; -0.0 becomes 0.0.
+// Unsigned integers in the order of floats; -0.0 becomes 0.0.
 __device__ __forceinline__ u32 float_key_32(f32 x) { return order_key(x); }
 __device__ __forceinline__ f32 key_float_32(u32 key) { return key_value<f32>(key); }
 __device__ __forceinline__ u64 float_key_64(f64 x) {
@@ -197,14 +199,14 @@ template <class K> __device__ __forceinline__ void list_put(u32* at, u64, K key)
   reinterpret_cast<K*>(at + 2)[atomicAdd(at, 1u)] = key;
 }
 
-// Number (k - 1) / 2 of k keys in order, from 0 on, found bit by bit by the whole group; 0 of none. All lanes of a warp
-// take as many steps, whatever their groups have.
+// Entry (k - 1) / 2, from 0, of the k keys in sorted order; 0 if there are none. The whole group finds it bit by bit.
+// All lanes of a warp take the same number of steps, whatever their groups hold.
 template <class K, class Group>
-__device__ __forceinline__ K list_read(const Group& group, const u32* at, const Room& room) {
+__device__ __forceinline__ K list_read(const Group& group, const u32* at, const Scratch& scratch) {
   const K* keys = reinterpret_cast<const K*>(at + 2);
-  const u32 count = room.live ? at[0] : 0;
+  const u32 count = scratch.live ? at[0] : 0;
   u32 rank = count ? (count - 1) / 2 : 0;
-  K found = 0;  // its bits above `bit` are those of the key sought, the others 0
+  K found = 0;  // above `bit` it has the bits of the result, below it zeros
   for (u32 bit = 8 * sizeof(K); bit-- > 0;) {
     u32 below = 0;
     for (u32 i = group.rank(); i < count; i += group.size()) {
