@@ -1,4 +1,4 @@
-"""The functions of the language, as operators of the IR with their types."""
+"""The functions of the language as typed operators of the IR."""
 
 from __future__ import annotations
 
