@@ -105,7 +105,7 @@ def test_with_tasks_in_random_order(seed: int) -> None:
 
 
 def test_what_the_plan_says() -> None:
-    says = "followed, a block of vertices at a time, by "
+    says = "fused, block by block: "
     plan = load("pagerank").explain("plan")
     assert f"{says}loop0.until, lost, messages of s1" in plan
     assert says not in load("pagerank").explain("plan", without=frozenset({"fuse"}))
