@@ -1,4 +1,4 @@
-"""The errors that a user can meet. Each is also the matching builtin, and carries one clear message."""
+"""The errors that a user can meet. Each is also the matching builtin error, and has one clear message."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class ProgramError(VlangError, SyntaxError):
 
 
 class ProgramTypeError(ProgramError, TypeError):
-    """A program whose only problems are types."""
+    """A program with problems of types only."""
 
 
 class BindError(VlangError, TypeError):
-    """A call of a program whose arguments do not fit its declarations."""
+    """A call of a program with arguments that do not fit its declarations."""
 
 
 class ResumeError(VlangError, ValueError):

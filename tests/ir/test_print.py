@@ -86,7 +86,7 @@ Loop 1, line 8: repeat
   Gathers
     near, over in-edges
       R replicate      yes: `min` gives the same bits in any order
-      Z skip identity  yes: a neighbour whose `dist` is inf contributes nothing
+      Z skip identity  yes: a neighbour where `dist` is inf contributes nothing
       message          none: neighbours' fields are read as they are
 """
 
@@ -121,7 +121,7 @@ Before and between the loops
     y, over in-edges
       R replicate      yes (rounding): `sum` of floats: any order gives the same value up to rounding; a fixed
                        order where the schedule is deterministic
-      Z skip identity  yes: a neighbour whose `x` is 0 contributes nothing
+      Z skip identity  yes: a neighbour where `x` is 0 contributes nothing
       message          none: neighbours' fields are read as they are
 """
 

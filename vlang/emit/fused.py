@@ -54,18 +54,18 @@ def following(plan: LoopPlan, messages: Messages) -> dict[str, Following]:
 def _after(plan: LoopPlan, at: int, messages: Messages) -> Following:
     """The work that can be fused into step `at`, for the last pass also that of the next superstep."""
     scalars: list[str] = []
-    made: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
+    later: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
     for item, next_one in _steps_after(plan, at):
         if next_one:
-            made.add("iteration")
+            later.add("iteration")
         if isinstance(item, Stage):
             sends = messages(item)
-            if sends and not telling(item, sends) and all(_at_hand(expr, "other", made, True) for expr in sends):
+            if sends and not telling(item, sends) and all(_at_hand(expr, "other", later, True) for expr in sends):
                 return Following(tuple(scalars), item.name)
             break
-        if _folds(item.value, made, next_one):
+        if _folds(item.value, later, next_one):
             scalars.append(item.name)
-        made.add(item.name)
+        later.add(item.name)
     return Following(tuple(scalars), None)
 
 
@@ -83,21 +83,21 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
         yield step, True
 
 
-def _folds(value: f.Expr, made: set[str], next_one: bool) -> bool:
+def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
     """Whether a value consists of reductions over all vertices that can be fused.
 
     Those of the next superstep must not read past values, because the next superstep has not begun.
     """
     reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
     return bool(reduces) and all(
-        reduce.domain.kind == "vertices" and _at_hand(reduce, "self", made, next_one) for reduce in reduces)
+        reduce.domain.kind == "vertices" and _at_hand(reduce, "self", later, next_one) for reduce in reduces)
 
 
-def _at_hand(expr: f.Expr, of: str, made: set[str], now: bool) -> bool:
-    """Whether an expression reads only the current vertex and no value of `made`. now: and no past value either."""
+def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
+    """Whether an expression reads only the current vertex and no value of `later`. now: and no past value either."""
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False
-        if isinstance(e, f.GraphValue) and e.name in made:
+        if isinstance(e, f.GraphValue) and e.name in later:
             return False
     return True

@@ -103,7 +103,7 @@ def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
     return result
 
 
-# --------------------------------------------------------------------------------------------------- who sends
+# --------------------------------------------------------------------------------------------------- senders
 
 
 def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:

@@ -13,7 +13,7 @@ OPTIMISATIONS: Mapping[str, str] = {
     "fuse": "reductions over vertices and messages are fused into a pass, block by block",
     "merge": "gathers over the same edges share a pass",
     "narrow": "a gather in a `where` runs for its vertices only",
-    "skip": "vertices whose inputs did not change are left out: notify-pull and push (rule N)",
+    "skip": "vertices without a changed input are left out: notify-pull and push (rule N)",
     "sums": "loops that add up changes push them along the edges of vertices with unsent changes (rule P)",
     "identity": "a sender with a value that adds nothing is skipped (rule Z)",
     "early": "a vertex stops gathering, or does not begin, once its value is final (rule X)",

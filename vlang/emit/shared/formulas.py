@@ -217,7 +217,7 @@ class Writer:
         return self.name(self.d.conjunction(smaller, f"{new[0]} != {nothing}"))
 
     def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Components whose plain order puts `none` last: under max, ids move up by one and `none` wraps to 0."""
+        """Components in a plain order that puts `none` last: under max, ids move up by one and `none` wraps to 0."""
         if op == "min":
             return names
         return tuple(self.name(self.d.arithmetic("+", t, n, "u32(1)")) if t == VERTEX else n

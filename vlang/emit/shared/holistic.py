@@ -21,7 +21,7 @@ from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 __all__ = ["FIRST_PLACE", "Holistic", "accumulated", "conclude", "prepare", "structures"]
 
 FIRST_PLACE = 3
-"""The first item of a `room` with the place of a structure (see counting.py)."""
+"""The first item with the place of a structure, in the scratch memory `room` (see counting.py)."""
 
 _MOST = (1 << 32) - 1  # no vertex has more edges, so larger values of mex and hindex need not be distinguished
 

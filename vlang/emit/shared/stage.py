@@ -172,7 +172,7 @@ class StageWriter:
         return self.writer(self.scope(values=values))
 
     def _sent(self) -> str:
-        """The text of a pointer to the flags of vertices whose changes may be read."""
+        """The text of a pointer to the flags of vertices with changes that may be read."""
         slot = f"work:sent.{self.stage.name}"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")

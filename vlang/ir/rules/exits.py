@@ -142,7 +142,7 @@ def strict(reduce: f.Reduce, known: Known) -> Verdict:
     names, bound = _silencing(reduce, known)
     if not names:
         return Verdict(False, "a neighbour may contribute whatever value it holds")
-    return Verdict(True, f"a neighbour whose {listed(f'`{n}`' for n in names)} is {bound} contributes nothing")
+    return Verdict(True, f"a neighbour where {listed(f'`{n}`' for n in names)} is {bound} contributes nothing")
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
