@@ -1,4 +1,4 @@
-"""Golden CUDA texts: `python -m tests.emit.golden` writes what the compiler writes now."""
+"""Golden CUDA texts: `python -m tests.emit.golden` rewrites them with the present output of the compiler."""
 
 from __future__ import annotations
 

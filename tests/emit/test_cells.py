@@ -18,7 +18,7 @@ TYPES = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "u8": "uint", "u
          "u64": "uint", "f32": "float", "f64": "float", "bool": "bool", "vertex": "vertex"}
 PAIRS = ("f32, vertex", "i32, vertex", "u8, i16", "vertex, i32", "u32, u32")
 
-# Contributions joined one after the other, and by cells in any order; results at 0 and 1 of the partial results.
+# Contributions merged one after the other (result at 0), and by cells in any order (result at 1).
 KERNEL = """
 template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) {
   if (threadIdx.x) return;

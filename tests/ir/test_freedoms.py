@@ -152,7 +152,15 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 
 
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
-    """Rules P (a phase: only vertices changed since it last ran send) and N (only their receivers run)."""
+    """Rules P (a phase: only vertices changed since it last ran send) and N (only their receivers run).
+
+    Args:
+        program: The program.
+        at: The graph.
+        loop: The facts of its loop.
+        rounds: The number of supersteps.
+        push: Rule P rather than rule N.
+    """
     machine = Machine(program, at)
     seen: list[State | None] = [None] * len(loop.phases)
     left: list[State] = [{}] * len(loop.phases)

@@ -84,7 +84,7 @@ def test_any_order_refused(text: str, letter: str) -> None:
 
 
 def test_a_minimum_under_max_moves_up_with_its_source() -> None:
-    """`min` gathers move the way of what they gather: up under a field that moves up."""
+    """A `min` gather moves the way of the gathered value: up under a field that moves up."""
     assert loop_of(fixpoint("min(u.x for u -> self)", "x = max(x, a)")).any_order
 
 

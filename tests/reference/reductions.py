@@ -175,9 +175,13 @@ def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
 
 
 def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
-    """Fold the rows of each group one after the other, all groups at once.
+    """Fold the rows of each group in order, all groups at once: round k combines row k of every group.
 
-    start: the identity, one a group. The first row of every group is combined in the first round, and so on.
+    Args:
+        combine: The operation.
+        start: The identity, one row for each group.
+        body: The contributions.
+        group: The number of the group of each row.
     """
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group) if len(group) else np.zeros(0, np.int64)

@@ -1,4 +1,4 @@
-"""For 60 graphs each: no freedom that the facts of a program of the standard library grant changes a result."""
+"""No freedom that the facts grant changes a result: every program of the standard library, 60 graphs each."""
 
 from __future__ import annotations
 

@@ -110,7 +110,7 @@ CASES = [
     Refused("A", "a `where` that may close again",
             text("repeat:\n    where x > 3:\n        gather a = min(u.x for u -> self)\n        apply x = min(x, a)\n",
                  "vertex x: int = degree"), in_place),
-    # A'': in place on request is for contractions
+    # A'': a request for updates in place is granted for contractions only
     Refused("A''", "no contraction: the limit depends on the order", "hits", in_place),
     # P: only active vertices send
     Refused("P", "recomputed from all neighbours", "katz", push),

@@ -115,7 +115,16 @@ def _matrix(graph: RefGraph, values: Array) -> Array:
 
 
 def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Array, exact: bool) -> None:
-    """Assert that each parent is the smallest vertex that precedes on a shortest path."""
+    """Assert that each parent is on a shortest path, and, if `exact`, is the smallest such vertex.
+
+    Args:
+        graph: The graph.
+        source: The root; -1 for none.
+        value: The distance of each vertex, inf where unreachable.
+        parent: The parent of each vertex, -1 for `none`.
+        length: The length of each stored edge.
+        exact: Whether distances are exact, rather than rounded.
+    """
     unreached = ~np.isfinite(value)
     assert (parent[unreached] == -1).all(), "a vertex that was not reached has a parent"
     if source < 0:
@@ -335,7 +344,7 @@ def verify_neural(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
-    """`x` is checked against NumPy's lower quantiles of the lists of neighbours."""
+    """`smooth` equals NumPy's lower medians of the neighbours' values, repeated `rounds` times."""
     tails, heads = (graph.src, graph.dst) if not graph.directed else (
         np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src]))
     near = [heads[tails == v] for v in range(graph.n)]

@@ -2,9 +2,9 @@
 
 Between two passes of a superstep there are reductions over vertices (those of a `let`, and of `until`) and the
 messages of the next pass; after the last pass there are those of the next superstep. Each reads only one vertex at a
-time, with its present values. So it can be computed for a block of vertices as soon as the block has its new values,
-while these are in the cache, instead of in another pass over all vertices. Partial results of a reduction belong to
-blocks either way, so it has the same bits.
+time, with its present values. So it can be computed for a block of vertices as soon as the block has its new values.
+These are then still in the cache, and another pass over all vertices is saved. Partial results of a reduction belong
+to blocks either way, so it has the same bits.
 """
 
 from __future__ import annotations

@@ -91,7 +91,14 @@ class Expressions:
         return fit(expr, settle(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
-        """The value that `target op= node` writes."""
+        """The value that `target op= node` writes.
+
+        Args:
+            op: The operator as written, without `=`.
+            target: The present value.
+            node: The right side.
+            place: The type of the field.
+        """
         return fit(self.operate(op, target, self._expr(node)), place)
 
     def own(self, symbol: Symbol) -> f.Expr:

@@ -139,7 +139,7 @@ class LoopFacts:
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: fields; a vertex that changes one of them runs again itself ("+self")."""
+        """Under rule N: fields; a vertex must run again after its own change of one of them ("+self")."""
         return frozenset(name for one in self.skips for name in one.own)
 
     @property

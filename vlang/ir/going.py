@@ -34,7 +34,7 @@ class Going:
         merges: Its contributions can be joined edge by edge, so one superstep over the inserted edges finds all
             vertices that must run.
         tells: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
-        reruns: A vertex that changes runs again itself.
+        reruns: A vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge that send other contributions than before.
     """
 
@@ -124,7 +124,10 @@ def _heeds_both(fact: LoopFacts) -> bool:
 
 
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
-    """The reason why the old values are not those at the end of the loop, or are no legal start; "" if none."""
+    """The reason why old values are no start, from statements outside the loop; "" if there is none.
+
+    Either the values are not those at the end of the loop, or the loop may not start from them.
+    """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
         if statement is scope.loop:
@@ -190,10 +193,10 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """The ends of a changed edge with changed contributions.
+    """The ends of a changed edge where the sent contributions change.
 
-    These are the senders along the edge, and the vertices with a value that depends on their edges and is in a
-    contribution.
+    These are the senders along the edge, and both ends if a contribution reads a value that depends on the edges of a
+    vertex.
     """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():

@@ -122,7 +122,11 @@ class _Packer:
         return ForRange(f"range{self._ranges - 1}", statement, self.block(statement.body, guard))
 
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
-        """A sweep with a guarded block: the block does not write the field, so its levels are fixed on entry."""
+        """A sweep; its block is guarded by the current level.
+
+        The block does not write the field, so its levels are fixed on entry, and every pass can compare the field with
+        the level.
+        """
         level = self._fresh(f"level_{self._sweeps}")
         self._sweeps += 1
         type_ = self._types[sweep.field]

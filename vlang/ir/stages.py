@@ -22,7 +22,14 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """`name` = `cond`, but false where the mask `guard` is false. span: of the `where`."""
+    """`name` = `cond`, but false where another mask is.
+
+    Attributes:
+        name: Unique in the program.
+        cond: The condition.
+        guard: The other mask, or None.
+        span: Of the `where`.
+    """
 
     name: str
     cond: f.Expr
@@ -84,7 +91,14 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class ScalarStep:
-    """A graph-level value `name` = `value`: kind "let" or "global"."""
+    """A graph-level value.
+
+    Attributes:
+        name: Unique in the program.
+        kind: "let" or "global".
+        value: Its expression.
+        span: Of the statement.
+    """
 
     name: str
     kind: str
@@ -151,10 +165,14 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A `sweep`: its steps run once for each value of the field where the mask `guard` holds.
+    """A `sweep`: its steps run once for each value of the field.
 
-    Inside, the graph-level value `level` is the current value, and every statement is guarded by a mask that compares
-    it with the field of the vertex.
+    Attributes:
+        level: The graph-level value with the current value of the field. Every statement inside is guarded by a mask
+            that compares it with the field of the vertex.
+        guard: The mask of the vertices that take part, or None.
+        sweep: The statement.
+        steps: The steps for one value.
     """
 
     level: str

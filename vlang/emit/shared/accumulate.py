@@ -66,7 +66,7 @@ class Accumulation:
         return (Run(self.types[0], self.width, 0), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The text of the components without contributions; types: in place of those of the accumulator."""
+        """The text of the components without contributions; types: other types than those of the accumulator."""
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:

@@ -242,6 +242,6 @@ class Scope:
         return self.stored(expr.name, expr.type) if known is None else known
 
     def stored(self, name: str, type_: Type) -> tuple[str, ...]:
-        """The texts that read an accumulator or mask that an earlier pass stored."""
+        """The texts for reading an accumulator or mask that an earlier pass stored."""
         places = self.env.places(self.env.array(f"work:{name}", type_), type_, self.here)
         return tuple(self.env.dialect.load(part, place) for part, place in zip(scalars_of(type_), places))

@@ -176,7 +176,7 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
-    """The passes over edges of a loop and their reads. own: fields; a vertex that changes one of them runs again."""
+    """The passes over edges of a loop and their reads. own: fields; a vertex runs again after its own change of one."""
     applied = frozenset(loop.applied)
     readers = {}
     for stage in loop.stages:

@@ -28,7 +28,7 @@ class ScalarText:
         env: The environment of its functions.
         accumulations: Its reductions over vertices; their components are side by side in `acc`.
         functions: Of its fold; empty without one.
-        lines: They store the value, from the accumulators `acc`.
+        lines: The code that computes the value from the accumulators `acc` and stores it.
     """
 
     name: str

@@ -26,7 +26,7 @@ class StageText:
         kernels: Role -> name.
         gpu: The description for a GPU, or None.
         support: Skeletons that it needs in addition to those of every module.
-        push: As in StageSpec, like the four after it.
+        push, push_reason, priority, priority_reason, sums: As in StageSpec.
     """
 
     text: str

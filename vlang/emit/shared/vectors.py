@@ -28,7 +28,7 @@ def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _component(arg: f.Expr, number: int) -> f.Expr:
-    """A component of an operand; a scalar counts as every component."""
+    """A component of an operand; a scalar is every component."""
     if not isinstance(arg.type, Vector):
         return arg
     if isinstance(arg, f.Op) and arg.op == "broadcast":

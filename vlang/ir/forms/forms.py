@@ -1,9 +1,9 @@
 """The intermediate representation: a program with every name resolved and every type known.
 
-`vlang.ir.lower` has inlined the functions of the program, written out updates (`x += e`), made names unique in the
-program, given literals the type of their place, made conversions explicit (`cast`), and turned `changed(f)` into the
-operator `differs`. Expressions compare by value, statements by identity. The IR covers the whole language; the writer
-of a target refuses programs that the target cannot run yet.
+`vlang.ir.lower` has done the following: functions of the program are inlined, updates (`x += e`) written out, names
+unique in the program, literals of the type of their place, conversions explicit (`cast`). `changed(f)` is the operator
+`differs`. Expressions compare by value, statements by identity. The IR covers the whole language; the writer of a
+target refuses programs that the target cannot run yet.
 """
 
 from __future__ import annotations
@@ -94,12 +94,13 @@ class Accumulator(Expr):
 class Op(Expr):
     """An operator or function.
 
-    op: add sub mul div floordiv mod pow neg, shl shr bitor bitand bitxor, eq ne lt le gt ge differs (`changed(f)`:
-    now, old; two NaN are equal), not and or, select (test, yes, no), cast, min max (pairs: n-ary ones are folded from
-    the left), abs sqrt exp log log1p tanh floor, tuple item (index in `data`), vector (from components), component
-    (vector, index), vsum vmin vmax dot reverse (of vectors), broadcast (scalar to vector), bit, position (vertex,
-    set), random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function;
-    its name in `data`).
+    Operators of arithmetic: add sub mul div floordiv mod pow neg. Of bits: shl shr bitor bitand bitxor. Comparisons:
+    eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
+    yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
+
+    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
+    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), random (seed,
+    vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function; its name in `data`).
 
     Operands of arithmetic have the type of the result, with two exceptions: a literal exponent is an i64 constant, and
     the distance of a shift has its own integer type. The body of `count` is a bool, that of `mean` f64.
@@ -152,7 +153,14 @@ class Reduce(Expr):
 
 @dataclass(frozen=True)
 class ParamDecl:
-    """A parameter; `default` is an expression over constants and earlier parameters, None if a value is required."""
+    """A parameter.
+
+    Attributes:
+        name: Unique in the program.
+        type: Of its value.
+        default: An expression over constants and earlier parameters; None if the caller must pass a value.
+        span: Of the declaration.
+    """
 
     name: str
     type: Type
@@ -162,7 +170,14 @@ class ParamDecl:
 
 @dataclass(frozen=True)
 class EdgeDecl:
-    """An edge field; `default` is graph-level, or None if the graph must have it."""
+    """An edge field.
+
+    Attributes:
+        name: Unique in the program.
+        type: Of its values.
+        default: A graph-level expression; None if the graph must have the field.
+        span: Of the declaration.
+    """
 
     name: str
     type: Scalar
@@ -338,7 +353,15 @@ class ForVertices(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """`for name from low to high until until`."""
+    """`for name from low to high until until`.
+
+    Attributes:
+        name: The variable.
+        low: The first value.
+        high: The last value.
+        until: The condition that ends the loop early, or None.
+        body: Its statements.
+    """
 
     name: str
     low: Expr

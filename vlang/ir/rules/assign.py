@@ -46,7 +46,7 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """Whether a condition is `x == E`, or compares x with a literal so that E differs from all assigned values."""
+    """Whether a condition says that x still has its initial value E: `x == E`, or a comparison with a literal."""
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False
     left, right = cond.args

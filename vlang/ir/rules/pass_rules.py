@@ -37,7 +37,7 @@ def replicate(reduce: f.Reduce) -> Verdict:
 
 
 def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
-    """The largest subexpressions that depend only on the neighbour and graph values, and are worth an array.
+    """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
 
     Computed once per vertex and superstep, they save work on every edge if they read two fields, divide, or call a
     function. Outermost first, each once; bodies and conditions of reductions over edges only.

@@ -22,8 +22,8 @@ class PhaseSkip:
     Attributes:
         verdict: Whether vertices may be skipped.
         heard: Fields; a vertex that changes one of them notifies its neighbours.
-        own: Fields; a vertex that changes one of them runs again itself ("+self"). Any change since the phase last
-            began counts, also one by another phase, and one that was undone.
+        own: Fields; a vertex must run again after its own change of one ("+self"). Every change since the phase last
+            began counts, also one by another phase, or one that was undone.
         along: Adjacency directions in which neighbours are notified; the opposites of the domains.
     """
 
