@@ -1,7 +1,7 @@
 """The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
 
-Every way takes the interpreter, the block of the loop, the selected vertices (their numbers) and the names; it returns the
-names at the end of the block.
+Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the names; it returns
+the names at the end of the block.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ Messages = Callable[[Stage], Mapping[f.Expr, int]]
 class Following:
     """The work fused into one pass.
 
-    scalars: the names of values whose reductions over vertices are fused. sender: the pass with fused messages, or
+    scalars: values; their reductions over vertices are fused. sender: the pass for which messages are computed, or
     None.
     """
 

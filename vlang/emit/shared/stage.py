@@ -192,7 +192,7 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """The slots of the second arrays for messages, named after the first ones."""
+        """The slots of the second arrays for messages: "later:NAME" beside "work:NAME"."""
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")
