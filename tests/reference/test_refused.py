@@ -173,9 +173,9 @@ CASES = [
             text("repeat 3 times:\n    gather a = sum(u.x + 1 for u -> self)\n    apply x = a\n", "vertex x: int = 0"),
             silencing("x")),
     # F and B: one pass, one buffer
-    Refused("F, B", "the phase reads of neighbours what it writes", "heat", one_pass),
-    Refused("F, B", "the phase reads of neighbours what it writes", "cdlp", one_pass),
-    Refused("F, B", "the phase reads of neighbours what it writes", "pagerank_rounds", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "heat", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "cdlp", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "pagerank_rounds", one_pass),
     # K: components
     Refused("K", "values travel one way only",
             text("repeat:\n    gather a = min(u.x for u -> self)\n    apply x = min(x, a)\n",
