@@ -121,4 +121,4 @@ def test_a_value_that_needs_another_waits_for_it() -> None:
     text = ("program a\nvertex x: float = 1\nrepeat 3 times:\n    let s = sum(v.x for v in vertices)\n"
             "    let d = sum((v.x - s) ** 2 for v in vertices)\n    gather g = sum(u.x / s for u -> self)\n"
             "    apply x = g + d\n")
-    assert "at a time, by s\n" in compile(text).explain("plan")
+    assert "fused, block by block: s\n" in compile(text).explain("plan")
