@@ -1,4 +1,4 @@
-"""The errors that a user can meet. Each is also the matching builtin, and carries one clear message."""
+"""The errors that a user can meet. Each is also the matching builtin error, and has one clear message."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ class ProgramError(VlangError, SyntaxError):
 
 
 class ProgramTypeError(ProgramError, TypeError):
-    """A program whose only problems are types."""
+    """A program with problems of types only."""
 
 
 class BindError(VlangError, TypeError):
-    """A call of a program whose arguments do not fit its declarations."""
+    """A call of a program with arguments that do not fit its declarations."""
 
 
 class ResumeError(VlangError, ValueError):
-    """A result from which a program may not go on after the graph has changed. Run it anew: `program(graph)`."""
+    """A result from which a program cannot continue after the graph has changed. Run it anew: `program(graph)`."""
 
 
 class GraphError(VlangError, ValueError):
-    """A graph, or a file of one, that is not what it should be; or a vertex that is not in the graph."""
+    """A malformed graph or graph file, or a vertex that is not in the graph."""
 
 
 class RangeError(VlangError, OverflowError):
-    """A value inside a run that is too large for its type, so that the results would be wrong without showing it."""
+    """A value inside a run is too large for its type, so the results would be wrong without showing it."""
 
 
 class DiskError(VlangError, OSError):
@@ -48,15 +48,15 @@ class DiskError(VlangError, OSError):
 
 
 class OutOfMemory(VlangError, MemoryError):
-    """The work does not fit the memory there is, or the budget."""
+    """The run does not fit in memory, or in its memory budget."""
 
 
 class DeviceError(VlangError, RuntimeError):
-    """The device asked for is not there, or failed."""
+    """The requested device is missing, or failed."""
 
 
 class ChaosError(VlangError, AssertionError):
-    """A run that took every freedom of a program came to something else than the plain run."""
+    """A run that took every freedom of a program ended with another result than the plain run."""
 
 
 class InternalError(VlangError, RuntimeError):

@@ -1,7 +1,7 @@
 """The one table of reductions: identity, algebra and types (language.md section 8).
 
-Checker, analysis and both writers read it; how a reduction is spelled on a target stands with that target's
-writer, keyed by the names used here.
+Checker, analysis and both writers read it. The spelling of a reduction on a target is in the writer of that target,
+keyed by the names used here.
 """
 
 from __future__ import annotations
@@ -15,14 +15,18 @@ __all__ = ["REDUCTIONS", "ReductionRule", "identity", "accumulator"]
 
 @dataclass(frozen=True)
 class ReductionRule:
-    """What is known of a reduction.
+    """Properties of a reduction.
 
-    accepts: kinds of body types: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
-    operator: the binary operator or function whose normal form joins it into a field (language.md 10.1).
-    has_identity: whether the reduction of nothing has a value without `default`.
-    holistic: needs all contributions of a vertex at once.
-    exact: bits do not depend on order for floats either.
-    direction: the way a field moves under its normal form: "up", "down" or None.
+    Attributes:
+        name: As programs write it.
+        accepts: Kinds of body types: "int", "uint", "float", "bool", "vertex", "vector", "tuple".
+        operator: The binary operator or function of its normal form, which joins it into a field (language.md 10.1).
+        idempotent: Whether joining the same contribution again changes nothing.
+        has_identity: Whether the reduction of nothing has a value without `default`.
+        holistic: It needs all contributions of a vertex at once.
+        exact: The bits do not depend on the order, for floats either.
+        direction: How a field moves under its normal form: "up", "down" or None.
+        over_vertices: Whether it may range over vertices as well as edges.
     """
 
     name: str
@@ -93,8 +97,8 @@ def identity(name: str, type_: Scalar) -> bool | int | float | None:
 def accumulator(name: str, type_: Scalar, over_vertices: bool) -> Scalar:
     """The type in which values of `type_` are accumulated.
 
-    Sums and products of floats accumulate in 64 bits on the way and are rounded once; integer sums over
-    vertices in i64 (u64 for unsigned ones), counts as sums of integers.
+    Sums and products of floats accumulate in 64 bits and are rounded once; integer sums over vertices in i64 (u64 for
+    unsigned ones), counts like sums of integers.
     """
     if name in ("sum", "prod", "mean") and type_.floating:
         return F64

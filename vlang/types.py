@@ -1,4 +1,4 @@
-"""The types of the language, as checker, IR and writers share them."""
+"""The types of the language, shared by checker, IR and writers."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = [
 class Scalar:
     """One value.
 
-    kind: "bool", "int" (signed), "uint", "float", "vertex", or, for literals and counters whose width the
-    context decides, "integer" and "number" (they become `int` and `float` where nothing decides).
+    kind: "bool", "int" (signed), "uint", "float", "vertex"; "integer" or "number" for literals and counters. The
+    context sets the width of literals and counters; where it does not, they become `int` and `float`.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Scalar:
 
     @cached_property
     def weak(self) -> bool:
-        """A literal's type: adapts to its context."""
+        """The type of a literal, which adapts to its context."""
         return self.kind in ("integer", "number")
 
     @property
@@ -100,7 +100,7 @@ _NAMED = {s.name: s for s in (BOOL, I8, I16, I32, I64, U8, U16, U32, U64, F16, F
 
 
 def scalar_named(name: str, precision: int = 32) -> Scalar:
-    """The type that a type name stands for; `int` and `float` have `precision` bits (32 or 64).
+    """The scalar type of this name; `int` and `float` have `precision` bits (32 or 64).
 
     Raises KeyError for a name that is no scalar type.
     """
@@ -110,7 +110,7 @@ def scalar_named(name: str, precision: int = 32) -> Scalar:
 
 
 def settled(type_: Type, precision: int = 32) -> Type:
-    """A weak type made definite: `int` or `float`."""
+    """The final type for a weak one, `int` or `float`; other types unchanged."""
     if type_ == INTEGER:
         return scalar_named("int", precision)
     if type_ == NUMBER:
@@ -121,8 +121,8 @@ def settled(type_: Type, precision: int = 32) -> Type:
 def common(a: Type, b: Type) -> Type | None:
     """The type in which `a op b` is computed for a numeric operator; None if there is none.
 
-    Literals adapt; int meets float in float; within a kind the wider wins; signed meets unsigned only where a
-    wider signed type holds both. Scalars broadcast over vectors. f16 is for storage: it computes as f32.
+    Literals adapt. An int with a float gives the float; within a kind the wider wins. Signed with unsigned needs a
+    wider signed type that holds both. Scalars broadcast over vectors. f16 is for storage: it computes as f32.
     """
     if isinstance(a, Vector) or isinstance(b, Vector):
         if isinstance(a, Vector) and isinstance(b, Vector) and a.size != b.size:
@@ -150,7 +150,7 @@ def common(a: Type, b: Type) -> Type | None:
 
 
 def converts(source: Type, target: Type) -> bool:
-    """Whether a value of `source` may stand where `target` is needed, without a word in the text.
+    """Whether a value of `source` converts to `target` implicitly.
 
     int to float, and widening that loses nothing; literals and counters adapt.
     """

@@ -92,9 +92,9 @@ repeat:
     activate when abs(change(x)) > tol
 """
     facts = " ".join(load("katz").derived("delta").explain().split())
-    assert "delta: every write adds what is linear in the changes of its neighbours" in facts
-    assert "delta form: adds what is linear in the changes of neighbours" in facts
-    assert "A': every change is told exactly once" in facts
+    assert "delta: every write adds a linear function of its neighbours' changes" in facts
+    assert "delta form: adds a linear function of the changes of neighbours" in facts
+    assert "A': every change is sent exactly once" in facts
 
 
 def _loop(body: str, until: str = "until max(abs(change(v.x)) for v in vertices) < 0.001", ahead: str = "") -> str:
@@ -113,8 +113,8 @@ PLAIN = "gather a = sum(u.x for u -> self); apply x = 0.1 * a + 1"
     (_loop(PLAIN, "until max(v.x for v in vertices) > 3"), "it ends neither on `sum` or `max` of `abs(change(v.x))`"),
     (_loop(PLAIN, "at most 9 times until max(abs(change(v.x)) for v in vertices) < 0.001"),
      "it ends after a given number of supersteps"),
-    (_loop(PLAIN, ahead="apply x = 3\n"), "`x` is written ahead of the loop, in line 3"),
-    (_loop(PLAIN, ahead="vertex y: float = x\n"), "line 3 reads the start of `x`"),
+    (_loop(PLAIN, ahead="apply x = 3\n"), "`x` is written before the loop, in line 3"),
+    (_loop(PLAIN, ahead="vertex y: float = x\n"), "line 3 reads the initial value of `x`"),
     (_loop("gather w = sum(u.x * 0.1 for u -> self); apply x = tanh(w)"), "`x` is not linear in `w`"),
     ("program p\nvertex x: float\nrepeat until max(abs(change(v.x)) for v in vertices) < 0.1:\n"
      "    gather a = sum(u.x for u -> self)\n    apply x = a / 9\n", "`x` is given by the caller"),

@@ -105,7 +105,7 @@ def test_with_tasks_in_random_order(seed: int) -> None:
 
 
 def test_what_the_plan_says() -> None:
-    says = "followed, a block of vertices at a time, by "
+    says = "fused, block by block: "
     plan = load("pagerank").explain("plan")
     assert f"{says}loop0.until, lost, messages of s1" in plan
     assert says not in load("pagerank").explain("plan", research={"without": frozenset({"fuse"})})
@@ -121,4 +121,4 @@ def test_a_value_that_needs_another_waits_for_it() -> None:
     text = ("program a\nvertex x: float = 1\nrepeat 3 times:\n    let s = sum(v.x for v in vertices)\n"
             "    let d = sum((v.x - s) ** 2 for v in vertices)\n    gather g = sum(u.x / s for u -> self)\n"
             "    apply x = g + d\n")
-    assert "at a time, by s\n" in compile(text).explain("plan")
+    assert "fused, block by block: s\n" in compile(text).explain("plan")

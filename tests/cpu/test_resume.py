@@ -200,11 +200,11 @@ def test_fewer_edges() -> None:
 @pytest.mark.parametrize(("name", "edges", "message"), [
     ("bfs", {"removed": [(0, 1)]}, "only insertion keeps the old result a legal start, and edges were removed"),
     ("kcore", {"added": [(0, 2)]}, "only deletion keeps the old result a legal start, and edges were added"),
-    ("closeness", {"added": [(0, 2)]}, "the loop stands in a block, which may run it more than once"),
+    ("closeness", {"added": [(0, 2)]}, "the loop is inside a block, which may run it more than once"),
     ("degree", {"added": [(0, 2)]}, "it has no loop"),
     ("coloring", {"added": [(0, 2)]}, "needs rule A, which is refused: `color` is recomputed"),
     ("heat", {"added": [(0, 2)]}, "stops on a tolerance"),
-    ("mis", {"added": [(0, 2)]}, "more edges may move what is joined either way"),
+    ("mis", {"added": [(0, 2)]}, "more edges may move the joined value either way"),
 ])  # fmt: skip
 def test_refused(name: str, edges: dict[str, Any], message: str) -> None:
     given: dict[str, dict[str, Any]] = {"bfs": {"source": 0}, "closeness": {"sources": [0]}, "heat": {"q": np.ones(3)}}
@@ -229,7 +229,7 @@ MULTI = {
     "written again": ("vertex x: int = 0\nrepeat:\n    gather a = max(u.x for u -> self)\n    apply x = max(x, a)\n"
                       "apply x = x + 1\n", "`x` is written outside the loop as well"),
     "read ahead": ("vertex x: int = 0\nvertex y: int = x + 1\nrepeat:\n    gather a = max(u.x for u -> self)\n"
-                   "    apply x = max(x, a)\n", "reads the start of `x`, which an old result does not hold"),
+                   "    apply x = max(x, a)\n", "reads the initial value of `x`, which an old result does not contain"),
     "edges in a let": ("vertex x: int = 0\nlet top = max(v.indegree for v in vertices)\nrepeat:\n"
                        "    gather a = max(min(u.x + 1, top) for u -> self)\n    apply x = max(x, a)\n",
                        "the loop reads `top`, which depends on edges that may be anywhere"),
@@ -239,7 +239,7 @@ MULTI = {
                     "    apply x += a / 2\n    activate when abs(change(x)) > 0.001\n",
                     "`x` starts at a value that depends on the edges"),
     "one way": ("vertex x: float = 1\nrepeat:\n    gather a = sum(change(u.x) / 9 for u -> self)\n"
-                "    apply x += a / 2\n    activate when change(x) > 0.001\n", "`activate when` does not heed "
+                "    apply x += a / 2\n    activate when change(x) > 0.001\n", "`activate when` does not treat "
                 "changes up and down alike"),
     "own degree": ("vertex x: float = 1\nrepeat:\n    gather a = sum(change(u.x) / 9 for u -> self)\n"
                    "    apply x += a / (2 + indegree)\n    activate when abs(change(x)) > 0.001\n",

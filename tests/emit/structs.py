@@ -39,5 +39,5 @@ class Frame:
 
     @property
     def address(self) -> int:
-        """Where the frame lies."""
+        """The address of the frame."""
         return int(self.words.ctypes.data)

@@ -1,4 +1,4 @@
-"""Arithmetic at the ends of every type, as CUDA C: what C promotes, leaves undefined or does not have."""
+"""Arithmetic at the ends of every type in CUDA C, where C promotes, has undefined behaviour, or lacks an operation."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = NDArray[Any]
 
 
 def expressions(type_: str) -> list[str]:
-    """What is computed of two values of a type, and the type of the result."""
+    """Expressions of two values of a type, each with the type of its result."""
     texts = [f"{type_} = {text}" for text in ANY] + [f"bool = {text}" for text in TESTS]
     texts += [f"{type_} = {text}" for text in INTEGERS if type_ not in FLOATS]
     texts += [f"{type_} = -a"] if type_ not in UNSIGNED else []
@@ -39,7 +39,7 @@ def expressions(type_: str) -> list[str]:
 
 
 def values(type_: str) -> list[Any]:
-    """Values at the ends, around zero, and some between."""
+    """The least and largest values, those around zero, and some between."""
     if type_ in FLOATS:
         return [0.0, -0.0, 1.0, -1.5, 2.25, 1e30, -1e30, 1e-40, np.inf, -np.inf, np.nan, 3e9, 7.0]
     info = np.iinfo(np.dtype(f"{type_[0]}{int(type_[1:]) // 8}"))
@@ -49,7 +49,7 @@ def values(type_: str) -> list[Any]:
 
 @functools.cache
 def program(type_: str) -> tuple[Program, Plan, Library]:
-    """A program that computes everything of two given fields."""
+    """A program that computes every expression of two input fields."""
     lines = ["program p", f"vertex a: {type_}", f"vertex b: {type_}", "vertex s: i32"]
     lines += [f"vertex r{i}: {text}" for i, text in enumerate(expressions(type_))]
     made = compile("\n".join(lines))

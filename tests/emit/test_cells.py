@@ -1,4 +1,4 @@
-"""Cells against accumulators: what unified operations make of contributions is what `merge` makes of them."""
+"""Cells against accumulators: unified operations on contributions give the result of `merge`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TYPES = {"i8": "int", "i16": "int", "i32": "int", "i64": "int", "u8": "uint", "u
          "u64": "uint", "f32": "float", "f64": "float", "bool": "bool", "vertex": "vertex"}
 PAIRS = ("f32, vertex", "i32, vertex", "u8, i16", "vertex, i32", "u32, u32")
 
-# Contributions joined one after the other, and by cells in any order; results at 0 and 1 of the partial results.
+# Contributions merged one after the other (result at 0), and by cells in any order (result at 1).
 KERNEL = """
 template <class S> __device__ void compare(u64* frame, const u32* order, u64 n) {
   if (threadIdx.x) return;
@@ -61,7 +61,7 @@ def gathers() -> list[str]:
 
 @functools.cache
 def plan_of_all() -> Plan:
-    """A pass with all of them at once."""
+    """A pass with all gathers."""
     lines = ["program p", "vertex on: bool", *(f"vertex {c}_{t}: {t}" for t in TYPES for c in "xy")]
     lines += ["vertex seen: int = 0", "repeat 1 times:"]
     lines += [f"    gather a{i} = {text}" for i, text in enumerate(gathers())] + ["    apply seen = 1"]
@@ -87,7 +87,7 @@ def test_cells_are_accumulators(seed: int) -> None:
     print(f"seed {SEED + seed}")
     rng = np.random.default_rng(SEED + seed)
     frame = Frame(plan_of_all(), N, {})
-    few = seed % 2 == 0  # so few values that many are equal, extremes among them
+    few = seed % 2 == 0  # few values, so that many are equal, with the extremes among them
     for name, array in frame.arrays.items():
         if not name.startswith("field:"):
             continue

@@ -1,4 +1,4 @@
-"""The CUDA text of three programs, as a reader would want it; `python -m tests.emit.golden` writes it anew."""
+"""The CUDA text of three programs, in a form for readers; `python -m tests.emit.golden` writes it anew."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The table of unified operations: complete, and as language.md section 13 has it."""
+"""The table of unified operations: complete, and equal to the one in language.md section 13."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is pushed, by generated functions run on the CPU: the same value as gathering everything, told once."""
+"""Pushed contributions, by generated functions run on the CPU: the same value as a gather, and changes are reported."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from vlang.runtime.plan.plan import Plan
 pytestmark = needs_compiler
 SEED, N = 20261121, 64
 
-# Vertex 0 starts from its own value, takes what the others push, applies; told[i]: whether push i changed anything.
+# Vertex 0 starts from its own value, takes the pushed values, applies; told[i]: whether push i changed anything.
 KERNEL = """
 template <class S> __device__ void by_push(u64* frame, const u32* order, u64* told, u64 n) {
   if (threadIdx.x) return;
@@ -64,7 +64,7 @@ def program(form: str) -> tuple[Plan, Library]:
 
 
 def drawn(rng: np.random.Generator, array: Array) -> None:
-    """Few values, so that many are equal, the ends of the type among them."""
+    """Few values, so that many are equal, with the least and largest of the type among them."""
     if array.dtype.kind == "f":
         array[:] = rng.choice([0.0, -0.0, 1.5, -3, 8, np.inf, -np.inf], len(array))
     else:

@@ -1,4 +1,4 @@
-"""Code depends on the program only: processes that order their sets differently write the same, under equal keys."""
+"""Code depends on the program only: processes with different set orders write the same text, under equal keys."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ for name in stdlib.names():
 
 
 def written(seed: int) -> list[str]:
-    """A line for each program of the library and each target, from a process whose strings hash by a seed."""
+    """A line for each program of the library and each target, from a process with the given seed for hashes."""
     env = {**os.environ, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": str(seed)}
     done = subprocess.run([sys.executable, "-c", WRITES], env=env, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, done.stderr

@@ -1,4 +1,4 @@
-"""Every program is written for both targets, or refused by both in the same words."""
+"""Every program is written for both targets, or refused by both with the same message."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
 
 
 def plans(program: Program, precision: int = 32) -> tuple[Plan | str, Plan | str]:
-    """The plans for numba and CUDA, or what is said instead."""
+    """The plans for numba and CUDA, or the message of the refusal."""
     found: list[Plan | str] = []
     for target in ("numba", "cuda"):
         try:

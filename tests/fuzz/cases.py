@@ -1,6 +1,6 @@
-"""Random programs, each with several graphs, and the judgement of one: the engine against the interpreter.
+"""Random programs, each with several graphs, and a test of one case: the engine against the interpreter.
 
-A case is a file: `tests/found/NAME.vp` beside NAME.json with the graph and all else that a run takes.
+A case is a file: `tests/found/NAME.vp`, next to NAME.json with the graph and the other inputs.
 """
 
 from __future__ import annotations
@@ -40,7 +40,15 @@ _KINDS = (programs, programs, nested_programs, nested_programs, value_programs)
 
 @dataclass(frozen=True, eq=False)
 class Fuzzed:
-    """One run. params: vertices as dense numbers; inexact: the fields that may be rounded."""
+    """One run.
+
+    Attributes:
+        text: The program.
+        graph: The graph.
+        params: Vertices as dense numbers.
+        fields: Input fields.
+        inexact: The fields that may be rounded.
+    """
 
     text: str
     graph: RefGraph
@@ -50,12 +58,12 @@ class Fuzzed:
 
 
 def examples(least: int) -> int:
-    """How many programs a test of Hypothesis runs: so many, or a tenth of VLANG_FUZZ if that is more."""
+    """The number of programs that a test of Hypothesis runs: `least`, or a tenth of VLANG_FUZZ if that is more."""
     return max(least, int(os.environ.get("VLANG_FUZZ", "0")) // 10)
 
 
 def drawn(seed: int, count: int) -> list[Generated]:
-    """`count` programs, of every kind by turns; the same ones for the same seed."""
+    """`count` programs, with all kinds in turn; the same ones for the same seed."""
     found: list[list[Generated]] = []
     for number, kind in enumerate(_KINDS):
         found.append(_drawn(kind(), 1000 * seed + number, -(-count // len(_KINDS))))
@@ -63,7 +71,7 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """What Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
+    """The programs that Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
     found: list[Generated] = []
 
     @seeded(seed)
@@ -74,12 +82,11 @@ def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> lis
         found.append(made)
 
     collect()
-    return found[-count:]  # the first ones are the simplest there are
+    return found[-count:]  # the first ones are the simplest
 
 
 def variants(made: Generated, count: int = GRAPHS) -> Iterator[Fuzzed]:
-    """The program on its own graph and on others with columns of the same kinds: turned around, denser, larger, and in
-    both directions."""
+    """The program on its own graph and on others with the same kinds of columns: reversed, denser, larger, two-way."""
     own = made.graph
     rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))
     yield Fuzzed(made.text, own, made.params, made.fields, made.inexact)
@@ -92,7 +99,7 @@ def variants(made: Generated, count: int = GRAPHS) -> Iterator[Fuzzed]:
 
 
 def _like(graph: RefGraph, n: int, m: int, directed: bool, rng: np.random.Generator) -> RefGraph:
-    """A random graph with columns such as those of another."""
+    """A random graph with the columns of another."""
     ends = rng.integers(0, n, (m, 2))
     columns = {name: _column(column, m, rng) for name, column in graph.columns.items()}
     return ref_graph(n, [(int(u), int(v)) for u, v in ends], directed, **columns)
@@ -104,8 +111,11 @@ def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
 
 
 def judge(case: Fuzzed, program: Program | None = None, cut: int = 0) -> None:
-    """The engine gives what the interpreter gives, in two ways of running. Raises AssertionError, or what the engine or
-    the compiler raises. program: the compiled text, if it is at hand."""
+    """Compare the engine, run in two ways, with the interpreter.
+
+    program: the compiled text, if it exists already. Raises AssertionError, or the errors of the engine or the
+    compiler.
+    """
     program = program or compile(case.text)
     given_case = Case(case.graph, case.params, case.fields)
     outcome = interpreted(program, given_case)
@@ -118,7 +128,14 @@ def judge(case: Fuzzed, program: Program | None = None, cut: int = 0) -> None:
 
 
 def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
-    """Keep a case; the path of its program. why: a line for who reads it."""
+    """Save a case; returns the path of its program.
+
+    Args:
+        case: The case.
+        folder: The directory for both files.
+        name: Of the files.
+        why: A line about the reason, for readers.
+    """
     src, dst, columns = listed_once(case.graph)
     text = {
         "why": why, "n": case.graph.n, "directed": case.graph.directed, "src": src.tolist(), "dst": dst.tolist(),
@@ -137,7 +154,7 @@ def _listed(values: Any) -> dict[str, Any]:
 
 
 def load_case(path: Path) -> Fuzzed:
-    """A case that was kept; path: of its program."""
+    """A saved case; path: of its program."""
     kept = json.loads(path.with_suffix(".json").read_text())
     columns = {name: np.array(c["values"], c["dtype"]) for name, c in kept["columns"].items()}
     edges = list(zip(kept["src"], kept["dst"], strict=True))

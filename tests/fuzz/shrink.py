@@ -1,7 +1,7 @@
-"""Smaller cases that fail as well: graphs with fewer vertices and edges, programs with fewer statements and parts.
+"""Smaller cases that still fail: graphs with fewer vertices and edges, programs with fewer statements and parts.
 
-Every step proposes what is smaller and keeps it if it still fails (A. Zeller, R. Hildebrandt: Simplifying and isolating
-failure-inducing input, IEEE TSE 2002), until nothing smaller does, or the tries are used up.
+Every step proposes a smaller case and takes it if it still fails (A. Zeller, R. Hildebrandt: Simplifying and isolating
+failure-inducing input, IEEE TSE 2002), until no smaller one does, or the tries are used up.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Fails = Callable[[Fuzzed], bool]
 
 
 def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
-    """A case as small as can be found within so many tries, which fails, too."""
+    """The smallest failing case found within a number of tries."""
     left = [tries]
 
     def bad(other: Fuzzed) -> bool:
@@ -42,7 +42,7 @@ def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
 
 
 def _settled(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fails) -> Fuzzed:
-    """Take the first proposal that fails, and begin again, until none does."""
+    """Take the first proposal that fails, and repeat until none fails."""
     while True:
         smaller = next((other for other in step(case) if bad(other)), None)
         if smaller is None:
@@ -54,7 +54,7 @@ def _settled(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fail
 
 
 def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Without some vertices, and the edges that end there; without a half, a quarter, ... of the edges."""
+    """Cases without some vertices and their edges, then without a half, a quarter, ... of the edges."""
     n = case.graph.n
     for first, last in [(1, n), (n // 2, n), *((v, v + 1) for v in range(n - 1, -1, -1))]:
         if first < last and last - first < n:
@@ -69,7 +69,7 @@ def _smaller_graphs(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
-    """The case without vertices [first, last), if no parameter names one of them; those behind move up."""
+    """The case without vertices [first, last), unless a parameter names one of them; later vertices move up."""
     fewer = last - first
     named = _vertices(case)
     if any(first <= v < last for values in named.values() for v in values):
@@ -88,7 +88,7 @@ def _without(case: Fuzzed, first: int, last: int) -> Iterator[Fuzzed]:
 
 
 def _vertices(case: Fuzzed) -> dict[str, list[int]]:
-    """The vertices that parameters name."""
+    """The vertices in parameters."""
     found: dict[str, list[int]] = {}
     for param in parse(case.text, "found.vp").params:
         if param.name in case.params and param.type is not None and param.type.kind in ("vertex", "vertices"):
@@ -98,14 +98,14 @@ def _vertices(case: Fuzzed) -> dict[str, list[int]]:
 
 
 def _with_edges(case: Fuzzed, kept: Any, columns: dict[str, Any]) -> Fuzzed:
-    """The case with some of its edges; columns: of these."""
+    """The case with some of its edges, and the columns of these."""
     src, dst, _ = listed_once(case.graph)
     edges = list(zip(src[kept].tolist(), dst[kept].tolist(), strict=True))
     return replace(case, graph=ref_graph(case.graph.n, edges, case.graph.directed, **columns))
 
 
 def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Parameters, columns and fields that are 0 or 1."""
+    """Cases with 0 or 1 in parameters, columns and fields."""
     for name, value in case.params.items():
         simpler: tuple[Any, ...] = ([], value[1:]) if isinstance(value, list) else (0, 1)
         for simple in simpler:
@@ -124,7 +124,7 @@ def _smaller_values(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
-    """The case with another text, if that is a correct program; inputs that it does not have are left out."""
+    """The case with another text, if that is a correct program; inputs that the text lacks are left out."""
     try:
         checked = check(parse(text, "found.vp"))
     except ProgramError:
@@ -137,7 +137,7 @@ def _correct(case: Fuzzed, text: str) -> Iterator[Fuzzed]:
 
 
 def _fewer_statements(case: Fuzzed) -> Iterator[Fuzzed]:
-    """Without a line and what it holds; with what it holds in its place; without a parameter."""
+    """Cases without a line and its block, with its block only, or without a parameter."""
     lines = case.text.splitlines()
     for first in range(len(lines) - 1, 0, -1):
         depth, last = _depth(lines[first]), first + 1
@@ -163,7 +163,7 @@ def _joined(lines: list[str]) -> str:
 
 
 def _simpler_expressions(case: Fuzzed) -> Iterator[Fuzzed]:
-    """With a part of an expression in its place, or a constant; without a condition."""
+    """Cases with an expression replaced by a part of it or a constant, or without a condition."""
     text = case.text
     seen: set[tuple[int, int]] = set()
     for node in _expressions(parse(text, "found.vp")):
@@ -182,7 +182,7 @@ def _simpler_expressions(case: Fuzzed) -> Iterator[Fuzzed]:
 
 
 def _expressions(node: Any) -> Iterator[Any]:
-    """Every expression in a tree, the outer ones first."""
+    """Every expression in a tree, outer ones first."""
     for child in _children(node, every=True):
         if isinstance(child, t.Expr):
             yield child
@@ -190,7 +190,7 @@ def _expressions(node: Any) -> Iterator[Any]:
 
 
 def _children(node: Any, every: bool = False) -> Iterator[Any]:
-    """The nodes that a node holds; only expressions, unless `every`."""
+    """The nodes inside a node; only expressions, unless `every`."""
     for name in node.__dataclass_fields__:
         value = getattr(node, name)
         for child in value if isinstance(value, tuple) else (value,):

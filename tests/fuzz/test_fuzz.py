@@ -1,7 +1,7 @@
 """Differential fuzzing: random typed programs, each on five graphs, in the engine and in the interpreter.
 
-VLANG_FUZZ=2000 draws so many programs, and others every time (VLANG_FUZZ_SEED=K: those of seed K). What fails is made
-smaller and kept in tests/found, where it is a test from then on.
+VLANG_FUZZ=2000 draws that many programs, different ones each time (VLANG_FUZZ_SEED=K: those of seed K). A failing case
+is made smaller and saved in tests/found, where it is a test from then on.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _programs(seed: int, count: int) -> list[Generated]:
 
 
 def _fails(cut: int) -> Callable[[Fuzzed], bool]:
-    """Whether a case fails; a program that ends with an error of the language's own does not."""
+    """Whether a case fails; a program that ends with an error of the language does not."""
     def fails(case: Fuzzed) -> bool:
         try:
             judge(case, cut=cut)
@@ -83,7 +83,7 @@ def _outcome(case: Fuzzed) -> dict[str, bytes]:
 
 
 def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Two interpreters, in one of which `-` of integers is wrong where the result is -2."""
+    """Two interpreters; in one of them `-` of integers is wrong where the result is -2."""
     right = operators.binary
 
     def wrong(op: str, a: Value, b: Value, precision: int) -> Value:

@@ -1,4 +1,4 @@
-"""From text to IR and facts, in one call."""
+"""Programs as IR and facts, in one call."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """A plain evaluator of loops in the IR, with the freedoms that facts may grant: for small graphs, integers and bools.
 
-Used to try facts out: the same loop is run as written and with a freedom, and must come to the same.
+It tests facts: a loop runs as written and with a freedom, and the results must be equal.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ State = dict[str, list[Any]]
 
 @dataclass(frozen=True)
 class Graph:
-    """n vertices and directed edges; `w` is the one edge column."""
+    """n vertices and directed edges; `w` is the only edge column."""
 
     n: int
     edges: tuple[tuple[int, int], ...]
     w: tuple[int, ...]
 
     def ends(self, v: int, kind: str) -> Iterator[tuple[int, int]]:
-        """The neighbours of v in a domain, with the numbers of the edges."""
+        """The neighbours of v in a domain, each with the number of the edge."""
         for number, (source, target) in enumerate(self.edges):
             if target == v and kind in ("in", "both"):
                 yield source, number
@@ -38,7 +38,7 @@ class Graph:
 
 @dataclass
 class _Sight:
-    """Where an expression is evaluated: for vertex v, and inside a reduction at neighbour u over an edge."""
+    """The place where an expression is evaluated: vertex v, and inside a reduction neighbour u over an edge."""
 
     v: int
     accumulators: dict[str, Any]
@@ -73,7 +73,7 @@ class Machine:
         self.old = self.copy()
 
     def run(self, statements: Iterable[f.Statement], vertices: Iterable[int]) -> None:
-        """Each statement for all these vertices before the next one; all reads of a statement come first."""
+        """Each statement for all these vertices before the next statement; all reads of a statement come first."""
         chosen = list(vertices)
         for statement in statements:
             if isinstance(statement, f.Gather):
@@ -171,7 +171,7 @@ _PLAIN: dict[str, Callable[..., Any]] = {
 
 
 def _sum(expr: f.Op, a: int, b: int) -> int:
-    """Addition and subtraction, for which the infinite integers absorb."""
+    """Addition and subtraction; infinite integers absorb."""
     type_ = expr.type
     assert isinstance(type_, Scalar)
     ends = (type_.highest, type_.lowest)
@@ -183,7 +183,7 @@ def _sum(expr: f.Op, a: int, b: int) -> int:
 
 
 def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
-    """min or max of two; `none`, and tuples that start with the identity, lose; of equals the first stays."""
+    """min or max of two; `none` and tuples that start with the identity lose, and in a tie the first stays."""
     if isinstance(type_, Tuple):
         if b[0] == identity(name, type_.items[0]):
             return a
@@ -191,7 +191,7 @@ def _better(name: str, type_: Type, a: Any, b: Any) -> Any:
             return b
     if type_ == VERTEX and (a is None or b is None):
         return b if a is None else a
-    if isinstance(type_, Tuple):  # `none` comes last
+    if isinstance(type_, Tuple):  # `none` is the largest
         rank_a, rank_b = ([(x is None) == (name == "min"), x or 0] for x in (a[1], b[1]))
         rank_a, rank_b = [a[0], *rank_a], [b[0], *rank_b]
         return b if (rank_b < rank_a if name == "min" else rank_b > rank_a) else a

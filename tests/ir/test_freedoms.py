@@ -1,4 +1,4 @@
-"""Every freedom that facts grant is used at random on small graphs, and changes nothing (language.md 10.3 and 11)."""
+"""Every freedom that facts grant, used at random on small graphs, changes nothing (language.md 10.3 and 11)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 60
 
 
 class Texts:
-    """Random loops over a few fields; many are joined writes, so that the rules have something to grant."""
+    """Random loops over a few fields; many are joined writes, to which the rules can grant something."""
 
     def __init__(self, rng: random.Random) -> None:
         self.rng = rng
@@ -112,7 +112,7 @@ def graph(rng: random.Random) -> Graph:
 
 
 def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | None = None) -> list[State] | None:
-    """The states after each superstep, the start first; None if the loop does not settle, or soon overflows."""
+    """The states after each superstep, the start first; None if the loop does not converge, or soon overflows."""
     machine = Machine(program, at)
     if start is not None:
         machine.now = {name: list(column) for name, column in start.items()}
@@ -130,7 +130,7 @@ def synchronous(program: f.Program, at: Graph, loop: LoopFacts, start: State | N
 
 
 def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Random) -> State:
-    """Rule A: single vertices at random, in place, neighbours seen in older states; then sweeps until quiet."""
+    """Rule A: single vertices at random, in place, with older states of neighbours; then sweeps until no change."""
     machine = Machine(program, at)
     history = [machine.copy()]
 
@@ -152,7 +152,15 @@ def in_any_order(program: f.Program, at: Graph, loop: LoopFacts, rng: random.Ran
 
 
 def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, push: bool) -> list[State]:
-    """Rules P (only vertices that changed since a phase last ran send in it) and N (only receivers run in it)."""
+    """Rules P (a phase: only vertices changed since it last ran send) and N (only their receivers run).
+
+    Args:
+        program: The program.
+        at: The graph.
+        loop: The facts of its loop.
+        rounds: The number of supersteps.
+        push: Rule P rather than rule N.
+    """
     machine = Machine(program, at)
     seen: list[State | None] = [None] * len(loop.phases)
     left: list[State] = [{}] * len(loop.phases)
@@ -204,7 +212,7 @@ def feeds(loop: LoopFacts, gather: str, name: str) -> bool:
 
 
 def _looking_at(state: State) -> Callable[[str, int], Any]:
-    """Neighbours are seen in this state."""
+    """Reads the neighbours in this state."""
     return lambda field, u: state[field][u]
 
 

@@ -84,7 +84,7 @@ def test_any_order_refused(text: str, letter: str) -> None:
 
 
 def test_a_minimum_under_max_moves_up_with_its_source() -> None:
-    """`min` gathers move the way of what they gather: up under a field that moves up."""
+    """A `min` gather moves the way of the gathered value: up under a field that moves up."""
     assert loop_of(fixpoint("min(u.x for u -> self)", "x = max(x, a)")).any_order
 
 
@@ -141,7 +141,7 @@ def test_priority_needs_any_order() -> None:
 
 @pytest.mark.parametrize(("text", "letter"), [
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)"), ""),
-    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # monotone it need not be
+    (fixpoint("max(0 - u.x for u -> self)", "x = max(x, a)"), ""),  # it need not be monotone
     (fixpoint("max(u.x for u -> self if u.x > 3)", "x = max(x, a)"), ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x)\n", ""),
     (fixpoint("max(u.x for u -> self)", "x = max(x, a)") + "    activate when x > old(x) or x < old(x)\n", "t"),
@@ -217,7 +217,7 @@ GOOD = {"body": "u.c >= 0", "order": "(u.p, u) < (p, self)", "test": "c < 0", "v
     ({}, True), ({"order": "(u.p, u) > (p, self)"}, True), ({"order": "u < self"}, True),
     ({"order": "(p, self) > (u.p, u)"}, True),
     ({"body": "u.c != -1", "test": "c == -1"}, True),
-    ({"order": "u.p < p"}, False),  # equal priorities: neither is before the other
+    ({"order": "u.p < p"}, False),  # equal priorities: neither precedes the other
     ({"order": "(u.p, u) <= (p, self)"}, False), ({"order": "(u.c, u) < (c, self)"}, False),
     ({"body": "u.c > 0"}, False), ({"test": "c == 0"}, False), ({"value": "sum(u.c for u -- self)"}, False),
     ({"value": "mex(u.c + 1 for u -- self)"}, False), ({"test": "c < 9", "body": "u.c >= 9"}, False),

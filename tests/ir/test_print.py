@@ -48,7 +48,7 @@ sssp: what may be done with each loop, and why
 
 Loop 1, line 8: repeat
   kind             fixpoint: ends when a superstep changes nothing
-  activation       default: `activate when` says what is the default anyway
+  activation       default: `activate when` is equivalent to the default
 
   Phase 1 of 1: over in-edges; reads u.dist; writes dist
       gather near: f32 = min(u.dist + weight for u -> self)
@@ -66,18 +66,17 @@ Loop 1, line 8: repeat
                      may be joined one by one
 
   What may be done
-    A any order      yes: A: `dist` only moves down, and what is joined moves the same way or not at all:
-                     every order ends in the same least fixpoint, bit for bit
-    P push           yes: what an inactive neighbour would send has been joined before, and joining it again
-                     changes nothing
+    A any order      yes: A: `dist` only moves down, and joined values move the same way or not at all: every
+                     order ends in the same least fixpoint, bit for bit
+    P push           yes: the contribution of an inactive neighbour has been joined before, and joining it
+                     again changes nothing
     N skip           yes: a vertex may be left out where `dist` of no neighbour changed
     X early exit     no: no absorbing value; not the shape of a breadth-first search: the gather is not
                      `min(u.dist + c)` with a literal c >= 0 and no `if`
     I incremental    yes (insert): I1: with more edges every joined value moves the way of its field, so the
-                     old fixpoint lies on the way to the new one; start with the end points of the new edges
-                     active
-    O priority       yes (final): contributions never beat the value that they come from, so what lies before
-                     the current bucket is final: delta-stepping pays, and a single target may stop early
+                     old fixpoint lies on the way to the new one; start with the ends of the new edges active
+    O priority       yes (final): contributions never beat the value that they come from, so values before the
+                     current bucket are final: delta-stepping pays, and a single target may stop early
     D derive delta   no: a fixpoint loop: the derived form stops on a tolerance
     S assign once    no: no `where x == E and ready` with one strict order of the neighbours
     K copied values  no: a contribution is not `u.dist` as it is
@@ -87,7 +86,7 @@ Loop 1, line 8: repeat
   Gathers
     near, over in-edges
       R replicate      yes: `min` gives the same bits in any order
-      Z skip identity  yes: a neighbour whose `dist` is inf contributes nothing
+      Z skip identity  yes: a neighbour where `dist` is inf contributes nothing
       message          none: neighbours' fields are read as they are
 """
 
@@ -122,7 +121,7 @@ Before and between the loops
     y, over in-edges
       R replicate      yes (rounding): `sum` of floats: any order gives the same value up to rounding; a fixed
                        order where the schedule is deterministic
-      Z skip identity  yes: a neighbour whose `x` is 0 contributes nothing
+      Z skip identity  yes: a neighbour where `x` is 0 contributes nothing
       message          none: neighbours' fields are read as they are
 """
 

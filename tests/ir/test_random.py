@@ -25,7 +25,7 @@ def definite(type_: Type) -> bool:
 
 
 def well_typed(expr: f.Expr) -> bool:
-    """Whether one node of the IR fits what is inside it."""
+    """Whether the type of one node of the IR fits those of its children."""
     if isinstance(expr, f.Op):
         types = [arg.type for arg in expr.args]
         if expr.op in _ALIKE:

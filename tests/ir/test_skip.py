@@ -48,7 +48,7 @@ def test_kind_and_activation(text: str, kind: str, default: bool) -> None:
 
 
 @pytest.mark.parametrize(("apply", "default"), [
-    ("y = max(y, x)", False),  # x is read outside a normal form, y is not
+    ("y = max(y, x)", False),  # x is read outside a normal form, but y is not
     ("y = max(y, 3)", True),
 ])
 def test_own_reads_must_be_covered(apply: str, default: bool) -> None:
@@ -184,7 +184,7 @@ repeat 3 times:
 
 
 def test_a_join_is_covered_only_if_nothing_else_moves_its_field() -> None:
-    """Phase 2 may take back what phase 1 joined: then phase 1 must run again."""
+    """Phase 2 may undo a join of phase 1: then phase 1 must run again."""
     text = """vertex x, y: int = 1
 repeat 3 times:
     gather a = max(u.x for u -> self)

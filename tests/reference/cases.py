@@ -1,4 +1,4 @@
-"""What each program of the standard library needs to run on a graph: edge columns, parameters and input fields."""
+"""The inputs that each program of the standard library needs on a graph: edge columns, parameters and input fields."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ STDLIB = (
     "sssp", "sssp_tree", "sswp", "viterbi",
 )
 
-# The others: what runs a program in every way there is takes those of STDLIB, of every kind one or two.
+# The other programs. Tests that run a program in every way use STDLIB, with one or two programs of each kind.
 MORE = (
     "belief", "betweenness", "bipartite", "cdlp", "cf", "closeness", "coloring", "components_jump", "cross_edges",
     "degree", "egonet", "eigenvector", "hits", "hyperanf", "kcore", "kcore_peel", "khop", "lcc", "lcc_directed",
@@ -24,7 +24,7 @@ MORE = (
     "triangles",
 )
 
-# Those that run on a GPU by every kernel and in every budget.
+# The programs that run on a GPU with every kernel and every budget.
 ON_GPU = (*STDLIB, "bipartite", "hits")
 
 # One of MORE for each kind of kernel that ON_GPU does not launch: all contributions at once (mode, mex, hindex,
@@ -50,14 +50,14 @@ class Case:
 
 
 def _edge_values(graph: RefGraph, low: float, high: float) -> Array:
-    """A value per stored edge that depends only on its ends, alike in both directions; multiples of 1/64 in f32."""
+    """A value per stored edge that depends only on its ends, the same in both directions; multiples of 1/64 in f32."""
     u, v = np.minimum(graph.src, graph.dst), np.maximum(graph.src, graph.dst)
     part = (31 * u + 17 * v) % 61 / 60
     return np.asarray(np.round((low + (high - low) * part) * 64) / 64, np.float32)
 
 
 def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
-    """Priors, ratings, and steps so small that the loop settles on vertices of any degree."""
+    """Priors, ratings, and steps so small that the loop converges on vertices of any degree."""
     most = max(int(graph.degree.max(initial=0)), 1)
     share = (rng.integers(1, 16, graph.n) / 16).astype(np.float32)
     if name == "belief":
@@ -69,7 +69,7 @@ def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
 
 
 def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
-    """How to run the program `name` on the graph; None if it cannot be: a program with a source needs a vertex."""
+    """A run of the program `name` on the graph; None if there is none: a program with a source needs a vertex."""
     rng = np.random.default_rng(seed)
     n = graph.n
     if name in _NEEDS_SOURCE:
@@ -77,7 +77,7 @@ def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
             return None
         params: dict[str, Any] = {"source": int(rng.integers(n)) if seed else 0}
         if name == "rwr":
-            params["tol"] = 1e-6  # f32 does not come to rest at the tolerance of the text
+            params["tol"] = 1e-6  # f32 does not converge to the tolerance of the text
         column = {"sswp": "bandwidth", "viterbi": "chance", "soft_reach": "logw"}.get(name)
         return Case(graph.with_columns(**{column: _edge_values(graph, 0, 1)}) if column else graph, params)
     if name in _SETS:

@@ -1,8 +1,8 @@
 """The interpreter with freedoms: supersteps of chosen loops run in ways that the legality rules may grant.
 
-A *way* runs the block of a loop for the selected vertices and returns its names; everything else, activity and the
-end of loops included, is the interpreter's. Ways do not ask whether they are granted: `granted` says which are, and
-tests force the others to see that they make a difference (language.md, sections 10.3 and 11).
+A *way* runs the block of a loop for the selected vertices and returns its names. The interpreter does the rest:
+activity, the end of loops, and all other statements. Ways do not check whether they are granted: `granted` lists those
+that are, and tests force the others to show that they make a difference (language.md, sections 10.3 and 11).
 """
 
 from __future__ import annotations
@@ -31,14 +31,17 @@ Pick = Callable[[Array, Array], Array]
 
 
 def facts_of(source: str, precision: int = 32) -> Facts:
-    """The facts of a text."""
+    """The facts of a program, given as text."""
     return analyse(lower(check(parse(source, "test.vp"), precision)))
 
 
 class _Sight(Evaluator):
-    """Sees neighbours as a way lets it. pick: of the ends of edges (the neighbours, and the row each belongs to), which
-    contribute, by index. older: values of fields before now; old: the vertices that are seen as they were then. halves:
-    contributions are reduced in two parts, which are joined."""
+    """An evaluator that reads neighbours as a way prescribes.
+
+    pick: selects the contributions, by index into the ends of edges (the neighbours, and the row of each). older:
+    earlier values of fields; old: the vertices that are read with these. halves: contributions are reduced in two
+    parts, which are then merged.
+    """
 
     pick: Pick | None = None
     older: Mapping[Store, Value] | None = None
@@ -98,9 +101,10 @@ def _joined(values: list[Value]) -> Value:
 
 
 class Free(_Machine):
-    """The interpreter, some loops of which run in a way of their own.
+    """The interpreter, with some loops run in a way.
 
-    ways: the line of a loop -> its way. fact: of the loop under way. kept: what its way remembers, empty at its start.
+    ways: the line of a loop -> its way. fact: the facts of the current loop. kept: the state of its way, empty when it
+    starts.
     """
 
     def __init__(
@@ -118,10 +122,10 @@ class Free(_Machine):
         self._loops = {id(node.block): node for node in walk(file) if isinstance(node, t.Repeat)}
         self._ways = ways
         self._fact: LoopFacts | None = None
-        self.resting: Mapping[str, bool] = {}  # fields at whose value a vertex leaves the present gather out
+        self.resting: Mapping[str, bool] = {}  # fields, each with the value at which a vertex skips the current gather
 
     def block(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """A block; that of a loop in its way."""
+        """Run a block; the block of a loop in the way of that loop."""
         loop = self._loops.get(id(block))
         way = None if loop is None else self._ways.get(loop.span.line)
         if loop is None or way is None or not len(selected):
@@ -135,12 +139,12 @@ class Free(_Machine):
         return names
 
     def plain(self, block: t.Block, selected: Array, env: Env) -> Env:
-        """A block as it stands."""
+        """Run a block as the interpreter does."""
         return super().block(block, selected, env)
 
     @property
     def fact(self) -> LoopFacts:
-        """The facts of the loop under way."""
+        """The facts of the current loop."""
         assert self._fact is not None
         return self._fact
 
@@ -150,7 +154,7 @@ class Free(_Machine):
         return self.evaluator.frames[-1]
 
     def named(self, name: str) -> str:
-        """The name in the text of a field of the facts."""
+        """The name in the text for a field of the facts."""
         return self._names.get(name, name)
 
     def stores(self, env: Env) -> dict[str, Store]:
@@ -163,14 +167,14 @@ class Free(_Machine):
         return {name: store.value.raw.copy() for name, store in self.stores(env).items()}
 
     def differing(self, names: Any, now: Mapping[str, Array], then: Mapping[str, Array]) -> Array:
-        """Which vertices differ in one of the fields."""
+        """The vertices that differ in one of the fields."""
         found = np.zeros(self.graph.n, np.bool_)
         for name in set(names) & set(now):
             found |= ops.differs(now[name], then[name])
         return found
 
     def receivers(self, senders: Array, domains: Any) -> Array:
-        """Which vertices have a neighbour among the senders, for gathers over the domains."""
+        """The vertices with a neighbour among the senders, for gathers over the domains."""
         found = np.zeros(self.graph.n, np.bool_)
         for own, other, kinds in ((self.graph.dst, self.graph.src, ("in", "both")),
                                   (self.graph.src, self.graph.dst, ("out", "both"))):
@@ -179,7 +183,7 @@ class Free(_Machine):
         return found
 
     def phases(self, block: t.Block) -> list[list[t.Statement]]:
-        """The statements of the block by phase; those of no phase, such as `activate when`, go with the last one."""
+        """The statements of the block by phase; `activate when` and others outside phases belong to the last phase."""
         places = {s.span.start: number for number, phase in enumerate(self.fact.phases) for s in phase.statements}
         groups: list[list[t.Statement]] = [[] for _ in self.fact.phases]
         for statement in block.items:
@@ -214,7 +218,19 @@ def run_free(
     source: str, facts: Facts, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any],
     ways: Mapping[int, Way], seed: int, precision: int = 32, max_rounds: int | None = None,
 ) -> Outcome:
-    """Run a program, the loops in the lines `ways` in their ways. Without ways it is the interpreter."""
+    """Run a program, with some loops in ways. Without ways it is the interpreter.
+
+    Args:
+        source: The text of the program.
+        facts: Its facts, from `facts_of`.
+        graph: The graph.
+        params: As in `interpreter.run`.
+        fields: As in `interpreter.run`.
+        ways: The line of a loop -> its way.
+        seed: Of the random choices.
+        precision: Bits of `int` and `float`.
+        max_rounds: Bound of every execution of a loop.
+    """
     rng = np.random.default_rng(seed)
     with np.errstate(all="ignore"):
         machine = Free(parse(source, "test.vp"), facts, graph, precision, fields, ways, rng, max_rounds)

@@ -1,4 +1,4 @@
-"""Expressions of the reference interpreter: what a piece of the tree is worth, for all its rows at once."""
+"""Expressions of the reference interpreter, evaluated for all rows at once."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from vlang.types import BOOL, VERTEX, Tuple, Type, scalar_named
 
 
 def walk(node: object) -> Iterator[t.Node]:
-    """A node of the tree and all inside it."""
+    """A node of the tree and all nodes inside it."""
     if isinstance(node, t.Node):
         yield node
         for part in fields(node):
@@ -41,7 +41,7 @@ def walk(node: object) -> Iterator[t.Node]:
 
 
 def walk_superstep(node: object) -> Iterator[t.Node]:
-    """As `walk`, without the supersteps of loops inside, whose `iteration` is their own."""
+    """Like `walk`, without the supersteps of inner loops, which have an `iteration` of their own."""
     if isinstance(node, t.Repeat):
         yield from walk(node.limit)
     elif isinstance(node, t.Node):
@@ -54,7 +54,7 @@ def walk_superstep(node: object) -> Iterator[t.Node]:
 
 
 def reads_change(node: t.Node, name: str | None = None) -> bool:
-    """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if that is None."""
+    """Whether `change(u.f)` occurs for the vertex variable `name`, or any `change` if `name` is None."""
     return any(
         isinstance(call, t.Call) and call.name == "change" and (name is None or _is_member(call.args[0], name))
         for call in walk(node)
@@ -77,7 +77,7 @@ class Evaluator:
         self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
 
     def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
-        """The value of an expression, one entry a row or one for all."""
+        """The value of an expression: one entry for each row, or one for all."""
         match expr:
             case t.Literal(value=value):
                 return literal(value)
@@ -145,7 +145,7 @@ class Evaluator:
         return Value(scalar, numbers.astype(dtype(scalar)))
 
     def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
-        """The vertices that an expression names, before a `.`."""
+        """The vertices in front of a `.`."""
         value = self.eval(expr, rows, env)
         if value.type != VERTEX:
             raise TypeError(f". on a {value.type}")
@@ -213,7 +213,7 @@ class Evaluator:
         return ops.maths(name, args[0], precision)
 
     def _function(self, function: t.Function, args: list[Value], env: Env) -> Value:
-        """A `fn` is its body, with arguments converted to the declared types."""
+        """The body of a `fn`, with arguments converted to the declared types."""
         inner: dict[str, Binding] = {}
         for place, param in enumerate(function.params):
             if place < len(args):
@@ -230,7 +230,7 @@ class Evaluator:
         return read(convert(result, type_), type_)
 
     def _argument_type(self, param: t.Param, env: Env) -> Type:
-        """As declared, else the type of the default, else `float`."""
+        """The declared type, else the type of the default, else `float`."""
         if param.type is not None:
             return declared(param.type, self.precision)
         if param.default is not None:
@@ -247,7 +247,7 @@ class Evaluator:
         return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), type_)
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
-        """`old(f)`, `changed(f)`, `change(f)`, also of `u.f`."""
+        """`old(f)`, `changed(f)` or `change(f)`, also of `u.f`."""
         if isinstance(arg, t.Member):
             store, index = env[arg.name], self._vertex(arg.value, rows, env)
         else:
@@ -265,7 +265,7 @@ class Evaluator:
     # ---- reductions
 
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
-        """A reduction, one value a row (over edges) or one for all (over vertices)."""
+        """A reduction: one value for each row (over edges) or one for all (over vertices)."""
         over_vertices = expr.domain.kind in ("vertices", "set")
         groups = 1 if over_vertices else rows.count or 0
         inner, group = self._members(expr.domain, env) if over_vertices else self._edges(expr.domain, rows)
@@ -307,7 +307,7 @@ class Evaluator:
         return Rows(len(vertices), None, {domain.name: vertices}), np.zeros(len(vertices), np.int64)
 
     def _edges(self, domain: t.Domain, rows: Rows) -> tuple[Rows, Array]:
-        """One row for each edge end at each row's own vertex, in the order of the stored edges."""
+        """One row for each edge end of the vertex of each row, in the order of the stored edges."""
         graph = self.graph
         assert rows.own is not None
         place = np.full(graph.n, -1)
@@ -335,7 +335,7 @@ def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
 
 
 def stored(expr: t.Expr) -> bool:
-    """Whether an expression is a stored value, or one chosen among such, rather than computed."""
+    """Whether an expression reads a stored value, or chooses among such, instead of computing a new one."""
     match expr:
         case t.Conditional():
             return stored(expr.yes) and stored(expr.no)

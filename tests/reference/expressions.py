@@ -21,7 +21,7 @@ TYPES = {"int": "int", "i64": "i64", "u8": "u8", "bool": "bool", "vertex": "vert
          "real": "float"}
 EXACT = ("int", "i64", "u8", "bool", "vertex", "float")
 
-# kinds whose values may stand where another kind is needed
+# kinds that may be used where another kind is needed
 _WIDENS = {"i64": ("i64", "int"), "real": ("real", "float")}
 
 
@@ -36,11 +36,17 @@ class Function:
 
 @dataclass(frozen=True)
 class Scope:
-    """What an expression may read. Each mapping gives the kind of a name.
+    """The names that an expression may read, each mapped to its kind.
 
-    own: fields and accumulators of `self`. fields: those that exist for every vertex. graph: parameters, lets, globals.
-    other: the neighbour or member variable. here: whether there is a `self`. loop: whether `old` and `changed` have a
-    meaning; changed: whether the place allows `changed`.
+    Attributes:
+        own: Fields and accumulators of `self`.
+        fields: Fields that exist for every vertex.
+        graph: Parameters, lets, globals.
+        edges: Edge fields.
+        other: The variable of the neighbour or member, or None.
+        here: Whether there is a `self`.
+        loop: Whether `old` and `changed` have a meaning.
+        changed: Whether the place allows `changed`.
     """
 
     own: dict[str, str] = field(default_factory=dict)
@@ -69,7 +75,7 @@ class Expressions:
         self.functions: list[Function] = []
 
     def chance(self, percent: int) -> bool:
-        """True in about that many cases."""
+        """True with this probability, in percent."""
         return self.draw(st.integers(0, 99)) < percent
 
     def number(self, low: int, high: int) -> int:
@@ -77,7 +83,7 @@ class Expressions:
         return self.draw(st.integers(low, high))
 
     def pick(self, choices: Iterable[T]) -> T:
-        """One of several things."""
+        """One of the choices."""
         return self.draw(st.sampled_from(list(choices)))
 
     # ---- leaves

@@ -1,4 +1,4 @@
-"""The graph as the reference interpreter sees it: a plain list of stored directed edges."""
+"""The graph of the reference interpreter: a plain list of stored directed edges."""
 
 from __future__ import annotations
 
@@ -15,9 +15,14 @@ Array = NDArray[Any]
 class RefGraph:
     """n vertices 0 .. n-1 and the stored edges src[i] -> dst[i].
 
-    columns: name -> one value per stored edge. directed: if False, every edge between two vertices is listed in both
-    directions with the same columns, and a self-loop once. ids: the caller's numbers of the vertices, increasing, which
-    `random` mixes; 0 .. n-1 if None.
+    Attributes:
+        n: The number of vertices.
+        src: The tails, int64.
+        dst: The heads, int64.
+        columns: Name -> one value per stored edge.
+        directed: If False, every edge between two vertices is listed in both directions with the same columns, and a
+            self-loop once.
+        ids: The caller's vertex numbers, increasing, which `random` mixes; 0 .. n-1 if None.
     """
 
     n: int
@@ -35,7 +40,7 @@ class RefGraph:
         return f"RefGraph({kind}, n={self.n}, edges={edges}, columns={columns}{known})"
 
     def number(self, vertex: int) -> int:
-        """The number under which the caller knows a vertex; -1 for `none`."""
+        """The caller's number of a vertex; -1 for `none`."""
         return vertex if vertex < 0 or self.ids is None else int(self.ids[vertex])
 
     @property
@@ -55,7 +60,7 @@ class RefGraph:
 
     @property
     def degree(self) -> Array:
-        """Edge ends at each vertex: both directions if directed, each neighbour once otherwise."""
+        """Edge ends at each vertex: both directions if directed, otherwise each neighbour once."""
         return self.indegree + self.outdegree if self.directed else self.indegree
 
     def with_columns(self, **columns: Array) -> RefGraph:

@@ -1,4 +1,4 @@
-"""Graphs to test with: families of known shape, a strategy for random ones, and the way to the engine's own form."""
+"""Graphs for tests: families of known shape, a strategy for random ones, and the conversion to the engine's form."""
 
 from __future__ import annotations
 
@@ -90,8 +90,10 @@ def all_families() -> list[tuple[str, RefGraph]]:
 
 
 def random_graph(seed: int, directed: bool | None = None, largest: int = 20) -> RefGraph:
-    """A graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges; as often directed as
-    not, unless asked for one. `weight`: whole numbers 1..9, or quarters of them."""
+    """A graph of 5 to `largest` vertices, with loops, parallel edges and vertices without edges.
+
+    directed: None for either with equal probability. `weight`: whole numbers 1..9, or quarters of them.
+    """
     rng = np.random.default_rng(seed)
     n = int(rng.integers(5, largest + 1))
     ends = rng.integers(0, max(2, n - int(rng.integers(0, 3))), (int(rng.integers(n, 3 * n)), 2))
@@ -112,7 +114,13 @@ def ref_graphs(
 ) -> RefGraph:
     """Random small graphs with self-loops and parallel edges.
 
-    columns: name -> "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32), or "signed" (-9..9).
+    Args:
+        draw: From Hypothesis.
+        max_n: The largest number of vertices.
+        max_edges: The largest number of listed edges.
+        directed: None for either.
+        columns: Name -> "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32), or "signed" (-9..9).
+        min_n: The smallest number of vertices.
     """
     n = draw(st.integers(min_n, max_n))
     way = draw(st.booleans()) if directed is None else directed
@@ -130,14 +138,14 @@ def ref_graphs(
 def listed_once(graph: RefGraph) -> tuple[Array, Array, dict[str, Array]]:
     """The edges as a user lists them: an undirected edge in one direction only. Returns src, dst and the columns."""
     once = graph.m
-    if not graph.directed:  # `ref_graph` lists the edges first, then the opposite directions of those that are no loops
+    if not graph.directed:  # `ref_graph` lists the edges first, then the opposite directions, without loops
         loops = int((graph.src == graph.dst).sum())
         once = (graph.m - loops) // 2 + loops
     return graph.src[:once], graph.dst[:once], {name: column[:once] for name, column in graph.columns.items()}
 
 
 def to_graph(graph: RefGraph) -> Graph:
-    """The same graph for the engine, with its ids, 0 .. n-1 if it has none: results line up row by row."""
+    """The same graph for the engine, with its ids, or 0 .. n-1 without: results have the same rows."""
     from vlang import Graph
 
     src, dst, listed = listed_once(graph)

@@ -1,7 +1,7 @@
 """The reference interpreter: the meaning of a program, plain and slow (language.md sections 4, 5 and 9).
 
 It works on the syntax tree and shares nothing with the compiler but the tree and the types: names, levels and types
-are found at run time. Where the document leaves a choice, `operators` and `run` say which one is taken.
+are found at run time. Where the document leaves a choice, `operators` and `run` document the one taken.
 """
 
 from __future__ import annotations
@@ -36,10 +36,18 @@ def run(
 ) -> Outcome:
     """Run a program.
 
-    params: name -> number, dense vertex, or list of dense vertices. fields: input fields and warm starts, [n] arrays.
-    edges: edge columns beside or instead of those of the graph, one value per stored edge. max_rounds: bound of every
-    execution of a loop. precision: bits of `int` and `float`. Raises BindError if an input is missing or a `require`
-    does not hold, TypeError if the text is no correct program.
+    Args:
+        file: The syntax tree.
+        graph: The graph.
+        params: Name -> number, dense vertex, or list of dense vertices.
+        fields: Input fields and warm starts, [n] arrays.
+        edges: Edge columns in addition to those of the graph, or replacing them; one value per stored edge.
+        max_rounds: Bound of every execution of a loop.
+        precision: Bits of `int` and `float`.
+
+    Raises:
+        BindError: An input is missing, or a `require` does not hold.
+        TypeError: The text is no correct program.
     """
     with np.errstate(all="ignore"):
         machine = _Machine(file, graph, precision, max_rounds, dict(fields or {}))
@@ -48,7 +56,7 @@ def run(
 
 
 class _Machine:
-    """Executes statements. Told values start at 0 whenever a loop is entered."""
+    """Executes statements. Values last sent are 0 whenever a loop is entered."""
 
     def __init__(
         self, file: t.File, graph: RefGraph, precision: int, max_rounds: int | None, inputs: dict[str, Any]
@@ -63,7 +71,7 @@ class _Machine:
     # ---- binding
 
     def bind(self, params: Mapping[str, Any], columns: Mapping[str, Any]) -> None:
-        """Parameters, edge fields and input fields, then the contracts."""
+        """Bind parameters, edge fields and input fields, then test the contracts."""
         for param in self.file.params:
             self.env[param.name] = self._parameter(param, params)
         for item_ in self.file.items:
@@ -83,7 +91,7 @@ class _Machine:
             default = self.evaluator.eval(param.default, GRAPH_LEVEL, self.env)
         if param.type is not None:
             type_ = declared(param.type, self.precision)
-        else:  # the checker wants a type or a default
+        else:  # the checker requires a type or a default
             assert default is not None
             type_ = definite(default, self.precision).type
         if param.name not in params:
@@ -173,7 +181,7 @@ class _Machine:
                 self._for_vertices(statement, selected, env)
             case t.ForRange():
                 self._for_range(statement, selected, env)
-            case _:  # contracts, edge fields, functions and reductions were bound; activate belongs to its loop
+            case _:  # contracts, edge fields, functions and reductions are bound already; activate belongs to its loop
                 pass
 
     def _rows(self, selected: Array) -> Rows:
@@ -275,7 +283,7 @@ class _Machine:
         self.evaluator.frames.pop()
 
     def _record(self, loop: t.Repeat | t.ForRange) -> LoopRun:
-        """Enter a loop whose rounds are counted."""
+        """Enter a loop with counted rounds."""
         record = LoopRun(loop.span.line, self.depth)
         self.outcome.loops.append(record)
         self.depth += 1
@@ -298,7 +306,7 @@ class _Machine:
         record.reason = self._end(loop, frame, stores, env, record.rounds)
 
     def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
-        """Who is active after a superstep (4.4)."""
+        """The vertices that are active after a superstep (4.4)."""
         last = loop.block.items[-1] if loop.block.items else None
         active = np.zeros(self.graph.n, np.bool_)
         if isinstance(last, t.Activate):
@@ -312,7 +320,7 @@ class _Machine:
         return active
 
     def _end(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env, rounds: int) -> str:
-        """Why the loop ends after this superstep, or "" (4.6)."""
+        """The reason why the loop ends after this superstep, or "" (4.6)."""
         if loop.until is not None:
             if self._holds(loop.until, env):
                 return "until"
@@ -322,7 +330,7 @@ class _Machine:
         return "" if frame.active.any() else "inactive"
 
     def _stalled(self, loop: t.Repeat, frame: Frame, stores: list[Store], env: Env) -> bool:
-        """Whether every later superstep would be the same: nothing changed, nothing untold, `iteration` not read."""
+        """Whether later supersteps would be the same: no change, no unsent change, and `iteration` is not read."""
         own = walk_superstep((loop.block, loop.until))
         if any(isinstance(node, t.Name) and node.name == "iteration" for node in own):
             return False
@@ -339,7 +347,7 @@ def _limit_reason(loop: t.Repeat) -> str:
 
 
 def _note(frame: Frame, store: Store) -> None:
-    """Start keeping the old and told values of a field."""
+    """Begin to store the old and last sent values of a field."""
     if isinstance(store.type, Tuple):
         return
     frame.old[store] = store.value

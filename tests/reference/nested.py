@@ -17,14 +17,14 @@ _FORMS = ("where", "repeat", "range", "set", "sweep")
 
 
 class _Nested(Writer):
-    """Writes blocks. Fields of kind "real" may be rounded, and are not written in them."""
+    """Writes blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
 
     def loop_scope(self) -> Scope:
         scope = super().loop_scope()
         return scope.with_graph("iteration", "int") if self.e.chance(40) else scope
 
     def block(self, depth: int) -> None:
-        """A block with statements, and with up to `depth` blocks around one another inside."""
+        """A block with statements, and up to `depth` levels of blocks inside."""
         form = self.e.pick(_FORMS)
         if form == "sweep":
             self._sweep()
@@ -62,7 +62,7 @@ class _Nested(Writer):
         return f"for {name} in group"
 
     def _repeat(self, written: set[str]) -> str:
-        """The head of a repeat around what has been written; perhaps its last line, too."""
+        """The head of a repeat around the lines written so far; may also write its last line."""
         e, count = self.e, self.e.number(1, 3)
         form = e.pick(["times", "most", "until"])
         if form == "most" and e.chance(40):
@@ -74,7 +74,7 @@ class _Nested(Writer):
         return f"repeat at most {count} times" + (f" until {self.ending(written)}" if form == "until" else "")
 
     def _written(self, head: int) -> set[str]:
-        """The fields of the enclosing block that are applied in the lines from `head` on."""
+        """The fields of the enclosing block that the lines from `head` on write."""
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 

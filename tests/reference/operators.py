@@ -37,7 +37,7 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 
 
 def negated(a: Array, scalar: Scalar) -> Array:
-    """Unary minus; it swaps `inf` and `-inf`, whose bits are not each other's negative."""
+    """Unary minus; it swaps `inf` and `-inf`, which are not negatives of each other in two's complement."""
     if scalar.kind != "int":
         return -a if scalar.floating else np.asarray(0 - a, a.dtype)
     plain = np.asarray(-a)
@@ -141,7 +141,7 @@ def binary(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _shifted(op: str, a: Value, b: Value) -> Value:
-    """A shift has the type of its left side; the right side keeps its own."""
+    """A shift: it has the type of its left side, and the right side is not converted."""
     if not (item(a.type).integral and item(b.type).integral):
         raise TypeError(f"{a.type} {op} {b.type}: bits of something that is no integer")
     by = b.raw[..., None] if isinstance(a.type, Vector) else b.raw
@@ -169,7 +169,7 @@ def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
     """Both operands of a comparison as arrays of one type."""
     type_ = settle(meet(a.type, b.type), precision)
     left, right = elements_as(a, type_), elements_as(b, type_)
-    if type_ == VERTEX:  # `none` compares as the largest
+    if type_ == VERTEX:  # `none` is the largest
         left, right = (np.where(x < 0, np.iinfo(np.int64).max, x) for x in (left, right))
     return left, right
 
@@ -194,7 +194,7 @@ def _equal(a: Value, b: Value, precision: int) -> Array:
 
 
 def _unordered(a: Value, b: Value, precision: int) -> Array:
-    """Where an ordering comparison meets NaN: then neither `<` nor its opposite holds."""
+    """The rows where an ordering comparison has a NaN operand: neither `<` nor its opposite holds."""
     if isinstance(a.type, Tuple) or not (item(a.type).floating or item(b.type).floating):
         return np.array(False)
     left, right = _pair(a, b, precision)
@@ -216,7 +216,7 @@ def compare(op: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def differs(a: Array, b: Array) -> Array:
-    """Where two arrays of one type differ, two NaN being equal; a vector differs if a component does."""
+    """The rows where two arrays of one type differ; two NaN are equal, and a vector differs if a component does."""
     different = np.asarray(a != b)
     if a.dtype.kind == "f":
         different &= ~(np.isnan(a) & np.isnan(b))
@@ -248,7 +248,7 @@ def identity(name: str, scalar: Scalar) -> Array:
 
 
 def without_value(name: str, a: Value) -> Array:
-    """Where a tuple has the identity of `name` as its first component: it loses against every other."""
+    """The rows where a tuple has the identity of `name` as its first component, so that every other tuple beats it."""
     first = a.parts[0]
     return np.asarray(first.raw == identity(name, item(first.type)))
 
@@ -273,7 +273,7 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
 
 
 def _none_first(a: Value) -> Value:
-    """A tuple with its vertices moved up by one, so that `none` compares as the smallest."""
+    """A tuple with its vertices moved up by one, so that `none` is the smallest."""
     return tuple_of(tuple(Value(VERTEX, p.raw + 1) if p.type == VERTEX else p for p in a.parts))
 
 
@@ -307,7 +307,7 @@ def _absolute(a: Array, scalar: Scalar) -> Array:
 
 
 def _floor(a: Value, precision: int) -> Value:
-    """The integer below; out of range gives `inf` or `-inf`, NaN gives 0."""
+    """The largest integer that is not greater; out of range gives `inf` or `-inf`, NaN gives 0."""
     scalar = item(a.type)
     if scalar.integral:
         return definite(a, precision)

@@ -1,4 +1,4 @@
-"""What a run gives back."""
+"""The result of a run of the interpreter."""
 
 from __future__ import annotations
 
@@ -7,16 +7,23 @@ from typing import Any
 
 from tests.reference.values import Array
 
-# Why a loop may end: these mean that it did what its text says.
+# Reasons for the end of a loop that ran to completion as written.
 CONVERGED = ("count", "inactive", "until")
 
 
 @dataclass
 class LoopRun:
-    """One execution of a `repeat` or `for i from a to b`. depth: enclosing `repeat` and `for` blocks. active: vertices
-    active at the start of each round, all of them in a range. reason: "count" (`n times` or the range is done),
-    "until", "inactive" (no vertex is active), "limit" (`at most` or the end of a range reached first), "stalled" (no
-    superstep can change anything, and `until` does not hold), "max_rounds"."""
+    """One execution of a `repeat` or `for i from a to b`.
+
+    Attributes:
+        line: Of the loop.
+        depth: The number of `repeat` and `for` blocks around it.
+        rounds: The number of rounds.
+        reason: "count" (`n times` or the range is done), "until", "inactive" (no vertex is active), "limit" (`at most`
+            or the end of a range reached first), "stalled" (no superstep can change anything, and `until` does not
+            hold), or "max_rounds".
+        active: The number of active vertices at the start of each round; all vertices in a range.
+    """
 
     line: int
     depth: int
@@ -27,9 +34,10 @@ class LoopRun:
 
 @dataclass
 class Outcome:
-    """What a program computed. fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`.
+    """The values that a program computed.
 
-    globals: name -> NumPy scalar. loops: every execution of a loop whose rounds are counted, in order of entry.
+    fields: name -> array [n] or [n, k], vertices as dense numbers with -1 for `none`. globals: name -> NumPy scalar.
+    loops: every execution of a loop with counted rounds, in order of entry.
     """
 
     fields: dict[str, Array]
@@ -43,11 +51,11 @@ class Outcome:
 
     @property
     def converged(self) -> bool:
-        """Whether every loop ended as its text wants: not cut off, and not stalled."""
+        """Whether every loop ended as written: not cut off, and not stalled."""
         return all(loop.reason in CONVERGED for loop in self.loops)
 
     @property
     def reason(self) -> str:
-        """Why the first loop that did not converge ended, else why the last one did; "" without loops."""
+        """The reason of the first loop that did not converge, else of the last one; "" without loops."""
         failed = [loop.reason for loop in self.loops if loop.reason not in CONVERGED]
         return failed[0] if failed else self.loops[-1].reason if self.loops else ""

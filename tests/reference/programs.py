@@ -1,7 +1,7 @@
-"""Random programs with graphs and inputs: typed, correct by construction, and sure to end.
+"""Random programs with graphs and inputs: typed, correct by construction, and certain to end.
 
-Everything is exact but fields of kind "real", which no condition reads: results may be compared bit by bit, and those
-within a tolerance. Floats are kept small multiples of 1/4 by rounding them down at every `apply`.
+All values are exact except those of fields of kind "real", which no condition reads. So exact results are compared bit
+by bit, and the others within a tolerance. Floats stay small multiples of 1/4 because every `apply` rounds them down.
 """
 
 from __future__ import annotations
@@ -21,9 +21,14 @@ __all__ = ["Generated", "Writer", "finished", "programs", "started"]
 
 @dataclass(frozen=True)
 class Generated:
-    """A program and all that it needs to run.
+    """A program and all its inputs.
 
-    params: vertices as dense numbers. inexact: the fields that may be rounded.
+    Attributes:
+        text: The program.
+        graph: The graph.
+        params: Vertices as dense numbers.
+        fields: Input fields.
+        inexact: The fields that may be rounded.
     """
 
     text: str
@@ -38,7 +43,17 @@ class Generated:
 
 @dataclass
 class Writer:
-    """Writes one program. kinds: of the fields; counter: for fresh names; base: the indentation of the block."""
+    """Writes one program.
+
+    Attributes:
+        e: Draws expressions.
+        lines: The text so far.
+        kinds: The kind of each field.
+        graph_names: The kind of each parameter, let and global.
+        edges: The kind of each edge field.
+        counter: For fresh names.
+        base: The indentation of the block.
+    """
 
     e: Expressions
     lines: list[str] = field(default_factory=list)
@@ -58,7 +73,7 @@ class Writer:
 
     @property
     def scope(self) -> Scope:
-        """What a vertex-level expression outside loops may read."""
+        """The names that a vertex-level expression outside loops may read."""
         return Scope(own=dict(self.kinds), fields=dict(self.kinds), graph=dict(self.graph_names))
 
     def over_edges(self, scope: Scope) -> Scope:
@@ -72,7 +87,7 @@ class Writer:
     # ---- reductions
 
     def reduction(self, kind: str, scope: Scope, domain: str) -> str:
-        """A reduction of a kind over `domain`; scope: what its body reads."""
+        """A reduction of a kind over `domain`; scope: the names that its body reads."""
         e = self.e
         names = {"int": ["sum", "min", "max", "count", "bitor", "bitand", "bitxor", "prod"], "bool": ["any", "all"],
                  "vertex": ["min", "max"], "u8": ["sum", "min", "max", "bitor", "bitand", "bitxor", "prod"],
@@ -109,7 +124,7 @@ class Writer:
     # ---- statements
 
     def quantised(self, kind: str, text: str) -> str:
-        """A value as it may be stored: floats small and coarse."""
+        """A value in a form that may be stored: floats small and coarse."""
         if kind == "float":
             return f"max(-64.0, min(64.0, floor(({text}) * 4) / 4))"
         return f"tanh({text})" if kind == "real" else text
@@ -149,7 +164,7 @@ class Writer:
         return f"{way}({body} for {domain}{default})"
 
     def applies(self, indent: int, scope: Scope, fields: dict[str, str]) -> set[str]:
-        """One or two applies of any form; returns the fields that they write."""
+        """One or two applies of any form; returns the fields written."""
         e, written = self.e, set()
         for _ in range(e.number(1, 2)):
             name = e.pick(fields)
@@ -176,7 +191,7 @@ class Writer:
         e = self.e
         count = e.number(1, 4)
         form = e.pick(["times", "most", "until"])
-        rounded = form == "times"  # `real` fields may creep: only where the number of supersteps is fixed
+        rounded = form == "times"  # rounding of `real` fields adds up, so they need a fixed number of supersteps
         fields = {n: k for n, k in self.kinds.items() if k != "dist" and (rounded or k != "real")}
         if not fields:
             return
@@ -213,7 +228,7 @@ class Writer:
         return f"{self.overall('i64')} > {self.e.number(0, 50)}"
 
     def fixpoint(self) -> None:
-        """A loop that only moves fields one way: it ends, because each takes finitely many values that way."""
+        """A loop where fields only move one way: it ends, because each has finitely many values that way."""
         e = self.e
         forms = []
         for _ in range(e.number(1, 2)):
@@ -239,7 +254,7 @@ class Writer:
         return self.e.pick(["u -> self", "self -> u", "u -- self"]), cond
 
     def _start(self, kind: str) -> str:
-        """A start value: one vertex, or some, apart from the rest."""
+        """A start value: one vertex, or some, differ from the rest."""
         source = self.e.pick([n for n, k in self.graph_names.items() if k == "vertex"] or ["none"])
         where = self.e.pick([f"self == {source}", self.e.expr("bool", self.scope, 1)])
         return f"{self.e.pick(['0', '1', '3'])} if {where} else {kind}"
@@ -323,7 +338,7 @@ class Writer:
 
 
 def started(w: Writer, group: bool = False) -> Generated:
-    """The head of a program, and its graph and inputs. group: it has a set of vertices as a parameter."""
+    """The head of a program, with its graph and inputs. group: the program has a set of vertices as a parameter."""
     e = w.e
     columns = e.pick([{}, {"w": "int"}, {"w": "float"}, {"w": "int", "c": "float"}])
     graph = e.draw(ref_graphs(max_n=10, max_edges=24, columns=columns, min_n=1))
@@ -350,7 +365,7 @@ def started(w: Writer, group: bool = False) -> Generated:
 
 
 def finished(w: Writer, made: Generated) -> Generated:
-    """The whole program, with its inputs as `started` made them."""
+    """The whole program, with the inputs from `started`."""
     e = w.e
     if e.chance(40):
         kind = e.pick(["i64", "bool", "float"])

@@ -1,5 +1,8 @@
-"""Random programs with values of several components: vectors, reductions of their own, sets of vertices, fields of
-vertices anywhere, gathers of changes. All numbers are integers, so results are compared bit by bit."""
+"""Random programs with values of several components.
+
+They have vectors, declared reductions, sets of vertices, fields of vertices anywhere, and gathers of changes.
+All numbers are integers, so results are compared bit by bit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reductions of the reference interpreter: contributions with a group each, folded group by group."""
+"""Reductions of the reference interpreter: each contribution has a group, and groups are folded."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Combine = Callable[[Value, Value], Value]
 BUILT_IN = ("sum", "prod", "min", "max", "any", "all", "count", "bitor", "bitand", "bitxor", "mean", "mode", "mex",
             "hindex", "median")
 
-_NONE = 1 << 32  # behind every vertex
+_NONE = 1 << 32  # greater than every vertex
 
 _UFUNC = {
     "sum": np.add, "prod": np.multiply, "min": np.minimum, "max": np.maximum, "any": np.logical_or,
@@ -28,10 +28,17 @@ _UFUNC = {
 def reduce_groups(
     name: str, body: Value, group: Array, groups: int, over_vertices: bool, precision: int
 ) -> tuple[Value, Array]:
-    """Fold the rows of `body` that share a group by a built-in reduction.
+    """Fold the rows of `body` in each group by a built-in reduction, in the order of the rows.
 
-    group: for each row the number of its group. Returns the value of each group, shape [groups], and how many
-    contributions it had. The order inside a group is the order of the rows.
+    Args:
+        name: Of the reduction.
+        body: The contributions.
+        group: The number of the group of each row.
+        groups: The number of groups.
+        over_vertices: Whether integer sums are accumulated in 64 bits.
+        precision: Bits of `int` and `float`.
+
+    Returns: The value of each group, shape [groups], and its number of contributions.
     """
     body = spread(definite(body, precision), len(group))
     if isinstance(body.type, Tuple):
@@ -90,7 +97,7 @@ def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int)
 
 
 def _holistic(name: str, body: Value, group: Array, groups: int, precision: int) -> Value:
-    """`mode`, `mex`, `hindex` and `median`, as section 8 words them."""
+    """`mode`, `mex`, `hindex` and `median`, as section 8 defines them."""
     members: list[list[Any]] = [[] for _ in range(groups)]
     for number, value in zip(group.tolist(), body.raw.tolist(), strict=True):
         members[number].append(value)
@@ -107,7 +114,7 @@ def _mode(values: list[int]) -> int:
 
 
 def _mode_of_vertices(values: list[int]) -> int:
-    """As for `min`, `none` loses against every vertex."""
+    """The mode of vertices; as for `min`, every vertex beats `none`."""
     found = _mode([v if v >= 0 else _NONE for v in values])
     return -1 if found == _NONE else found
 
@@ -151,8 +158,10 @@ def tuple_identity(name: str, type_: Type, rows: int) -> Value:
 
 
 def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
-    """Neighbours of a group combined two by two, until it has one row: the same as `fold` for what is associative, and
-    a few rounds where `fold` takes one a row."""
+    """Neighbouring rows of a group combined pairwise, until one row is left.
+
+    For an associative operation the result is that of `fold`, in far fewer rounds.
+    """
     order = np.argsort(group, kind="stable")
     body, group = take(body, order), group[order]
     while (group[1:] == group[:-1]).any():
@@ -166,9 +175,13 @@ def halved(combine: Combine, body: Value, group: Array) -> tuple[Value, Array]:
 
 
 def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
-    """Fold the rows of each group one after the other, all groups at once.
+    """Fold the rows of each group in order, all groups at once: round k combines row k of every group.
 
-    start: the identity, one a group. The first row of every group is combined in the first round, and so on.
+    Args:
+        combine: The operation.
+        start: The identity, one row for each group.
+        body: The contributions.
+        group: The number of the group of each row.
     """
     order = np.argsort(group, kind="stable")
     counts = np.bincount(group) if len(group) else np.zeros(0, np.int64)
@@ -182,7 +195,7 @@ def fold(combine: Combine, start: Value, body: Value, group: Array) -> Value:
 
 
 def put(value: Value, rows: Array, new: Value) -> Value:
-    """A copy of a value with rows in which some are replaced. Both have the same definite type."""
+    """A copy of a value with some rows replaced. Both values have the same final type."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(put(p, rows, n) for p, n in zip(value.parts, new.parts, strict=True)))
     data = value.raw.copy()
@@ -196,7 +209,7 @@ def with_default(value: Value, counts: Array, default: Value) -> Value:
 
 
 def with_infinite(value: Value, body: Value, group: Array) -> Value:
-    """A sum of signed integers where terms are infinite: some `inf` gives `inf`, else some `-inf` gives `-inf`."""
+    """A sum of signed integers with infinite terms: `inf` if a term is `inf`, else `-inf` if one is `-inf`."""
     if not (isinstance(body.type, Scalar) and body.type.kind == "int"):
         return value
     assert isinstance(value.type, Scalar)

@@ -22,17 +22,25 @@ __all__ = ["RANK_VERIFIERS", "ends_of", "near_to", "read_column", "same_as", "sp
 
 
 def same_as(got: object, want: object, what: str) -> None:
-    """Equal at every vertex."""
+    """Assert equal values at every vertex."""
     np.testing.assert_array_equal(np.asarray(got), np.asarray(want), err_msg=what)
 
 
 def near_to(got: object, want: object, what: str, rtol: float = 1e-4, atol: float = 1e-6) -> None:
-    """Close at every vertex."""
+    """Assert close values at every vertex.
+
+    Args:
+        got: The values of the program.
+        want: The expected values.
+        what: Their name, for the message.
+        rtol: Relative tolerance.
+        atol: Absolute tolerance.
+    """
     np.testing.assert_allclose(np.asarray(got, np.float64), np.asarray(want), rtol=rtol, atol=atol, err_msg=what)
 
 
 def read_column(graph: RefGraph, name: str, default: float) -> Array:
-    """An edge column as the programs read it: rounded to f32, computed with in f64."""
+    """An edge column as the programs read it: rounded to f32, converted to f64."""
     column = graph.columns.get(name)
     return np.full(graph.m, default) if column is None else column.astype(np.float32).astype(np.float64)
 
@@ -44,7 +52,7 @@ def sparse(graph: RefGraph, values: Array | None = None) -> csr_matrix:
 
 
 def ends_of(graph: RefGraph) -> csr_matrix:
-    """E[v, u]: how often v has u at the other end of an edge."""
+    """E[v, u]: how often u is the other end of an edge of v."""
     matrix = sparse(graph)
     return (matrix + matrix.T).tocsr() if graph.directed else matrix
 
@@ -138,7 +146,7 @@ def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """A step moves `x` by no more than the tolerance; of an undirected graph, SciPy gives the vector."""
+    """A step moves `x` by no more than the tolerance; for undirected graphs, SciPy computes the vector."""
     x, tol = np.asarray(result["x"], np.float64), float(params.get("tol", 1e-6)) * graph.n
     assert abs(np.linalg.norm(x) - 1) < 1e-4
     assert (x >= 0).all()

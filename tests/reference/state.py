@@ -1,4 +1,4 @@
-"""What a running program holds: fields, columns, names, rows of evaluation, loops."""
+"""The state of a running program: fields, columns, names, rows of evaluation, loops."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Store:
 
 
 def _with_none(value: Value) -> Value:
-    """The rows of a value and one more, the zero of the type, that index -1 finds."""
+    """The rows of a value and one more, the zero of the type, for index -1."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(_with_none(p) for p in value.data))
     return Value(value.type, np.concatenate([value.raw, zeros(value.type, 1).raw]))
@@ -41,7 +41,7 @@ def zeros(type_: Type, rows: int) -> Value:
 
 
 def read(value: Value, type_: Type) -> Value:
-    """A stored value as it is computed with (f16 as f32)."""
+    """A stored value in the type for computing (f16 becomes f32)."""
     return convert(value, computing(type_))
 
 
@@ -59,9 +59,13 @@ Env = ChainMap[str, Binding]
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """For what an expression is evaluated. count: number of rows, None at graph level.
+    """The rows for which an expression is evaluated.
 
-    own: the vertex that is `self` in each row. members: the other vertex variables. edge: the stored edge of each row.
+    Attributes:
+        count: The number of rows, None at graph level.
+        own: The vertex that is `self` in each row.
+        members: The other vertex variables.
+        edge: The stored edge of each row.
     """
 
     count: int | None = None
@@ -75,7 +79,14 @@ GRAPH_LEVEL = Rows()
 
 @dataclass(eq=False)
 class Frame:
-    """One running `repeat`: the superstep, fields at its start, what was told, who is active."""
+    """One running `repeat`.
+
+    Attributes:
+        iteration: The superstep.
+        old: Fields at its start.
+        told: The values last sent.
+        active: The active vertices.
+    """
 
     iteration: int
     old: dict[Store, Value]
@@ -84,7 +95,7 @@ class Frame:
 
 
 def as_input(data: Any, type_: Type) -> Array:
-    """An array or number of the caller as elements of `type_`; floats for an integer type must be whole or inf."""
+    """An array or number from the caller as elements of `type_`; floats for an integer type must be whole or inf."""
     scalar = item(type_)
     array = np.asarray(data)
     if scalar == VERTEX:

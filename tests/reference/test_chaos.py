@@ -1,4 +1,4 @@
-"""Every freedom that the facts of a program of the standard library grant changes nothing: 60 graphs each."""
+"""No freedom that the facts grant changes a result: every program of the standard library, 60 graphs each."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["GRAPHS", "same"]
 
 GRAPHS = 60
 _SMALL = 9  # vertices at most
-_ROUNDS = 5  # of loops that stop at a tolerance, for which the rules that they may be granted change no superstep
+_ROUNDS = 5  # for loops that stop at a tolerance; the rules that these can be granted change no superstep
 _TOL = 1e-4  # of the delta loop
 
 
@@ -32,14 +32,22 @@ def facts(name: str, precision: int) -> Facts:
 
 @functools.cache
 def given(name: str, seed: int) -> Case:
-    """How to run a program on a random graph."""
+    """The inputs of a program on a random graph."""
     found = case(name, random_graph(seed, largest=_SMALL), seed)
     assert found is not None
     return found
 
 
 def outcome(name: str, seed: int, rule: str = "", line: int = 0, precision: int = 32) -> Outcome:
-    """What a program comes to on a random graph, a loop of it in the way of a rule."""
+    """The outcome of a program on a random graph, with one loop in the way of a rule.
+
+    Args:
+        name: The program.
+        seed: Of the graph, and of the random choices.
+        rule: The rule; "" for none.
+        line: Of the loop.
+        precision: Bits of `int` and `float`.
+    """
     at, known = given(name, seed), facts(name, precision)
     params = {**at.params, **({"tol": _TOL} if name == "pagerank_delta" else {})}
     ways = {line: WAYS[rule]} if rule else {}
@@ -54,7 +62,7 @@ def plain(name: str, seed: int, precision: int) -> Outcome:
 
 
 def same(a: Outcome, b: Outcome, close: float = 0.0) -> bool:
-    """Whether two outcomes agree, floats within `close` if that is more than 0."""
+    """Whether two outcomes agree; floats within `close` if `close` is more than 0."""
     pairs = [(a.fields[name], b.fields[name]) for name in a.fields]
     pairs += [(np.asarray(a.globals[name]), np.asarray(b.globals[name])) for name in a.globals]
     return all(np.allclose(x, y, rtol=close, atol=close, equal_nan=True) if close and x.dtype.kind == "f"
@@ -62,7 +70,7 @@ def same(a: Outcome, b: Outcome, close: float = 0.0) -> bool:
 
 
 def pairs() -> list[tuple[str, int, str]]:
-    """Each program with each loop and each rule that is granted to it, for undirected graphs at least."""
+    """Each program with each loop and each rule granted to it, at least for undirected graphs."""
     return [(name, fact.loop.span.line, rule) for name in (*STDLIB, *MORE)
             for fact in facts(name, 32).loops.values() for rule in granted(fact)]
 

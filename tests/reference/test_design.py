@@ -1,4 +1,4 @@
-"""The 36 programs of the design, run by the interpreter, against algorithms that share nothing with it."""
+"""The 36 programs of the design, run by the interpreter and compared with independent algorithms."""
 
 from __future__ import annotations
 

@@ -138,8 +138,8 @@ def test_old_changed_change_and_iteration() -> None:
     assert (outcome.fields["a"][0], outcome.fields["was"][0], outcome.fields["turns"][0]) == (8, 4, 3)
 
 
-def test_untold_changes_add_up() -> None:
-    """With a narrow `activate when`, small changes are kept until they are told, each exactly once."""
+def test_unsent_changes_add_up() -> None:
+    """With a narrow `activate when`, small changes add up until they are sent, each exactly once."""
     forced = go("""
         vertex x: float = 1
         vertex got: float = 0
@@ -149,7 +149,7 @@ def test_untold_changes_add_up() -> None:
             apply x += 1
             activate when abs(change(x)) > 2.5
     """)
-    # superstep 1 tells 1 (told = 1, x = 2); at the end of 3 the change is 4 - 1 = 3; superstep 4 tells 3 (told = 4)
+    # superstep 1 sends 1 (sent = 1, x = 2); at the end of 3 the change is 4 - 1 = 3; superstep 4 sends 3 (sent = 4)
     # and ends with x = 5; at the end of 6 it is 7 - 4 = 3
     assert column(forced, "x") == [7, 7, 7]
     assert column(forced, "got") == [0, 4, 4]

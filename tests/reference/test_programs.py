@@ -1,4 +1,4 @@
-"""Random programs run in the interpreter, end, and give the same when run again."""
+"""Random programs end in the interpreter, and give the same results when they run again."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Every rule bites: a freedom that is forced where it is refused makes a difference on some of 60 random graphs.
+"""Every rule matters: a freedom that is forced where it is refused changes the result on some of 60 random graphs.
 
-Language.md, section 11, has the figures of the prototype for whole programs. The texts here are programs with one part
-of a condition broken; the freedom is refused, and forced.
+Language.md, section 11, has the figures of the prototype for whole programs. The programs here violate one part of a
+condition; the freedom is refused, and forced.
 """
 
 from __future__ import annotations
@@ -56,14 +56,23 @@ def downhill(seed: int) -> RefGraph:
 
 
 class Refused(NamedTuple):
-    """A rule; what of its condition does not hold; a program, by name or as text; the way that is forced on it."""
+    """A refused freedom.
+
+    Attributes:
+        rule: The rule.
+        broken: The part of its condition that does not hold.
+        program: By name or as text.
+        way: The way that is forced on it.
+        graphs: A random graph for each seed.
+        supersteps: Whether only some superstep differs, and not the final result.
+    """
 
     rule: str
     broken: str
     program: str
     way: Way
     graphs: Callable[[int], RefGraph] = small
-    supersteps: bool = False  # the end is the same: some superstep differs
+    supersteps: bool = False  # the final result is the same, but some superstep differs
 
 
 def text(body: str, fields: str = "vertex x: int = 0 if indegree == 1 else inf") -> str:
@@ -92,33 +101,33 @@ CASES = [
     Refused("A", "counted, not idempotent", "soft_reach", in_place),
     Refused("A", "reads `iteration`", "radius", in_place),
     Refused("A", "reads `iteration`", "hyperanf", in_place),
-    Refused("A", "what is joined moves against its field",
+    Refused("A", "the joined value moves against its field",
             text("repeat:\n    gather a = max(u.x for u -> self)\n    apply x = min(x, 5 - a)\n",
                  "vertex x: int = 9 if indegree == 1 else degree"), in_place),
-    Refused("A", "not idempotent: what is told twice counts twice",
+    Refused("A", "not idempotent: a value sent twice counts twice",
             text("repeat 3 times:\n    gather a = sum(u.x for u -> self)\n    apply x += a\n", "vertex x: int = 1"),
             in_place),
     Refused("A", "a `where` that may close again",
             text("repeat:\n    where x > 3:\n        gather a = min(u.x for u -> self)\n        apply x = min(x, a)\n",
                  "vertex x: int = degree"), in_place),
-    # A'': in place on request is for contractions
+    # A'': a request for updates in place is granted for contractions only
     Refused("A''", "no contraction: the limit depends on the order", "hits", in_place),
     # P: only active vertices send
     Refused("P", "recomputed from all neighbours", "katz", push),
     Refused("P", "joined with more than a plain gather", "kcore", push),
     Refused("P", "no joined gather", "mis", push),
-    Refused("P", "not idempotent: telling a value again counts it twice",
+    Refused("P", "not idempotent: a value sent again counts twice",
             text("repeat 3 times:\n    gather a = sum(u.x for u -> self)\n    apply x += a\n", "vertex x: int = 1"),
             push),
-    Refused("P", "a contribution depends on what the receiver is by then",
+    Refused("P", "a contribution depends on the present value of the receiver",
             text("repeat:\n    gather a = min(u.x + 1 for u -> self if y > 2)\n"
                  "    gather b = max(u.y + 1 for u -> self)\n"
                  "    apply x = min(x, a)\n    apply y = min(9, max(y, b))\n",
                  f"{_FROM_ZERO}\nvertex y: int = 0"), push),
-    Refused("P", "a `where` looks at what was gathered, of which only the new part is pushed",
+    Refused("P", "a `where` reads a gathered value, and only new contributions are pushed",
             text("repeat:\n    gather a = min(u.x for u -> self)\n    where a > 2:\n        apply x = min(x, a)\n",
                  "vertex x: int = degree"), push),
-    # N: who has heard nothing is left out
+    # N: vertices without a notification are skipped
     Refused("N", "reads `lost`, which changes every superstep", "pagerank", skip),
     Refused("N", "reads `iteration`",
             text("repeat 5 times:\n    gather a = min(u.x for u -> self)\n"
@@ -128,7 +137,7 @@ CASES = [
             text("repeat 2 times:\n    gather a = min(u.x + 1 for u -> self)\n    apply y = a\n"
                  "    gather b = min(u.y + 1 for u -> self)\n    apply x = min(x, b)\n",
                  f"{_FROM_ZERO}\nvertex y: int = inf"), skip_by_superstep),
-    # X1: who holds an absorbing value does not gather
+    # X1: a vertex with an absorbing value does not gather
     Refused("X1", "the accumulator is used elsewhere, too",
             text("repeat 4 times:\n    gather a = any(u.x for u -> self)\n    apply x = x or a\n"
                  "    apply y = y + 1 if a else y\n", "vertex x: bool = indegree == 1\nvertex y: int = 0"),
@@ -151,7 +160,7 @@ CASES = [
     Refused("S", "not all neighbours before it are final",
             _COLOUR.format(priority="degree", tie=", u", own=", self").replace("all(u.color", "any(u.color")
             .replace("where color < 0 and ready", "where color < 0 and (ready or indegree < 3)"), in_place),
-    # O: what has sent is final
+    # O: a value that has been sent is final
     Refused("O", "contributions may come in below their source",
             "program p(source: vertex)\nedge weight: float = 1\nvertex dist: float = 0 if self == source else inf\n"
             "repeat:\n    gather near = min(u.dist + weight for u -> self)\n    apply dist = min(dist, near)\n",
@@ -164,9 +173,9 @@ CASES = [
             text("repeat 3 times:\n    gather a = sum(u.x + 1 for u -> self)\n    apply x = a\n", "vertex x: int = 0"),
             silencing("x")),
     # F and B: one pass, one buffer
-    Refused("F, B", "the phase reads of neighbours what it writes", "heat", one_pass),
-    Refused("F, B", "the phase reads of neighbours what it writes", "cdlp", one_pass),
-    Refused("F, B", "the phase reads of neighbours what it writes", "pagerank_rounds", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "heat", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "cdlp", one_pass),
+    Refused("F, B", "the phase reads from neighbours a field that it writes", "pagerank_rounds", one_pass),
     # K: components
     Refused("K", "values travel one way only",
             text("repeat:\n    gather a = min(u.x for u -> self)\n    apply x = min(x, a)\n",
@@ -190,7 +199,7 @@ CASES = [
 
 
 def outcomes(refused: Refused, seed: int) -> tuple[Outcome, Outcome]:
-    """What the program comes to, and with the freedom forced on each of its loops."""
+    """The outcomes of the program without the freedom, and with it forced on each loop."""
     at = case(refused.program, refused.graphs(seed), seed)
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     params: dict[str, Any] = {"source": 0} if "source: vertex" in source else {}
@@ -219,7 +228,7 @@ def test_a_freedom_that_is_refused_makes_a_difference(refused: Refused) -> None:
 def test_it_is_refused_indeed(refused: Refused) -> None:
     source = stdlib.source(refused.program) if refused.program in stdlib.names() else refused.program
     if refused.way in (first_of_all, skip_by_superstep):
-        return  # here it is not the loop that must not, but the engine
+        return  # here the engine must not do it, although the loop allows it
     names = {"F, B": "FB", "A''": "A"}
     for loop in facts_of(source).loops.values():
         rule = names.get(refused.rule, refused.rule)
@@ -239,7 +248,7 @@ def test_every_rule_has_a_refusal() -> None:
 
 
 def test_ways_that_are_granted_change_nothing_in_the_same_texts() -> None:
-    """The texts above differ because of what is broken: mended, they do not."""
+    """The texts above differ because of the violated condition: once it holds, they do not."""
     mended = _COLOUR.format(priority="degree // 3", tie=", u", own=", self")
     facts = facts_of(mended)
     for seed in range(20):

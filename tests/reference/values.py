@@ -1,8 +1,8 @@
-"""Values of the reference interpreter: NumPy arrays that know their type of the language.
+"""Values of the reference interpreter: NumPy arrays with a type of the language.
 
 A graph-level value has shape (), a value per row (vertex or edge) shape [rows]; vectors have one more axis. Literals
-and counters are *weak*: their data is a function from the scalar type of their place to the array, so that an
-expression of literals is computed in the type where it is used, as the text means it.
+and counters are *weak*: their data is a function from the scalar type of their place to the array. So an expression of
+literals is computed in the type in which it is used, as the language defines it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Value:
 
     @property
     def raw(self) -> Array:
-        """The array of a value whose type is definite."""
+        """The array of a value of final type."""
         assert not isinstance(self.data, tuple), f"{self.type} is a tuple"
         assert not callable(self.data), f"{self.type} has no width"
         return np.asarray(self.data)
@@ -81,7 +81,7 @@ def item(type_: Type) -> Scalar:
 
 
 def computing(type_: Type) -> Type:
-    """The type in which a stored value is computed with: f16 is a storage type."""
+    """The type for computing with a stored value: f16 is a storage type."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, computing(type_.item)), type_.size)
     if isinstance(type_, Tuple):
@@ -90,7 +90,7 @@ def computing(type_: Type) -> Type:
 
 
 def settle(type_: Type, precision: int) -> Type:
-    """A weak type made definite, inside vectors and tuples too."""
+    """The final type for a weak one, inside vectors and tuples too."""
     if isinstance(type_, Vector):
         return Vector(cast(Scalar, settled(type_.item, precision)), type_.size)
     if isinstance(type_, Tuple):
@@ -99,7 +99,7 @@ def settle(type_: Type, precision: int) -> Type:
 
 
 def declared(written: t.TypeExpr, precision: int) -> Type:
-    """The type that a declaration writes."""
+    """The type in a declaration."""
     if written.kind == "vertex":
         return VERTEX
     if written.kind == "vertices":
@@ -118,7 +118,7 @@ def declared(written: t.TypeExpr, precision: int) -> Type:
 
 
 def literal(value: bool | int | float | None) -> Value:
-    """A literal of the text; a float inf is the word `inf`, at home in integers and floats."""
+    """A literal of the text; a float inf is the word `inf`, which is valid for integers and floats."""
     if value is None:
         return Value(VERTEX, np.array(-1, np.int64))
     if isinstance(value, bool):
@@ -130,7 +130,7 @@ def literal(value: bool | int | float | None) -> Value:
 
 
 def counter(number: int | float) -> Value:
-    """An integer (or inf) whose width the place decides."""
+    """An integer (or inf) with a width that its place decides."""
 
     def at(scalar: Scalar) -> Array:
         if number == float("inf"):
@@ -147,7 +147,7 @@ def wrapped(number: int, scalar: Scalar) -> int:
 
 
 def tuple_of(parts: tuple[Value, ...]) -> Value:
-    """Values side by side as a tuple."""
+    """Values as the components of a tuple."""
     return Value(Tuple(tuple(item(p.type) for p in parts)), parts)
 
 
@@ -155,7 +155,7 @@ def tuple_of(parts: tuple[Value, ...]) -> Value:
 
 
 def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
-    """Elements of one definite type in another; integer `inf` stays `inf` in floats and in wider signed types."""
+    """Elements of one final type in another; integer `inf` stays `inf` in floats and in wider signed types."""
     if source == target:
         return data
     if not (source.numeric and target.numeric) or (source.floating and target.integral):
@@ -169,7 +169,7 @@ def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
 
 
 def elements(value: Value, scalar: Scalar) -> Array:
-    """The array of a scalar or vector value, its elements as `scalar`."""
+    """The array of a scalar or vector value, with elements of type `scalar`."""
     own = item(value.type)
     if not callable(value.data):
         return cast_array(value.raw, own, scalar)
@@ -185,7 +185,7 @@ def elements(value: Value, scalar: Scalar) -> Array:
 
 
 def elements_as(value: Value, type_: Type) -> Array:
-    """The array of a value as `type_`; a scalar is spread over the components of a vector."""
+    """The array of a value as `type_`; a scalar becomes every component of a vector."""
     data = elements(value, item(type_))
     if isinstance(type_, Vector) and not isinstance(value.type, Vector):
         data = np.broadcast_to(data[..., None], (*data.shape, type_.size))
@@ -193,7 +193,7 @@ def elements_as(value: Value, type_: Type) -> Array:
 
 
 def convert(value: Value, type_: Type) -> Value:
-    """The value where a `type_` is needed. Raises TypeError where the language does not convert."""
+    """The value converted to `type_`. Raises TypeError where the language does not convert."""
     if isinstance(type_, VertexSet) or value.type == type_:
         return value
     if not converts(value.type, type_):
@@ -204,7 +204,7 @@ def convert(value: Value, type_: Type) -> Value:
 
 
 def definite(value: Value, precision: int) -> Value:
-    """The value with a definite type: literals become `int` or `float`."""
+    """The value with a final type: literals become `int` or `float`."""
     return convert(value, settle(value.type, precision))
 
 
@@ -221,13 +221,13 @@ def meet(a: Type, b: Type) -> Type:
 
 
 def computed(type_: Type, make: Callable[[Scalar], Array]) -> Value:
-    """A value of `type_` whose elements `make` computes in a scalar type: at once, or later for a weak one."""
+    """A value of `type_`; `make` computes its elements in a scalar type, at once or, for a weak type, later."""
     scalar = item(type_)
     return Value(type_, make) if scalar.weak else Value(type_, np.asarray(make(scalar)))
 
 
 def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
-    """An operand of an operation whose result has `type_` and is computed in `scalar`."""
+    """An operand of an operation that has a result of type `type_` and is computed in `scalar`."""
     return elements_as(value, Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar)
 
 
@@ -235,7 +235,7 @@ def operand(value: Value, type_: Type, scalar: Scalar) -> Array:
 
 
 def take(value: Value, rows: Array) -> Value:
-    """Some rows of a value that has rows; graph-level values stay as they are."""
+    """Some rows of a value with rows; graph-level values are returned unchanged."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(take(p, rows) for p in value.data))
     rank = 1 if isinstance(value.type, Vector) else 0
@@ -243,7 +243,7 @@ def take(value: Value, rows: Array) -> Value:
 
 
 def spread(value: Value, rows: int) -> Value:
-    """The value with one entry a row. Its type must be definite."""
+    """The value with one entry for each row. Its type must be final."""
     if isinstance(value.data, tuple):
         return Value(value.type, tuple(spread(p, rows) for p in value.data))
     tail = (value.type.size,) if isinstance(value.type, Vector) else ()

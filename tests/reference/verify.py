@@ -46,7 +46,7 @@ def _out_edges(graph: RefGraph) -> list[list[tuple[int, int]]]:
 
 
 def _near(got: Any, want: Any, what: str, rtol: float = 1e-5, atol: float = 1e-6) -> None:
-    """All close, inf equal to inf; else name the worst vertex."""
+    """Assert that all values are close, inf equal to inf; the message names the worst vertex."""
     got, want = np.asarray(got, np.float64), np.asarray(want, np.float64)
     assert got.shape == want.shape, f"{what}: shape {got.shape}, expected {want.shape}"
     good = np.isclose(got, want, rtol=rtol, atol=atol)
@@ -63,7 +63,7 @@ def _same(got: Any, want: Any, what: str) -> None:
 
 
 def _hops(graph: RefGraph, source: int) -> list[int]:
-    """Breadth-first search by a queue; -1 where nothing leads."""
+    """Breadth-first search with a queue; -1 for vertices that are not reachable."""
     depth, edges = [-1] * graph.n, _out_edges(graph)
     if source < 0:
         return depth
@@ -79,7 +79,15 @@ def _hops(graph: RefGraph, source: int) -> list[int]:
 
 
 def _best_first(graph: RefGraph, source: int, start: float, extend: Callable[[float, int], float], sign: int) -> Array:
-    """Dijkstra's algorithm for any extension that never improves a value. sign 1: small is good; -1: large is."""
+    """Dijkstra's algorithm for any extension that never improves a value.
+
+    Args:
+        graph: The graph.
+        source: The first vertex.
+        start: Its value.
+        extend: The value at the end of an edge, from the value at its start and the number of the edge.
+        sign: 1: small values are good; -1: large values are.
+    """
     best = np.full(graph.n, np.inf * sign if sign > 0 else 0.0)
     if source < 0:
         return best
@@ -107,7 +115,16 @@ def _matrix(graph: RefGraph, values: Array) -> Array:
 
 
 def _tree(graph: RefGraph, source: int, value: Array, parent: Array, length: Array, exact: bool) -> None:
-    """Parents lie on shortest paths, and each is the smallest that does."""
+    """Assert that each parent is on a shortest path, and, if `exact`, is the smallest such vertex.
+
+    Args:
+        graph: The graph.
+        source: The root; -1 for none.
+        value: The distance of each vertex, inf where unreachable.
+        parent: The parent of each vertex, -1 for `none`.
+        length: The length of each stored edge.
+        exact: Whether distances are exact, rather than rounded.
+    """
     unreached = ~np.isfinite(value)
     assert (parent[unreached] == -1).all(), "a vertex that was not reached has a parent"
     if source < 0:
@@ -150,7 +167,7 @@ def verify_sssp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sssp_tree(graph: RefGraph, params: Params, result: Result) -> None:
-    """`dist` as in sssp; `parent` is the smallest on a shortest path, as f32 arithmetic sees it."""
+    """`dist` as in sssp; `parent` is the smallest vertex that precedes on a shortest path, in f32 arithmetic."""
     verify_sssp(graph, params, result)
     dist = np.asarray(result["dist"])
     weight = _column(graph, "weight", 1).astype(dist.dtype)
@@ -158,7 +175,7 @@ def verify_sssp_tree(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_sswp(graph: RefGraph, params: Params, result: Result) -> None:
-    """`width` is the largest bottleneck of a path; inf at the source, 0 where nothing leads."""
+    """`width` is the largest bottleneck of a path; inf at the source, 0 for unreachable vertices."""
     bandwidth = _column(graph, "bandwidth", 1)
     want = _best_first(graph, params["source"], np.inf, lambda w, e: min(w, float(bandwidth[e])), -1)
     _near(result["width"], want, "width", rtol=0, atol=0)
@@ -232,7 +249,7 @@ def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
     step = _matrix(graph, 1 / np.maximum(degree, 1)[graph.src])
     step[:, degree == 0] += 1 / n
     want = _solve(np.eye(n) - damping * step, np.full(n, (1 - damping) / n))
-    slack = damping / max(1 - damping, 1e-9) * tol + 1e-5  # error of stopping, and of f32
+    slack = damping / max(1 - damping, 1e-9) * tol + 1e-5  # the error from stopping early, and from f32
     error = abs(rank - want).sum()
     assert error <= slack, f"rank is {error:.3g} from the solution, {slack:.3g} allowed"
 
@@ -287,7 +304,7 @@ def verify_circuit(graph: RefGraph, params: Params, result: Result) -> None:
 def _stepwise(
     graph: RefGraph, start: Array, step: Callable[[Array], Array], tol: float, rounds: int = 100_000
 ) -> Array:
-    """Repeat a step until no vertex has moved by more than `tol` since it last told its neighbours, in f64."""
+    """Repeat a step in f64 until no vertex differs by more than `tol` from the value it last sent."""
     x = start.astype(np.float64)
     told, active = np.zeros_like(x), np.ones(len(x), np.bool_)
     for _ in range(rounds):
@@ -300,7 +317,7 @@ def _stepwise(
 
 
 def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | None = None) -> None:
-    """`q` has settled: the net flow into every vertex is within the tolerance; with `start`, it is the right state."""
+    """`q` has converged: the net flow into every vertex is within the tolerance; with `start`, also the final state."""
     tol, coeff = float(params.get("tol", 0.01)), _column(graph, "coeff", 0.1)
     n = graph.n
 
@@ -308,7 +325,7 @@ def verify_heat(graph: RefGraph, params: Params, result: Result, start: Array | 
         return np.asarray(np.bincount(graph.dst, (q[graph.src] - q[graph.dst]) * coeff, n))
 
     q = np.asarray(result["q"], np.float64)
-    # one more step moves no vertex by more than the last one did, times what a vertex can take in
+    # one more step moves a vertex by at most the last movement times its largest inflow
     growth = 1 + 2 * np.bincount(graph.dst, coeff, n).max(initial=0)
     assert (abs(flow(q)) <= growth * tol + 1e-5).all(), f"flow of {abs(flow(q)).max():.3g} at the end"
     if start is not None:
@@ -327,7 +344,7 @@ def verify_neural(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
-    """Quantiles of NumPy, taken from below, of the lists of neighbours."""
+    """`smooth` equals NumPy's lower medians of the neighbours' values, repeated `rounds` times."""
     tails, heads = (graph.src, graph.dst) if not graph.directed else (
         np.concatenate([graph.src, graph.dst]), np.concatenate([graph.dst, graph.src]))
     near = [heads[tails == v] for v in range(graph.n)]
@@ -358,9 +375,17 @@ VERIFIERS: dict[str, Verifier] = {
 
 
 def verify(name: str, graph: RefGraph, params: Params, result: Result, fields: Result | None = None) -> None:
-    """Check the results of the program `name`. Raises AssertionError if they are wrong.
+    """Check the results of the program `name`.
 
-    fields: the input fields of the run; where an output starts from an input, more can be checked with them.
+    Args:
+        name: The program.
+        graph: The graph.
+        params: Vertices as dense numbers; missing ones have the defaults of the program.
+        result: Name of the output -> array.
+        fields: The input fields of the run; more can be checked with them where an output starts from an input.
+
+    Raises:
+        AssertionError: A result is wrong; the message names the vertex.
     """
     if name == "heat" and fields is not None:
         verify_heat(graph, params, result, fields["q"])

@@ -1,7 +1,7 @@
-"""Verifiers of the other programs of the standard library: as in `verify`, by algorithms of their own, some of SciPy.
+"""Verifiers of the other programs of the standard library: as in `verify`, by independent algorithms, some of SciPy.
 
-Definitions are taken at their word on dense matrices, so graphs have some hundred vertices at most. Parallel edges
-count as often as they are there; what is defined on simple graphs only is verified on these.
+They evaluate definitions directly on dense matrices, so graphs have at most some hundred vertices. Parallel edges
+count with their multiplicity; properties that are defined on simple graphs only are verified on these.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _matrix(graph: RefGraph, values: Array | None = None) -> Array:
 
 
 def _ends(graph: RefGraph) -> Array:
-    """E[v, u]: how often v has u at the other end of an edge."""
+    """E[v, u]: how often u is the other end of an edge of v."""
     matrix = _matrix(graph)
     return matrix + matrix.T if graph.directed else matrix
 
@@ -50,7 +50,7 @@ def _weight(graph: RefGraph) -> Array:
 
 
 def _distances(graph: RefGraph) -> Array:
-    """Hops from u to v; inf where nothing leads."""
+    """Hops from u to v; inf if v is not reachable."""
     if graph.n == 0:
         return np.zeros((0, 0))
     return np.asarray(shortest_path(csr_matrix(_matrix(graph) > 0), unweighted=True))
@@ -134,7 +134,7 @@ def verify_lcc_directed(graph: RefGraph, params: Params, result: Result) -> None
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Vertices of the least degree go first, one at a time; the core number is the largest degree met so far."""
+    """Remove vertices of least degree first, one at a time; the core number is the largest degree removed so far."""
     ends = _ends(graph)
     left, core, k = set(range(graph.n)), np.zeros(graph.n), 0.0
     degree = ends.sum(axis=1)
@@ -150,7 +150,7 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """By the definition: of the shortest paths from s to t, the share through v."""
+    """By definition: the share of the shortest paths from s to t that pass through v."""
     far, step, want = _distances(graph), _matrix(graph), np.zeros(graph.n)
     paths, level = np.eye(graph.n), np.eye(graph.n)
     for hops in range(1, graph.n):
@@ -255,7 +255,7 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_eigenvector(graph: RefGraph, params: Params, result: Result) -> None:
-    """An eigenvector without negative values is that of the largest eigenvalue; defective matrices settle slowly."""
+    """An eigenvector without negative values belongs to the largest eigenvalue; defective matrices converge slowly."""
     x = np.asarray(result["x"], np.float64)
     if not graph.n:
         return
@@ -290,7 +290,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _in_order(graph: RefGraph, result: Result) -> list[int]:
-    """The vertices in the order of their random numbers, which are checked."""
+    """The vertices in the order of their random numbers, which it verifies."""
     drawn = [(_mix(1, graph.number(v)) >> 40) / 2**24 for v in range(graph.n)]
     _same(result["priority"], np.array(drawn, np.float32), "priority")
     return sorted(range(graph.n), key=lambda v: (drawn[v], v))

@@ -1,9 +1,9 @@
-"""Verifiers of the programs of the standard library for graphs of some thousands to some hundred thousands of vertices.
+"""Verifiers of the programs of the standard library for graphs of thousands to hundred thousands of vertices.
 
-As in `verify` and `verify_more`, by other algorithms: sparse algebra and searches of SciPy, algorithms of NetworkX,
-fixed points in 64 bits, or the property that defines the result. Those of the two modules that are linear in the size
-of the graph are used as they are. Parallel edges count as often as they are there; what is defined on simple undirected
-graphs (triangles, lcc) is verified on these only.
+Like `verify` and `verify_more`, but by other algorithms: sparse algebra and searches of SciPy, algorithms of NetworkX,
+fixed points in 64 bits, or the property that defines the result. Verifiers of the two modules that are linear in the
+size of the graph are used unchanged. Parallel edges count with their multiplicity; triangles and lcc, which are
+defined on simple undirected graphs, are verified on these only.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ __all__ = ["SPARSE_VERIFIERS"]
 
 
 def _hops(matrix: csr_matrix, sources: list[int]) -> Array:
-    """Hops from each of the sources, a row each; inf where nothing leads."""
+    """Hops from each of the sources, one row each; inf for unreachable vertices."""
     return np.asarray(dijkstra(matrix, unweighted=True, indices=sources))
 
 
@@ -35,7 +35,7 @@ def _hops(matrix: csr_matrix, sources: list[int]) -> Array:
 
 
 def _parents(graph: RefGraph, source: int, value: Array, parent: Array, length: Array) -> None:
-    """Of the edges that are tight in the program's own arithmetic, the one with the smallest tail."""
+    """The smallest tail among the edges that are tight in the arithmetic of the program."""
     offers = value[graph.src] + length
     tight = np.isfinite(offers) & (offers == value[graph.dst])
     want = np.full(graph.n, graph.n)
@@ -85,7 +85,7 @@ def verify_soft_reach(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_betweenness(graph: RefGraph, params: Params, result: Result) -> None:
-    """NetworkX counts a pair of an undirected graph once, this one from each source."""
+    """NetworkX counts a pair of an undirected graph once, and this program once from each source."""
     made = nx.from_scipy_sparse_array(sparse(graph), create_using=nx.DiGraph)
     score = nx.betweenness_centrality_subset(made, params["sources"], range(graph.n))
     near_to(result["score"], params.get("scale", 1) * np.array([score[v] for v in range(graph.n)]), "score", atol=1e-3)
@@ -99,7 +99,7 @@ def verify_closeness(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _mixed(n: int) -> Array:
-    """The hash of section 8 of the language, of seed 1 and every vertex."""
+    """The hash of seed 1 and each vertex (section 8 of the language)."""
     z = (np.arange(n, dtype=np.uint64) + np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ z >> np.uint64(30)) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ z >> np.uint64(27)) * np.uint64(0x94D049BB133111EB)
@@ -107,7 +107,7 @@ def _mixed(n: int) -> Array:
 
 
 def _counters(n: int) -> Array:
-    """The 64 registers of every vertex alone: six bits of the hash choose one, the zeros after them its value."""
+    """The 64 registers of each single vertex: six bits of the hash select one, the zeros after them are its value."""
     unit, mixed = np.zeros((n, 64), np.uint8), _mixed(n)
     rest = mixed >> np.uint64(6)
     zeros = np.log2((rest & (~rest + np.uint64(1))).astype(np.float64), where=rest > 0, out=np.full(n, 58.0))
@@ -202,7 +202,7 @@ def verify_lcc_directed(graph: RefGraph, params: Params, result: Result) -> None
 
 
 def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
-    """Vertices of the least degree go first, one at a time; the core number is the largest degree met so far."""
+    """Remove vertices of least degree first, one at a time; the core number is the largest degree removed so far."""
     ends, degree, k = ends_of(graph), graph.degree.tolist(), 0
     near, times, row = ends.indices.tolist(), ends.data.astype(np.int64).tolist(), ends.indptr.tolist()
     core = [-1] * graph.n
@@ -222,7 +222,7 @@ def verify_core(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
-    """Neighbours in the order of their values, and of each list the element in the middle."""
+    """Neighbours sorted by value, and the middle element of each list."""
     tails, heads = graph.src, graph.dst
     if graph.directed:
         tails, heads = np.concatenate([tails, heads]), np.concatenate([heads, tails])
@@ -236,7 +236,7 @@ def verify_smooth(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
-    """Pairs (vertex, label) counted by sorting."""
+    """Pairs (vertex, label) are counted by sorting."""
     ends, label = ends_of(graph).tocoo(), np.arange(graph.n)
     for _ in range(params.get("iterations", 10)):
         pairs, at = np.unique(ends.row.astype(np.int64) * graph.n + label[ends.col], return_inverse=True)
@@ -253,7 +253,7 @@ def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
 
 
 def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
-    """S[v, u] = 1 for neighbours u that are before v in the random order, whose numbers are checked."""
+    """S[v, u] = 1 for neighbours u that precede v in the random order; verifies the random numbers."""
     ends, priority = ends_of(graph).tocoo(), ((_mixed(graph.n) >> np.uint64(40)) / 2**24).astype(np.float32)
     same_as(result["priority"], priority, "priority")
     before = (priority[ends.col] < priority[ends.row]) | (
@@ -263,14 +263,14 @@ def _stronger(graph: RefGraph, result: Result) -> csr_matrix:
 
 
 def verify_mis(graph: RefGraph, params: Params, result: Result) -> None:
-    """Chosen is who has no stronger neighbour that is chosen: only the first set in the order is like that."""
+    """A vertex is in the set exactly if no stronger neighbour is: only the first set in the order has this property."""
     chosen = np.asarray(result["chosen"], np.bool_)
     same_as(chosen, _stronger(graph, result) @ chosen.astype(np.int64) == 0, "chosen")
     same_as(result["excluded"], ~chosen, "excluded")
 
 
 def verify_coloring(graph: RefGraph, params: Params, result: Result) -> None:
-    """A vertex has the smallest colour that no stronger neighbour has: only the greedy colouring is like that."""
+    """A vertex has the smallest colour that no stronger neighbour has: only the greedy colouring has this property."""
     color = np.asarray(result["color"]).astype(np.int64)
     assert (color >= 0).all()
     stronger = _stronger(graph, result).tocoo()
@@ -281,7 +281,7 @@ def verify_coloring(graph: RefGraph, params: Params, result: Result) -> None:
     same_as(np.bincount(pairs // (color.max(initial=0) + 1), minlength=graph.n), color, "color")
 
 
-# about linear in the edges
+# roughly linear in the number of edges
 _AS_THEY_ARE = {
     name: VERIFIERS[name] for name in (
         "bfs", "circuit", "components", "heat", "kcore_members", "neural", "sssp", "sswp", "viterbi",

@@ -1,4 +1,8 @@
-"""The ways in which loops may run, a rule each (language.md 10.3); see `chaos` for what a way is."""
+"""The ways in which loops may run, one for each rule (language.md 10.3); `chaos` explains ways.
+
+Every way takes the interpreter, the block of the loop, the numbers of the selected vertices and the names; it returns
+the names at the end of the block.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ __all__ = ["EXACT", "WAYS", "granted", "resting", "silencing"]
 
 
 def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A, S: random parts of the vertices, in place, with some neighbours as they were; then all of them."""
+    """A, S: random parts of the vertices, in place, with old values of some neighbours; then all vertices."""
     history = m.kept.setdefault("history", [])
     for _ in range(int(m.rng.integers(1, 4))):
         history.append({store: store.value for store in m.stores(env).values()})
@@ -37,12 +41,12 @@ def any_order(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def in_place(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A where a superstep stays a superstep: every vertex once, in random order, seeing what came before."""
+    """A with supersteps: every vertex once, in random order, reading the new values of earlier ones."""
     return _one_by_one(m, lambda v: m.plain(block, v, env), selected)
 
 
 def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
-    """Run something for one vertex at a time; names with the accumulators of all."""
+    """Run something for one vertex at a time; returns the names, with the accumulators of all vertices."""
     whole: Env | None = None
     for v in m.rng.permutation(vertices):
         one = run(np.array([v]))
@@ -58,14 +62,14 @@ def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
 
 
 def told_by_some(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """A': only some of the active vertices tell their changes."""
+    """A': only some of the active vertices send their changes."""
     active = np.flatnonzero(m.frame.active)
     m.frame.active = _flags(m, m.some(active))
     return m.plain(block, selected, env)
 
 
 def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O for delta loops: who has the largest change tells it."""
+    """O for delta loops: the vertex with the largest change sends it."""
     frame = m.frame
     (store,) = m.stores(env).values()
     size = np.where(frame.active, np.abs(store.value.raw - frame.told[store]), -1)
@@ -74,8 +78,10 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O: the active vertices of the best values send first; nobody writes to those again that have sent, if that is
-    what the rule says. One superstep is the whole search."""
+    """O: the active vertices with the best values send first. One superstep is the whole search.
+
+    Vertices that have sent are not written again, if the rule says that they are final.
+    """
     if m.frame.iteration > 1:
         return env.new_child()
     (write,) = m.fact.writes
@@ -100,13 +106,13 @@ def best_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def final_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """O, taking it for granted that what has been sent is final."""
+    """O, under the assumption that a value that has been sent is final."""
     m.kept["final"] = True
     return best_first(m, block, selected, env)
 
 
 def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """K: every vertex takes the join over its connected component."""
+    """K: every vertex gets the join over its connected component."""
     (write,) = m.fact.writes
     (name,) = write.fields
     store, roots = m.stores(env)[name], np.arange(m.graph.n)
@@ -133,7 +139,7 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """P: in each phase only who changed since it last ran sends, with others at random, and some twice."""
+    """P: in each phase the vertices that changed since it last ran send; others at random too, and some twice."""
     def run(number: int, group: list[t.Statement], names: Env, heard: Array | None) -> None:
         if heard is not None:
             chosen = heard | (m.rng.random(m.graph.n) < 0.2)
@@ -145,12 +151,12 @@ def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def _twice(m: Free, at: Array) -> Array:
-    """Some of the edges again; those of changes are told once."""
+    """The edges, some of them twice; changes are sent once."""
     return at if m.fact.kind == "delta" else np.concatenate([at, at[m.rng.random(len(at)) < 0.3]])
 
 
 def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N: in each phase only those run an input of which changed since it last ran, with others at random."""
+    """N: in each phase the vertices run that have an input changed since it last ran; others at random too."""
     def run(number: int, group: list[t.Statement], names: Env, heard: Array | None) -> None:
         chosen = selected
         if heard is not None:
@@ -163,7 +169,7 @@ def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def skip_by_superstep(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """N decided once for all phases: by what changed in the superstep before."""
+    """N decided once for all phases: by the changes of the previous superstep."""
     now, then = m.state(env), m.kept.get("then")
     m.kept["then"] = now
     if then is None:
@@ -181,8 +187,10 @@ def _statements(m: Free, group: list[t.Statement], selected: Array, names: Env) 
 def _by_phase(
     m: Free, block: t.Block, env: Env, run: Callable[[int, list[t.Statement], Env, Array | None], None]
 ) -> Env:
-    """Run phase by phase, each told who changed since it last ran (None at first); `own` is kept for rule N: whose own
-    inputs changed."""
+    """Run phase by phase, with the vertices that changed since the phase last ran (None at first).
+
+    For rule N, `own` records the vertices with changed inputs of their own.
+    """
     names, fact = env.new_child(), m.fact
     start = m.state(env)
     previous = m.kept.get("start", start)
@@ -205,12 +213,12 @@ def _by_phase(
 
 
 def early_exit(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X1: who holds an absorbing value does not gather for it."""
+    """X1: a vertex with an absorbing value does not gather for it."""
     return _resting(m, block, selected, env, m.fact.early_exit.done, None)
 
 
 def resting(field: str, value: bool, gather: str) -> Way:
-    """X1 forced: who holds the value does not gather this."""
+    """X1 forced: a vertex with the value does not run this gather."""
     return lambda m, block, selected, env: _resting(m, block, selected, env, {field: value}, gather)
 
 
@@ -233,7 +241,7 @@ def first_neighbour(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 
 def first_of_all(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """X2 where all vertices are active at first, with a value or without."""
+    """X2 where all vertices are active at first, with or without a value."""
     return _frontier(m, block, selected, env, all_active=True)
 
 
@@ -287,7 +295,7 @@ def _silent(m: Free, block: t.Block, selected: Array, env: Env, gathers: Any, fa
 
 
 def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
-    """Which vertices hold the identity in a field, or in the `change(...)` of one."""
+    """The vertices with the identity in a field, or in the `change(...)` of one."""
     store = names[m.named(name.removeprefix("change(").removesuffix(")"))]
     assert isinstance(store, Store)
     raw = store.value.raw - m.frame.told[store] if name.startswith("change(") else store.value.raw
@@ -297,7 +305,7 @@ def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
 
 
 def one_pass(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
-    """F and B: gather, apply and what follows in a phase, vertex by vertex, into one buffer."""
+    """F and B: each vertex runs all statements of a phase before the next vertex does, in one buffer."""
     names = env.new_child()
     for group in m.phases(block):
         run: list[t.Statement] = []
@@ -345,7 +353,7 @@ WAYS: Mapping[str, Way] = {
     "P": push, "N": skip, "X1": early_exit, "X2": first_neighbour, "Z": skip_identity, "FB": one_pass, "R": halves,
 }  # fmt: skip
 
-# Rules under which every superstep is what it is without them.
+# Rules that change no superstep.
 EXACT = frozenset({"P", "N", "X1", "X2", "Z", "FB", "R"})
 
 

@@ -1,8 +1,7 @@
-"""Common neighbours of the two ends of an edge: a column that every graph has, computed once for all runs.
+"""Common neighbours of the two ends of an edge: a column of every graph, computed once for all runs.
 
-`common(self, u)` in a gather that reaches u over an edge does not intersect two lists for each edge and run: the graph
-keeps the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them as it reads edge
-fields.
+For `common(self, u)` in a gather that reaches u over an edge, no lists are intersected during a run: the graph keeps
+the counts of all its edges (vlang.runtime.graph.topology.neighbours), and the pass reads them like an edge field.
 """
 
 from __future__ import annotations
@@ -16,13 +15,13 @@ from vlang.types import U32
 
 __all__ = ["COMMON", "with_common"]
 
-COMMON = "common()"  # what the graph calls the column; no edge field of a program has such a name
+COMMON = "common()"  # the column's name in the graph; no edge field of a program can have this name
 
 
 def with_common(stage: Stage, present: Mapping[str, str]) -> tuple[Stage, Mapping[str, str]]:
-    """The stage with `common(self, u)` read from the column, and the columns that are there then.
+    """The stage with `common(self, u)` read from the column, and the columns that the stage then reads.
 
-    present: name -> stored type of the edge columns at hand.
+    present: name -> stored type of the edge columns that the graph has.
     """
     gathers = tuple(replace(g, reduce=_reduce(g.reduce)) if _asks(g.reduce) else g for g in stage.gathers)
     if gathers == stage.gathers:
@@ -35,7 +34,7 @@ def _asks(expr: f.Expr) -> bool:
 
 
 def _of_ends(expr: f.Expr) -> bool:
-    """Whether it is `common` of self and the neighbour, in one order or the other."""
+    """Whether an expression is `common` of self and the neighbour, in either order."""
     if not isinstance(expr, f.Op) or expr.op != "common":
         return False
     ends = [arg.of for arg in expr.args if isinstance(arg, f.Vertex)]

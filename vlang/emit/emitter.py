@@ -1,4 +1,4 @@
-"""A scheduled program as code for a target: the plan that the engine runs."""
+"""The emitter: from a scheduled program to the plan that the engine runs on a target."""
 
 from __future__ import annotations
 
@@ -48,10 +48,18 @@ def emit(
     schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
     without: frozenset[str] = frozenset(),
 ) -> Plan:
-    """The plan of a program for a target ("numba", "cuda"). present: the edge fields that the graph has. without:
-    optimisations left out.
+    """The plan of a program for a target.
 
-    Raises ProgramError for what cannot run.
+    Args:
+        schedule: The program as a tree of steps.
+        facts: The facts of its loops.
+        present: The edge fields that the graph has.
+        contracts: Its `require`s, from `contract_stages`.
+        target: "numba" or "cuda".
+        without: Optimisations to leave out.
+
+    Raises:
+        ProgramError: The program is correct, but cannot run on this target yet.
     """
     try:
         return _Emitter(schedule, facts, present, _target(target), without).plan(contracts)
@@ -69,7 +77,14 @@ def _target(name: str) -> Target:
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as steps: a pass or scalar that computes the hidden value `contract.name`."""
+    """A `require` as a step: a pass or a scalar that computes the hidden value `contract.name`.
+
+    Attributes:
+        contract: The contract in the plan.
+        stage: The pass, or None.
+        scalar: The value of a graph-level contract, or None.
+        span: Of the `require`.
+    """
 
     contract: Contract
     stage: Stage | None
@@ -87,7 +102,7 @@ class _Emitter:
     frame: Frame = field(default_factory=Frame)
     stages: list[StageText] = field(default_factory=list)
     following: dict[str, Following] = field(default_factory=dict)  # by pass
-    followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, the kernels that are not launched
+    followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, its fused kernels
 
     def __post_init__(self) -> None:
         program = self.schedule.program
@@ -138,7 +153,7 @@ class _Emitter:
         return self.scalars.add(name, kind, value, span, times)
 
     def _steps(self, steps: tuple[ir.Step, ...], plan: LoopPlan | None, swept: ir.Sweep | None = None) -> list[Step]:
-        """The steps of a block of the loop of `plan`, None outside loops. swept: the sweep whose block it is."""
+        """The steps of a block of the loop of `plan`, None outside loops. swept: the sweep with this block."""
         return [self._step(step, plan, swept) for step in steps]
 
     def _step(self, step: ir.Step, plan: LoopPlan | None, swept: ir.Sweep | None) -> Step:
@@ -163,7 +178,7 @@ class _Emitter:
         by_level = None if swept is None else self._by_level(stage, swept)
         if by_level is not None:
             stage, messages = by_level.stage, dict(by_level.messages)
-        else:  # in other sweeps all vertices would send for a level of a few
+        else:  # in other sweeps all vertices would send for the few of one level
             messages = {} if plan is None or swept is not None else plan.messages(stage)
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
@@ -191,7 +206,7 @@ class _Emitter:
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
-        """The stage of a sweep with messages by level, where the engine has lists of levels."""
+        """The stage of a sweep with messages by level, where the engine has the vertices of each level as a list."""
         if not self.target.lists_levels or self.without & {"levels", "hoist"}:
             return None
         return levelled(stage, swept, factors="factor" not in self.without)
@@ -210,12 +225,12 @@ class _Emitter:
             steps.append(self._stage(end, plan, ends=True))
         until = None
         if repeat.until is not None:
-            after = Times("next", plan.starts, plan.told, loop.level)  # it stands after a pass
+            after = Times("next", plan.starts, plan.told, loop.level)  # it is computed after a pass
             until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, after)
         for name in plan.starts:
             self.frame.slot(level_slot("start", name, loop.level))
         return LoopSpec(
-            number=loop.number, level=loop.level, steps=self._with_following(steps, until), limit=limit,
+            number=loop.number, level=loop.level, steps=self._with_fused(steps, until), limit=limit,
             exact=repeat.exact, until=until, explicit=plan.explicit, reads_iteration=plan.reads_iteration,
             skip=plan.skip, skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
@@ -223,8 +238,8 @@ class _Emitter:
             order=plan.order,
         )
 
-    def _with_following(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
-        """The steps of a loop, in which passes know the kernels of what follows them."""
+    def _with_fused(self, steps: list[Step], until: ScalarSpec | None) -> tuple[Step, ...]:
+        """The steps of a loop, where each pass names the kernels that are fused into it."""
         stages = {step.name: step for step in steps if isinstance(step, StageSpec)}
         folds = {step.name: step.fold.kernel for step in (*steps, until)
                  if isinstance(step, ScalarSpec) and step.fold is not None}
@@ -237,7 +252,7 @@ class _Emitter:
                 self.followed[step.name] = kernels
                 what = ", ".join([*follows.scalars, *(f"messages of {name}" for name in [follows.sender] if name)])
                 step = replace(step, follow=replace(step.follow, kernels=kernels), notes=(
-                    *step.notes, f"followed, a block of vertices at a time, by {what}"))
+                    *step.notes, f"fused, block by block: {what}"))
             done.append(step)
         return tuple(done)
 
@@ -275,5 +290,5 @@ class _Emitter:
 
 
 def _during(plan: LoopPlan) -> Times:
-    """Where past values lie for values between the passes of a loop; with one pass only, ahead of it."""
+    """The places of past values, for values between the passes of a loop; with one pass only, before it."""
     return Times("field", plan.starts, plan.told, plan.loop.level)

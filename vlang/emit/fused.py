@@ -1,10 +1,10 @@
-"""What follows a pass, block by block: reductions over vertices and messages that need nothing but the new values.
+"""Fusion: reductions over vertices and messages that need only the new values of a pass are part of that pass.
 
-Between one pass of a superstep and the next stand reductions over vertices (those of a `let`, and of `until`) and the
-messages of the next pass; after the last pass these are the ones of the next superstep. Each reads what vertices are
-at that moment, a vertex by itself. So it can be done for a block of vertices as soon as the block has its new values,
-while those are in the cache, instead of one more pass over all of them. The partial results of a reduction belong to
-blocks either way, so its bits stay.
+Between two passes of a superstep there are reductions over vertices (those of a `let`, and of `until`) and the
+messages of the next pass; after the last pass there are those of the next superstep. Each reads only one vertex at a
+time, with its present values. So it can be computed for a block of vertices as soon as the block has its new values.
+These are then still in the cache, and another pass over all vertices is saved. Partial results of a reduction belong
+to blocks either way, so it has the same bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,11 @@ Messages = Callable[[Stage], Mapping[f.Expr, int]]
 
 @dataclass(frozen=True)
 class Following:
-    """What follows one pass. scalars: names of values whose reductions do. sender: the pass whose messages do."""
+    """The work fused into one pass.
+
+    scalars: values; their reductions over vertices are fused. sender: the pass for which messages are computed, or
+    None.
+    """
 
     scalars: tuple[str, ...]
     sender: str | None
@@ -34,8 +38,7 @@ class Following:
 
 
 def following(plan: LoopPlan, messages: Messages) -> dict[str, Following]:
-    """What follows each pass of a loop without blocks inside, by the name of the pass; passes that nothing follows are
-    left out. messages: those of a pass."""
+    """The work fused into each pass of a loop without inner blocks, by the name of the pass; others are absent."""
     loop = plan.loop
     if loop.nested:
         return {}
@@ -49,25 +52,25 @@ def following(plan: LoopPlan, messages: Messages) -> dict[str, Following]:
 
 
 def _after(plan: LoopPlan, at: int, messages: Messages) -> Following:
-    """What follows step `at`, the pass at the end of a superstep included, if the loop has one of its own."""
+    """The work that can be fused into step `at`, for the last pass also that of the next superstep."""
     scalars: list[str] = []
-    made: set[str] = set()  # values that are computed after the pass: nobody can read them there
+    later: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
     for item, next_one in _steps_after(plan, at):
         if next_one:
-            made.add("iteration")
+            later.add("iteration")
         if isinstance(item, Stage):
             sends = messages(item)
-            if sends and not telling(item, sends) and all(_at_hand(expr, "other", made, True) for expr in sends):
+            if sends and not telling(item, sends) and all(_at_hand(expr, "other", later, True) for expr in sends):
                 return Following(tuple(scalars), item.name)
             break
-        if _folds(item.value, made, next_one):
+        if _folds(item.value, later, next_one):
             scalars.append(item.name)
-        made.add(item.name)
+        later.add(item.name)
     return Following(tuple(scalars), None)
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:
-    """The steps after one of a superstep up to the next pass, each with whether it belongs to the next superstep."""
+    """The steps from a step to the next pass, each with whether it belongs to the next superstep."""
     loop = plan.loop
     for step in loop.steps[at + 1:]:
         assert isinstance(step, (Stage, ScalarStep))
@@ -80,19 +83,21 @@ def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, 
         yield step, True
 
 
-def _folds(value: f.Expr, made: set[str], next_one: bool) -> bool:
-    """Whether a value is made of reductions over all vertices that are at hand. Those of the next superstep must not
-    read what was, as another superstep begins before that."""
+def _folds(value: f.Expr, later: set[str], next_one: bool) -> bool:
+    """Whether a value consists of reductions over all vertices that can be fused.
+
+    Those of the next superstep must not read past values, because the next superstep has not begun.
+    """
     reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
     return bool(reduces) and all(
-        reduce.domain.kind == "vertices" and _at_hand(reduce, "self", made, next_one) for reduce in reduces)
+        reduce.domain.kind == "vertices" and _at_hand(reduce, "self", later, next_one) for reduce in reduces)
 
 
-def _at_hand(expr: f.Expr, of: str, made: set[str], now: bool) -> bool:
-    """Whether an expression reads no vertex but the one at hand, and no value of `made`. now: nor what was before."""
+def _at_hand(expr: f.Expr, of: str, later: set[str], now: bool) -> bool:
+    """Whether an expression reads only the current vertex and no value of `later`. now: and no past value either."""
     for e in f.walk(expr):
         if isinstance(e, f.Field) and (e.of != of or (now and e.time != "now")):
             return False
-        if isinstance(e, f.GraphValue) and e.name in made:
+        if isinstance(e, f.GraphValue) and e.name in later:
             return False
     return True

@@ -1,4 +1,4 @@
-"""The optimisations that a pass was written with, as text for `vlang explain --stage plan`."""
+"""The optimisations in the code of a pass, as text for `vlang explain --stage plan`."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ __all__ = ["stage_notes"]
 
 
 def stage_notes(writer: StageWriter, by_level: Levelled | None) -> tuple[str, ...]:
-    """One line each."""
+    """The notes of a stage, one line each."""
     stage = writer.stage
-    notes = [f"message: {expression(expr)}, once a sender" for expr in writer.messages]
+    notes = [f"message: {expression(expr)}, once per sender" for expr in writer.messages]
     if by_level is not None:
-        whose = f"level {by_level.distance:+d}" if by_level.distance else "the same level"
-        notes.append(f"senders: the vertices of {whose} only")
+        level = f"level {by_level.distance:+d}" if by_level.distance else "the same level"
+        notes.append(f"senders: the vertices of {level} only")
         notes += [f"own factors taken out of {name}" for name in by_level.factored]
     if len(stage.gathers) > 1:
         notes.append(f"one pass for {', '.join(gather.name for gather in stage.gathers)}")
     if stage.guard is not None and stage.gathers:
-        notes.append("gathers for the vertices of its `where` or level only")
+        notes.append("gathers only for the vertices of its `where` or level")
     return (*notes, *_exits(writer))
 
 
@@ -36,5 +36,5 @@ def _exits(writer: StageWriter) -> list[str]:
         facts = writer.plan.facts.loop(writer.plan.loop.repeat)
         fields = sorted({name for one in facts.gathers for name in one.silencing})
         if fields:
-            notes.append(f"silent senders: {', '.join(fields)} at the identity (rule Z)")
+            notes.append(f"skipped senders: {', '.join(fields)} at the identity (rule Z)")
     return notes

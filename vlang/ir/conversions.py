@@ -1,7 +1,7 @@
 """The types of lowered expressions: literals and counters take the type of their place, conversions become casts.
 
-While an expression is being lowered its literals and counters (`N`, `iteration`) are weak: they have the types
-INTEGER and NUMBER of `vlang.types`. `fit` gives an expression its place, and leaves nothing weak behind.
+During lowering, literals and counters (`N`, `iteration`) are weak: they have the types INTEGER and NUMBER of
+`vlang.types`. `fit` converts an expression to the type of its place and leaves no weak type inside.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["computing", "fit", "float_of", "fold", "meet", "weak"]
 
 
 def weak(type_: Type) -> bool:
-    """Whether the type still waits for its place."""
+    """Whether the type is not final: its place decides it."""
     if isinstance(type_, Tuple):
         return any(item.weak for item in type_.items)
     if isinstance(type_, Vector):
@@ -28,7 +28,7 @@ def weak(type_: Type) -> bool:
 def meet(a: Type, b: Type) -> Type:
     """The type in which two values are compared, or between which a conditional chooses.
 
-    Raises TypeError for values that do not meet; the checker has excluded them.
+    Raises TypeError for values without a common type; the checker has excluded them.
     """
     found = unified(a, b)
     if found is None:
@@ -106,10 +106,10 @@ def _fit_tuple(expr: f.Expr, place: Tuple) -> f.Expr:
 
 
 def _settle(expr: f.Expr, place: Scalar) -> f.Expr:
-    """Give a weak scalar its type.
+    """Give a weak scalar its final type.
 
-    An integer expression with a counter is computed in i64 and converted once, so that `N * (N - 1) / 2` does
-    not overflow on its way to a float.
+    An integer expression with a counter is computed in i64 and converted once. So `N * (N - 1) / 2` does not overflow
+    before its conversion to a float.
     """
     if isinstance(expr, f.Const):
         return f.Const(place, _placed(expr.value, place))

@@ -1,9 +1,9 @@
-"""Rule D carried out: loops that recompute one linear sum, rewritten to send changes (language.md 10.3).
+"""The rewriting of rule D: loops that recompute one linear sum become loops that send changes (language.md 10.3).
 
-`x = c + L(acc)` with `acc` the sum of what is linear in `u.x` becomes: start at x = c, gather the same sum of
-`change(u.x)`, apply `x += L(acc)`, and activate where `abs(change(x))` is more than eps. What is untold when no vertex
-is active is at most eps a vertex, so eps comes from the bound of `until`: `max(abs(change(v.x))) < B` gives eps = B,
-`sum(abs(change(v.x))) < B` gives B / N.
+Take `x = c + L(acc)`, where `acc` is a sum of terms linear in `u.x`. The rewritten loop starts at x = c, gathers the
+same sum of `change(u.x)`, applies `x += L(acc)`, and activates where `abs(change(x))` is more than eps. When no vertex
+is active, each vertex has at most eps of unsent change. So eps comes from the bound of `until`: `max(abs(change(v.x)))
+< B` gives eps = B, and `sum(abs(change(v.x))) < B` gives B / N.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ __all__ = ["derivable", "derived"]
 
 
 def derived(program: f.Program, facts: Facts) -> tuple[f.Program, frozenset[str], tuple[str, ...]]:
-    """The program with every loop rewritten that may be; the fields that they write; and why others may not."""
+    """The program with every loop rewritten where rule D permits it.
+
+    Returns: The program; the fields that rewritten loops write; for each other loop, its line and the reason.
+    """
     body = list(program.body)
     refused: list[str] = []
     done: set[str] = set()
@@ -38,7 +41,7 @@ def derived(program: f.Program, facts: Facts) -> tuple[f.Program, frozenset[str]
 
 
 def derivable(program: f.Program, facts: Facts, loop: f.Repeat) -> str:
-    """Why a loop may not be rewritten; "" if it may."""
+    """The reason why a loop may not be rewritten; "" if it may."""
     fact = facts.loop(loop)
     if not fact.derive.granted:
         return fact.derive.reason
@@ -46,12 +49,12 @@ def derivable(program: f.Program, facts: Facts, loop: f.Repeat) -> str:
     (name,) = write.fields
     word = program.names.get(name, name)
     if loop not in program.body:
-        return "the loop stands in a block"
+        return "the loop is inside a block"
     decl = next(d for d in program.fields if d.name == name)
     if not (isinstance(decl.type, Scalar) and decl.type.floating):
-        return f"`{word}` is no plain float, and its change is not judged by one bound"
+        return f"`{word}` is not a plain float, so one bound cannot limit its change"
     if loop.limit is not None:
-        return "it ends after a given number of supersteps, which the derived form counts otherwise"
+        return "it ends after a given number of supersteps, which the derived form counts differently"
     if decl.required:
         return f"`{word}` is given by the caller, and the derived form starts at the constant term"
     scope = LoopScope(program, loop)
@@ -67,9 +70,9 @@ def derivable(program: f.Program, facts: Facts, loop: f.Repeat) -> str:
     for statement in program.body[:at]:
         for inner in statements((statement,)):
             if isinstance(inner, f.Apply) and name in inner.fields:
-                return f"`{word}` is written ahead of the loop, in line {inner.span.line}"
+                return f"`{word}` is written before the loop, in line {inner.span.line}"
             if any(isinstance(e, f.Field) and e.name == name for expr in expressions(inner) for e in f.walk(expr)):
-                return f"line {inner.span.line} reads the start of `{word}`, which the derived form changes"
+                return f"line {inner.span.line} reads the initial value of `{word}`, which the derived form changes"
     return ""
 
 
@@ -95,7 +98,7 @@ def _rewritten(program: f.Program, facts: Facts, loop: f.Repeat) -> tuple[f.Init
 
 
 def _constant(expr: f.Expr, target: f.Expr) -> f.Expr | None:
-    """What is left where `target` is 0; None for 0. The expression is linear or affine in it."""
+    """The value of an expression at `target` = 0; None for 0. The expression is linear or affine in `target`."""
     if expr == target:
         return None
     if target not in f.walk(expr):
@@ -114,7 +117,7 @@ def _constant(expr: f.Expr, target: f.Expr) -> f.Expr | None:
 
 
 def _linear(expr: f.Expr, target: f.Expr) -> f.Expr:
-    """What `target` adds to an expression that is linear or affine in it."""
+    """The linear part of an expression that is linear or affine in `target`."""
     if expr == target:
         return expr
     assert isinstance(expr, f.Op)
@@ -137,7 +140,7 @@ def _changed(body: f.Expr, name: str) -> f.Expr:
 
 
 def _bound(loop: f.Repeat, name: str) -> f.Expr | None:
-    """The change of a vertex up to which it need not tell, made from what ends the loop; of the type of the field."""
+    """The change up to which a vertex need not send, from the condition that ends the loop; in the field's type."""
     cond = loop.until if loop.until is not None else loop.activate.cond if loop.activate is not None else None
     for found in _sizes(cond, name, vertices=loop.until is not None):
         return found

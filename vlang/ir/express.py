@@ -1,4 +1,4 @@
-"""Expressions of the tree as expressions of the IR: names resolved, functions inlined, conversions explicit."""
+"""Expressions of the tree lowered to expressions of the IR: names resolved, functions inlined, conversions explicit."""
 
 from __future__ import annotations
 
@@ -40,7 +40,14 @@ _TIMES = {"old": "old", "changed": "old", "change": "change"}
 
 @dataclass
 class Names:
-    """Unique names of symbols, and the types that lowering gave to `let`s and accumulators."""
+    """Unique names of symbols, and the types that lowering gave to `let`s and accumulators.
+
+    Attributes:
+        written: Every name that the program declares.
+        unique: The name of a symbol that is unique in the program.
+        types: The types of `let`s, globals and accumulators.
+        origin: For each unique name the name in the program.
+    """
 
     written: frozenset[str]
     unique: dict[Symbol, str] = field(default_factory=dict)
@@ -48,7 +55,7 @@ class Names:
     origin: dict[str, str] = field(default_factory=dict)
 
     def declare(self, symbol: Symbol, type_: Type | None = None) -> str:
-        """Give a symbol its name in the whole program: the written one, or that with a number."""
+        """Give a symbol a name that is unique in the program: its own, with a number appended where that is taken."""
         name, number = symbol.name, 1
         while name in self.origin or (number > 1 and name in self.written):
             number += 1
@@ -60,14 +67,14 @@ class Names:
 
 
 class Expressions:
-    """Lowers expressions. Methods with a leading underscore may give weakly typed ones; `typed` settles them."""
+    """Lowers expressions. Methods with a leading underscore may return weak types, which `typed` makes final."""
 
     def __init__(self, checked: Checked, names: Names) -> None:
         self._checked = checked
         self.precision = checked.precision
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
-        self.standing: dict[Symbol, f.Expr] = {}  # for accumulators that several gathers give
+        self.standing: dict[Symbol, f.Expr] = {}  # the values of accumulators that take several gathers
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
@@ -76,30 +83,37 @@ class Expressions:
         }  # fmt: skip
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
-        """An expression as a value of type `place`; without one its own type, weak ones as `int` and `float`."""
+        """An expression converted to type `place`; without `place`, weak types become `int` and `float`."""
         return self.settled(self._expr(node), place)
 
     def settled(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
-        """A lowered expression in its place."""
+        """A lowered expression converted to type `place`, or to its own final type."""
         return fit(expr, settle(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
-        """The value that `target op= node` writes."""
+        """The value that `target op= node` writes.
+
+        Args:
+            op: The operator as written, without `=`.
+            target: The present value.
+            node: The right side.
+            place: The type of the field.
+        """
         return fit(self.operate(op, target, self._expr(node)), place)
 
     def own(self, symbol: Symbol) -> f.Expr:
-        """The present value of an own field."""
+        """The present value of a field of the vertex itself."""
         return self._field(symbol, "self")
 
     def symbol_type(self, symbol: Symbol) -> Type:
-        """The type of what a symbol stands for, as the IR has it."""
+        """The final type of a symbol in the IR."""
         type_ = self.names.types.get(symbol, symbol.type)
         assert type_ is not None, symbol
         return settle(type_, self.precision)
 
     @contextmanager
     def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
-        """Inside, arguments of a function stand for these expressions."""
+        """Inside the context, these expressions replace the arguments of a function."""
         outer = self._arguments
         self._arguments = outer | arguments
         try:
@@ -168,7 +182,7 @@ class Expressions:
 
     @staticmethod
     def _read(expr: f.Expr) -> f.Expr:
-        """What is read of a stored value: f16 is for storage only."""
+        """A read of a stored value in the type for computing: f16 is for storage only."""
         return fit(expr, computing(expr.type))
 
     # --------------------------------------------------------------- operators
@@ -213,7 +227,7 @@ class Expressions:
         return f.Op(type_, op, (fit(left, type_), fit(right, type_)))
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
-        """The distance of a shift: of its own integer type, literals and counters of the shifted value's."""
+        """The distance of a shift in its own integer type; literals and counters take that of the shifted value."""
         if isinstance(type_, Vector):
             return fit(self.settled(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
         return self.settled(expr, type_ if weak(expr.type) else None)
@@ -287,13 +301,16 @@ class Expressions:
         return fit(value, computing(settle(symbol.type, self.precision)))
 
     def _whole(self, node: t.Reduce) -> f.Expr:
-        """A reduction as a value."""
+        """A reduction used as a value."""
         parts = self.parts(node)
         return assembled(parts, parts)
 
     def parts(self, node: t.Reduce) -> dict[str, f.Reduce]:
-        """The reductions that give the value of one, by what they find: "" the value of all terms, or for a sum of
-        integers of which some may be infinite that of the finite ones, "+" whether a term is `inf`, "-" `-inf`."""
+        """The reductions that compute a reduction, by key.
+
+        "" is the value of all terms. A sum of integers with terms that may be infinite has up to three reductions: ""
+        is the sum of the finite terms, "+" whether a term is `inf`, and "-" whether one is `-inf`.
+        """
         reduce = self.reduce(node)
         signs = self._checked.infinite.get(node)
         if signs is None:
@@ -306,7 +323,7 @@ class Expressions:
             sign: replace(reduce, type=BOOL, name="any", body=test, default=None) for sign, test in ends.items()}
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
-        """A reduction as written; its type is definite."""
+        """A reduction as written, with a final type."""
         domain = f.Domain(node.domain.kind, self._set_name(node.domain))
         cond = None if node.cond is None else self._expr(node.cond)
         symbol = self._checked.symbols.get(node)
@@ -326,7 +343,7 @@ class Expressions:
         return self.names.unique[self._checked.symbols[domain]]
 
     def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
-        """The type of a built-in reduction and its body in the type that is reduced."""
+        """The type of a built-in reduction, and its body in the accumulated type."""
         rule = REDUCTIONS[name]
         body = self.settled(body)
         if name == "count":
@@ -343,9 +360,9 @@ class Expressions:
 
 
 def assembled(parts: dict[str, f.Reduce], values: Mapping[str, f.Expr]) -> f.Expr:
-    """The value of a reduction. parts: as `Expressions.parts` gives them; values: of each of them."""
+    """The value of a reduction, from the reductions in `Expressions.parts` and the values of these (same keys)."""
     type_, result = parts[""].type, values[""]
-    for sign in sorted(parts.keys() - {""}, reverse=True):  # `inf` goes before `-inf`
+    for sign in sorted(parts.keys() - {""}, reverse=True):  # `inf` wins over `-inf`
         result = f.Op(type_, "select", (values[sign], _infinity(type_, sign), result))
     return result
 

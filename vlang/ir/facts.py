@@ -1,6 +1,6 @@
-"""Facts: what may be done with each loop, and why or why not (language.md sections 9 to 11).
+"""Facts: the freedoms that each rule grants or refuses for each loop, with reasons (language.md sections 9 to 11).
 
-Facts live in their own table, keyed by the loop; no statement or expression carries them.
+Facts are in a table of their own, keyed by the loop; no statement or expression carries them.
 """
 
 from __future__ import annotations
@@ -28,9 +28,16 @@ __all__ = ["EarlyExit", "Facts", "GatherFacts", "LoopFacts", "Verdict", "analyse
 
 @dataclass(frozen=True)
 class GatherFacts:
-    """One reduction over edges: rule R, rule Z, and the messages worth computing once per vertex.
+    """One reduction over edges: rules R and Z, and its messages.
 
-    silencing: under rule Z, the fields of a neighbour each of which, at the identity, keeps it from contributing.
+    Attributes:
+        name: Of the gather or the field.
+        domain: "in", "out" or "both".
+        replicate: Rule R.
+        strict: Rule Z.
+        messages: Subexpressions worth computing once per sender, outermost first.
+        silencing: Fields of a neighbour; where one of them has the identity, the neighbour contributes nothing (rule
+            Z).
     """
 
     name: str
@@ -43,8 +50,11 @@ class GatherFacts:
 
 @dataclass(frozen=True)
 class EarlyExit:
-    """Rule X. gathers: those that stop at the absorbing element of their reduction. done: fields at whose value
-    (true or false) a vertex need not gather. frontier: X2."""
+    """Rule X.
+
+    gathers: the gathers that stop at the absorbing element of their reduction. done: fields, each with the value (true
+    or false) at which a vertex need not gather. frontier: X2.
+    """
 
     gathers: tuple[str, ...]
     done: Mapping[str, bool]
@@ -53,11 +63,33 @@ class EarlyExit:
 
 @dataclass(frozen=True, eq=False)
 class LoopFacts:
-    """Everything that is known of one `repeat`.
+    """All facts about one `repeat`.
 
-    kind: "fixpoint", "delta", "tolerance" or "counted". applied: fields that the loop writes and that count for
-    activity. domains: orientations that its gathers read. skips: rule N for each phase, in order. fuses: rule F
-    for each phase. buffers: rule B for each field written.
+    Attributes:
+        loop: The loop.
+        kind: "fixpoint", "delta", "tolerance" or "counted".
+        kind_reason: Why it is of this kind.
+        default_activation: Whether activation is the default one.
+        default_reason: Why, or why not.
+        applied: Fields that the loop writes and that count for activity.
+        directions: How each written field moves: "up", "down" or None.
+        writes: Its writes with their normal forms.
+        phases: Its phases.
+        domains: Adjacency directions that its gathers read: "in", "out", "both".
+        reads_iteration: Whether a superstep depends on its number.
+        order: Rule A or A'.
+        push: Rule P.
+        notify_pull: Rule N for the whole loop.
+        skips: Rule N for each phase.
+        early_exit: Rule X.
+        incremental: Rule I.
+        priority: Rule O.
+        derive: Rule D.
+        single_assignment: Rule S.
+        copied: Rule K.
+        fuses: Rule F for each phase.
+        buffers: Rule B for each written field.
+        gathers: Rules R and Z for each gather.
     """
 
     loop: f.Repeat
@@ -87,32 +119,32 @@ class LoopFacts:
 
     @property
     def any_order(self) -> bool:
-        """Rule A or A'."""
+        """Whether rule A or A' is granted."""
         return self.order.granted
 
     @property
     def any_order_reason(self) -> str:
-        """Why, or why not."""
+        """The reason of the verdict on any order."""
         return self.order.reason
 
     @property
     def skip(self) -> bool:
-        """Rule N, for every phase."""
+        """Whether rule N is granted for every phase."""
         return self.notify_pull.granted
 
     @property
     def skip_reason(self) -> str:
-        """Why, or why not."""
+        """The reason of the verdict on rule N."""
         return self.notify_pull.reason
 
     @property
     def own_notify(self) -> frozenset[str]:
-        """Under rule N: fields whose change makes the vertex itself run again ("+self")."""
+        """Under rule N: fields; a vertex must run again after its own change of one of them ("+self")."""
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
     def heard(self) -> frozenset[str]:
-        """Under rule N: fields whose change the neighbours must hear of."""
+        """Under rule N: fields; a vertex that changes one of them notifies its neighbours."""
         return frozenset(name for one in self.skips for name in one.heard)
 
 
@@ -129,7 +161,7 @@ class Facts:
         return self.loops[repeat]
 
     def messages(self, gather: f.Gather) -> tuple[f.Expr, ...]:
-        """What a gather reads of its neighbours that is worth computing once per vertex, outermost first."""
+        """The subexpressions of a gather that are worth computing once per sender, outermost first."""
         return messages(gather.reduce)
 
 

@@ -1,4 +1,4 @@
-"""The functions of the language, as operators of the IR with their types."""
+"""The functions of the language as typed operators of the IR."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _seeded(type_of: Callable[[int], Type]) -> Builder:
 
 
 def _gives(word: str) -> Builder:
-    """A function whose arguments need no conversion and whose result is `int` or `float`."""
+    """A function with arguments that need no conversion, and with result `int` or `float`."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
         return f.Op(scalar_named(word, precision), name, args)

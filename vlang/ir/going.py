@@ -1,4 +1,4 @@
-"""Rule I for a whole program: which of its loops may go on from the result of a run on fewer or more edges."""
+"""Rule I for a whole program: the loops that may continue from the result of a run on fewer or more edges."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["ChangeKind", "Going", "going_on"]
 
 @dataclass(frozen=True)
 class ChangeKind:
-    """What a change does: edges come, edges go, vertices come."""
+    """The kind of a change: edges were inserted, edges were deleted, vertices were added."""
 
     inserts: bool
     deletes: bool
@@ -24,13 +24,18 @@ class ChangeKind:
 
 @dataclass(frozen=True, eq=False)
 class Going:
-    """A loop of the body that may go on.
+    """A loop of the body that may continue from an old result.
 
-    number: of the loop in the order of the text, those in blocks counted. kind: "join" (I1), "delta" (I2) or
-    "contraction" (I3). fields: that it writes. merges: its contributions can be joined edge by edge, so that one
-    superstep over the inserted edges alone finds who must go on. tells: under I1, contributions read degrees, so a
-    vertex whose edges change must be heard. reruns: whether what changes in a vertex makes the vertex itself run again.
-    sources: under I2, the ends ("tail", "head") of a changed edge whose contributions change.
+    Attributes:
+        facts: The facts of the loop.
+        number: Of the loop in the order of the text; loops inside blocks count, too.
+        kind: "join" (I1), "delta" (I2) or "contraction" (I3).
+        fields: The fields that it writes.
+        merges: Its contributions can be joined edge by edge, so one superstep over the inserted edges finds all
+            vertices that must run.
+        tells: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
+        reruns: A vertex must run again after its own change.
+        sources: Under I2: the ends ("tail", "head") of a changed edge that send other contributions than before.
     """
 
     facts: LoopFacts
@@ -44,7 +49,7 @@ class Going:
 
 
 def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tuple[Going, ...], tuple[str, ...]]:
-    """The loops that may go on after a change, and of each of the others the line and why not."""
+    """The loops that may continue after a change; for each other loop, its line and the reason."""
     found: list[Going] = []
     refused: list[str] = []
     ties = Ties(change.grows)
@@ -57,7 +62,7 @@ def going_on(program: f.Program, facts: Facts, change: ChangeKind) -> tuple[tupl
             else:
                 refused.append(f"line {statement.span.line}: {one}")
         else:
-            refused += [f"line {inner.span.line}: the loop stands in a block, which may run it more than once"
+            refused += [f"line {inner.span.line}: the loop is inside a block, which may run it more than once"
                         for inner in _loops(statement)]
         number += sum(1 for _ in _loops(statement))
         ties.pass_by(statement)
@@ -71,7 +76,7 @@ def _loops(statement: f.Statement) -> Iterator[f.Repeat]:
 def _judge(
     program: f.Program, fact: LoopFacts, number: int, at: int, ties: Ties, change: ChangeKind
 ) -> Going | str:
-    """The loop, or why it may not go on."""
+    """The loop, or the reason why it may not continue."""
     rule = fact.incremental
     if not rule.granted:
         return rule.reason + (f": {fact.order.reason}" if rule.letter else "")
@@ -85,7 +90,7 @@ def _judge(
     if around:
         return around
     if kind == "delta" and not _heeds_both(fact):
-        return "`activate when` does not heed changes up and down alike, and taking back moves values either way"
+        return "`activate when` does not treat changes up and down alike, and removing an edge moves values either way"
     reads = _reads(scope)
     why = _tied_reads(scope, reads, ties, delta=kind == "delta")
     if why:
@@ -99,8 +104,11 @@ def _judge(
 
 
 def _heeds_both(fact: LoopFacts) -> bool:
-    """Whether a change makes a vertex active by its size: by default, or where `abs(change(x))` of it, or the largest
-    or the sum of those of a vector, lies above what is constant in the loop."""
+    """Whether activity depends on the size of a change, not on its sign.
+
+    True by default, or where `abs(change(x))` exceeds a value that is constant in the loop. For a vector, its largest
+    component or its sum may be compared.
+    """
     activate = fact.loop.activate
     if activate is None or fact.default_activation:
         return True
@@ -116,7 +124,10 @@ def _heeds_both(fact: LoopFacts) -> bool:
 
 
 def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: ChangeKind, delta: bool) -> str:
-    """Why the old values of a loop's fields are not where the loop ended, or not where it may start."""
+    """The reason why old values are no start, from statements outside the loop; "" if there is none.
+
+    Either the values are not those at the end of the loop, or the loop may not start from them.
+    """
     mine = scope.written - scope.local
     for place, statement in enumerate(program.body):
         if statement is scope.loop:
@@ -132,7 +143,7 @@ def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: C
                 start = written & mine
                 reads = {e.name for expr in expressions(inner) for e in f.walk(expr) if isinstance(e, f.Field)} & mine
                 if reads:
-                    return f"{said} reads the start of `{min(reads)}`, which an old result does not hold"
+                    return f"{said} reads the initial value of `{min(reads)}`, which an old result does not contain"
                 if start and ties.of_name(min(start)) != FREE and (delta or not _degree_start(inner)):
                     return f"`{min(start)}` starts at a value that depends on the edges" + \
                         (" or on the number of vertices" if change.grows else "")
@@ -140,7 +151,7 @@ def _around(program: f.Program, scope: LoopScope, at: int, ties: Ties, change: C
 
 
 def _degree_start(statement: f.Statement) -> bool:
-    """`vertex x = degree`, which rule I1 has looked at."""
+    """Whether a statement is `vertex x = degree`, which rule I1 has judged already."""
     return isinstance(statement, f.InitField) and isinstance(statement.value, f.Degree)
 
 
@@ -149,7 +160,7 @@ def _reads(scope: LoopScope) -> list[f.Expr]:
 
 
 def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
-    """Why what the loop reads, but does not write, keeps old values from being a start."""
+    """The reason why a value that the loop only reads makes the old values no legal start; "" if none."""
     for e in reads:
         if isinstance(e, f.Field) and e.name not in scope.written:
             tie, near = ties.of_name(e.name), delta and e.of == "other"
@@ -171,7 +182,7 @@ def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) 
 
 
 def _edge_by_edge(fact: LoopFacts, scope: LoopScope) -> bool:
-    """Whether every gather is joined into a field, contribution by contribution, and serves nothing else."""
+    """Whether every gather is joined into a field, contribution by contribution, and is used nowhere else."""
     joined = [write.joined.name for write in fact.writes if write.joined is not None]
     used = [e.name for s in statements((scope.loop,)) for expr in expressions(s) for e in f.walk(expr)
             if isinstance(e, f.Accumulator) and e.name in scope.gathers]
@@ -182,8 +193,11 @@ _SENDERS = {"in": frozenset({"tail"}), "out": frozenset({"head"}), "both": froze
 
 
 def _sources(scope: LoopScope, reads: list[f.Expr], ties: Ties) -> frozenset[str]:
-    """The ends of a changed edge whose contributions change: those that send along it, and those of which a
-    contribution reads what depends on their edges."""
+    """The ends of a changed edge where the sent contributions change.
+
+    These are the senders along the edge, and both ends if a contribution reads a value that depends on the edges of a
+    vertex.
+    """
     found: frozenset[str] = frozenset()
     for gather in scope.gathers.values():
         found |= _SENDERS[gather.reduce.domain.kind]

@@ -1,4 +1,4 @@
-"""From the checked tree to the IR (language.md section 4, with the types of section 6)."""
+"""Lowering of the checked tree to the IR (language.md section 4, with the types of section 6)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ENDS = {"+": "inf", "-": "minus_inf"}
 
 
 def lower(checked: Checked) -> f.Program:
-    """The IR of a correct program: functions inlined, names unique, every type definite, every conversion a cast."""
+    """The IR of a correct program: functions inlined, names unique, every type final, every conversion a cast."""
     return _Lowering(checked).program()
 
 
@@ -50,7 +50,7 @@ class _Lowering:
         )  # fmt: skip
 
     def _reserve(self, items: Iterable[t.Statement]) -> None:
-        """Outputs keep the names they are declared with, whatever a loop before them calls its own."""
+        """Reserve the names of outputs, so that a local name in an earlier loop cannot take one of them."""
         for item in items:
             if isinstance(item, (t.VertexField, t.EdgeField, t.GlobalValue, t.Reduction)):
                 for symbol in self._symbols(item):
@@ -119,7 +119,7 @@ class _Lowering:
         return tuple(statement for item in items for statement in self._item(item, top))
 
     def _item(self, node: t.Statement, top: bool) -> list[f.Statement]:
-        """The statements that an item of a block becomes; declarations without a value become none."""
+        """The statements for an item of a block; none for a declaration without a value."""
         if isinstance(node, t.VertexField):
             return self._vertex_fields(node, top)
         if isinstance(node, t.EdgeField):
@@ -149,7 +149,7 @@ class _Lowering:
         return self._loop(node)
 
     def _gather(self, node: t.Gather) -> list[f.Statement]:
-        """A gather; several where it sums integers of which some may be infinite."""
+        """A gather; several for a sum of integers with terms that may be infinite."""
         assert isinstance(node.value, t.Reduce)
         symbol, parts = self._symbol(node), self._x.parts(node.value)
         found: list[f.Statement] = []

@@ -1,7 +1,7 @@
-"""Float sums that become infinite although every term is finite: what a run looks at, and the program that finds them.
+"""Float sums that overflow to infinity although every term is finite: the watched values, and the program with notes.
 
-A run only looks whether anything stored from a float sum is infinite. Where something is, the program is run once more
-with a note beside every such sum: a bool of each vertex that says whether the sum left its type.
+A run only tests whether a stored value that depends on a float sum is infinite. If one is, the program runs once more
+with a note for every such sum: a bool field that says for each vertex whether the sum overflowed.
 """
 
 from __future__ import annotations
@@ -20,8 +20,15 @@ __all__ = ["Place", "noting", "watch_of"]
 
 @dataclass(frozen=True)
 class Place:
-    """A statement that is noted. note: the bool field that says where it left its type. what: its value as text.
-    vertices: whether it has a value of each vertex, rather than one for the graph."""
+    """A statement with a note.
+
+    Attributes:
+        note: The bool field that is true where its value overflowed.
+        span: The statement in the text.
+        what: The value, as text.
+        type: The type of the value.
+        vertices: Whether there is a value for each vertex, rather than one for the graph.
+    """
 
     note: str
     span: Span
@@ -31,7 +38,7 @@ class Place:
 
 
 def watch_of(program: f.Program) -> Watch:
-    """What holds values that a float sum gave: vertex fields and graph-level values."""
+    """The vertex fields and graph-level values that depend on a float sum."""
     names = {s.name for s in statements(program.body) if isinstance(s, (f.Gather, f.Let, f.InitGlobal))
              and any(map(_summed, expressions(s)))}
     outputs = {decl.name for decl in program.fields if decl.output}
@@ -50,7 +57,7 @@ def watch_of(program: f.Program) -> Watch:
 
 
 def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[Place, ...]]:
-    """The program with its notes, and what they stand for. given: fields whose initializers do not run."""
+    """The program with notes, and the place of each note. given: fields with initializers that do not run."""
     notes = _Notes(program, given)
     body = notes.block(program.body)
     start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
@@ -60,7 +67,7 @@ def noting(program: f.Program, given: frozenset[str]) -> tuple[f.Program, tuple[
 
 
 class _Notes:
-    """Writes the statements of notes around those of a program."""
+    """Inserts the statements of notes into a program."""
 
     def __init__(self, program: f.Program, given: frozenset[str]) -> None:
         self._program, self._given = program, given
@@ -70,7 +77,7 @@ class _Notes:
         self.made: set[str] = set()
 
     def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
-        """A block with notes. `activate when` stays its last statement."""
+        """A block with notes; `activate when` stays the last statement."""
         return tuple(part for statement in body for part in self._statement(statement))
 
     def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
@@ -91,7 +98,7 @@ class _Notes:
                         yield from self._sum(statement.span, part, None)
 
     def _sum(self, span: Span, reduce: f.Reduce, name: str | None) -> Iterator[f.Statement]:
-        """Note where a sum is infinite, no term is, and it is no `default`. name: of the accumulator, if it has one."""
+        """Note where a sum is infinite, but no term and no `default` is. name: of the accumulator, if any."""
         make: Callable[[Span, str, f.Reduce], f.Statement] = f.Gather if reduce.domain.edges else f.Let
         if name is None:
             name = self._fresh("summed")
@@ -105,7 +112,7 @@ class _Notes:
         yield self._note(span, self._value(reduce, name), finite, reduce.domain.edges)
 
     def _addition(self, apply: f.Apply) -> Iterator[f.Statement]:
-        """Note where adding two finite values gives an infinite one."""
+        """Note where the sum of two finite values is infinite."""
         value = apply.value
         while isinstance(value, f.Op) and value.op == "cast":
             (value,) = value.args
@@ -129,7 +136,7 @@ class _Notes:
         return f.Accumulator(reduce.type, name) if reduce.domain.edges else f.GraphValue(reduce.type, name, "let")
 
     def _fresh(self, wish: str) -> str:
-        """A name that the program does not have, and none of its own could have."""
+        """A name that neither the program nor another note has."""
         name = f"{wish}_{len(self.made)}"
         while name in self._program.names or name in self.made:
             name += "_"
@@ -138,12 +145,12 @@ class _Notes:
 
 
 def _summed(expr: f.Expr) -> bool:
-    """Whether there is a float sum in it."""
+    """Whether an expression contains a float sum."""
     return any(isinstance(e, f.Reduce) and e.name == "sum" and not e.user and _float(e.type) for e in f.walk(expr))
 
 
 def _from(expr: f.Expr, names: set[str]) -> bool:
-    """Whether a value depends directly on a float sum: one in it, or one of these names."""
+    """Whether a value depends directly on a float sum: it contains one, or reads one of these names."""
     return _summed(expr) or any(isinstance(e, (f.Accumulator, f.GraphValue)) and e.name in names
                                 for e in f.walk(expr))
 

@@ -1,4 +1,4 @@
-"""The IR and the facts as text for people: what `vlang explain --stage ir` and `--stage facts` print."""
+"""The IR and the facts as text: the output of `vlang explain --stage ir` and `--stage facts`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _declarations(program: f.Program) -> list[str]:
 
 
 def facts_text(facts: Facts) -> str:
-    """What may be done with each loop of a program, and why or why not."""
+    """The verdict of each rule for each loop of a program, with reasons."""
     program = facts.program
     parts = [[f"{program.name}: what may be done with each loop, and why"]]
     if not facts.loops:
@@ -82,7 +82,7 @@ def _loop(number: int, loop: LoopFacts) -> Iterator[str]:
     yield from _row("kind", f"{loop.kind}: {loop.kind_reason}")
     yield from _row("activation", f"{'default' if loop.default_activation else 'its own'}: {loop.default_reason}")
     if loop.reads_iteration:
-        yield from _row("iteration", "is read: supersteps are told apart by their number")
+        yield from _row("iteration", "is read: supersteps are distinguished by their number")
     for phase in loop.phases:
         yield ""
         yield from _phase(loop, phase)
@@ -114,7 +114,7 @@ def _phase(loop: LoopFacts, phase: Phase) -> Iterator[str]:
 
 
 def _functions(loop: LoopFacts) -> Iterator[str]:
-    """What a vertex program is in the model of gather, sum, apply and activate (language.md section 1)."""
+    """The loop in the model of gather, sum, apply and activate (language.md section 1)."""
     for phase in loop.phases:
         for statement in statements(phase.statements):
             if isinstance(statement, f.Gather):
@@ -142,7 +142,7 @@ def _write(write: Write) -> Iterator[str]:
     text = f"normal form {write.operator.text} with e = {expression(write.rest)}"
     text += f"; {_WAYS[write.direction]}" if write.direction else ""
     if write.delta:
-        text += "; delta form: adds what is linear in the changes of neighbours"
+        text += "; delta form: adds a linear function of the changes of neighbours"
     elif write.joined is not None:
         text += f"; joined gather `{write.joined.name}`: contributions may be joined one by one"
     else:

@@ -1,4 +1,4 @@
-"""One clear error for what the language has and this version cannot run."""
+"""The error for correct programs that this version cannot run."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["refuse"]
 
 
 def refuse(program: f.Program, span: Span, what: str) -> NoReturn:
-    """Raise ProgramError: `what` is correct vlang that cannot be run yet; shown with its line."""
+    """Raise ProgramError: `what` is correct, but cannot be run yet; shown with its line."""
     problem = Problem(
         Code.NOT_YET_RUN, f"{what} cannot be run yet", span, "correct, but not yet run",
         help=("this version checks and explains it; `vlang list` shows programs that run",),

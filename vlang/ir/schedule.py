@@ -1,4 +1,4 @@
-"""IR to stages (see vlang.ir.stages): statements packed into passes, greedily and in order."""
+"""Scheduling of the IR: statements packed into the passes of vlang.ir.stages, greedily and in order."""
 
 from __future__ import annotations
 
@@ -31,15 +31,18 @@ __all__ = ["schedule"]
 def schedule(
     program: f.Program, given: frozenset[str] = frozenset(), without: frozenset[str] = frozenset()
 ) -> Schedule:
-    """The steps of a program. given: fields that the caller passes, whose initializers do not run. without:
-    optimisations left out; here "merge" and "narrow" count."""
+    """The steps of a program.
+
+    given: fields that the caller passes, so their initializers do not run. without: optimisations to leave out; only
+    "merge" and "narrow" have an effect here.
+    """
     body = tuple(s for s in program.body if not (isinstance(s, f.InitField) and s.name in given))
     return Schedule(program, _mark_stored(_Packer(program, without).block(body, None)))
 
 
 @dataclass
 class _Open:
-    """A stage under construction."""
+    """A stage under construction; the attributes are those of `Stage`."""
 
     domain: str | None = None
     guard: str | None = None
@@ -99,11 +102,11 @@ class _Packer:
             self._scalar(ScalarStep(statement.name, "global", statement.value, statement.span))
         elif isinstance(statement, f.InitField):
             self._initializer(statement)
-        elif not isinstance(statement, f.Activate):  # that one belongs to its loop
+        elif not isinstance(statement, f.Activate):  # `activate when` belongs to its loop
             self._steps.append(self._nest(statement, guard))
 
     def _nest(self, statement: f.Statement, guard: str | None) -> Block:
-        """A statement with a block that is run more than once."""
+        """A statement with a block that runs more than once."""
         if isinstance(statement, f.Repeat):
             number, level = self._loops, self._level
             self._loops, self._level = number + 1, level + 1
@@ -119,7 +122,11 @@ class _Packer:
         return ForRange(f"range{self._ranges - 1}", statement, self.block(statement.body, guard))
 
     def _sweep(self, sweep: f.Sweep, guard: str | None) -> Sweep:
-        """The levels are fixed on entry; the field is not written in the block, so it can be compared in every pass."""
+        """A sweep; its block is guarded by the current level.
+
+        The block does not write the field, so its levels are fixed on entry, and every pass can compare the field with
+        the level.
+        """
         level = self._fresh(f"level_{self._sweeps}")
         self._sweeps += 1
         type_ = self._types[sweep.field]
@@ -127,7 +134,7 @@ class _Packer:
         return Sweep(level, guard, sweep, self.block((f.Where(sweep.span, here, sweep.body),), guard))
 
     def _fresh(self, name: str) -> str:
-        """A name that the program does not have."""
+        """A name that the program does not use."""
         while name in self._taken:
             name += "_"
         self._taken.add(name)
@@ -143,7 +150,7 @@ class _Packer:
         self._open = _Open()
 
     def _settle(self, expr: f.Expr) -> None:
-        """End the pass if an expression reads of a vertex that may be anywhere what the pass writes."""
+        """End the pass if an expression reads a field that the pass writes, from vertices that may be anywhere."""
         if self._open.written & anywhere(expr):
             self._close()
 
@@ -160,7 +167,7 @@ class _Packer:
         self._open.gathers.append(gather)
 
     def _joins(self, gather: f.Gather, guard: str | None) -> bool:
-        """Whether a gather may run in the open pass, ahead of what is there already."""
+        """Whether a gather may run in the open pass, before the statements that it holds already."""
         now = self._open
         if now.gathers and not self._merges:
             return False
@@ -200,7 +207,7 @@ class _Packer:
         self._open.after.append(Write((statement.name,), value, None, statement.span, init=True))
 
     def _lets_of(self, value: f.Expr, span: Span) -> f.Expr:
-        """Name the reductions over vertices in an initializer, so that they stand before the pass."""
+        """Name the reductions over vertices in an initializer, so that they run before the pass."""
         for reduce in [e for e in f.walk(value) if isinstance(e, f.Reduce) and not e.domain.edges]:
             name = self._fresh(f"over_vertices_{self._lets}")
             self._lets += 1
@@ -210,7 +217,7 @@ class _Packer:
 
 
 def _early_masks(now: _Open, guard: str) -> list[Mask] | None:
-    """The masks that `guard` hangs on, if all can be evaluated ahead of the gathers; else None."""
+    """The masks that `guard` depends on, if all can be evaluated before the gathers; else None."""
     masks = {item.name: item for item in now.after if isinstance(item, Mask)}
     chain: list[Mask] = []
     name: str | None = guard
@@ -233,7 +240,7 @@ def _replace(expr: f.Expr, old: f.Expr, new: f.Expr) -> f.Expr:
 
 
 def _mark_stored(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Mark in each stage what others read of it."""
+    """Mark in each stage the accumulators and masks that other stages read."""
     needed: set[str] = set()
     guards: set[str | None] = set()
     for step in every(steps):

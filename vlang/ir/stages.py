@@ -1,10 +1,9 @@
-"""Stages: the passes that a target runs, in order, as vlang.ir.schedule makes them.
+"""Stages: the passes that a target runs, in order, as vlang.ir.schedule builds them.
 
-A *stage* is one pass: all its gathers over one domain, then what each vertex does with them. Statements join a
-stage as long as a single pass gives what the text says (rule F); a stage without gathers is a pass over vertices.
-Reductions over vertices and graph-level values stand between stages as *scalars*: they are barriers.
-`where` becomes masks: vertex-level bools that guard gathers and writes. Blocks that run more than once are steps
-that hold steps.
+A *stage* is one pass: all its gathers over one domain, then the writes of each vertex. Statements share a stage as
+long as a single pass gives the result that the text defines (rule F); a stage without gathers is a pass over vertices.
+Reductions over vertices and graph-level values are *scalars* between stages: they are barriers. `where` becomes masks:
+vertex-level bools that guard gathers and writes. Blocks that run more than once are steps that hold steps.
 """
 
 from __future__ import annotations
@@ -23,7 +22,14 @@ __all__ = [
 
 @dataclass(frozen=True, eq=False)
 class Mask:
-    """`name` = `cond`, and false where the mask `guard` is false."""
+    """`name` = `cond`, but false where another mask is.
+
+    Attributes:
+        name: Unique in the program.
+        cond: The condition.
+        guard: The other mask, or None.
+        span: Of the `where`.
+    """
 
     name: str
     cond: f.Expr
@@ -33,7 +39,15 @@ class Mask:
 
 @dataclass(frozen=True, eq=False)
 class Write:
-    """Fields set to the components of `value` where the mask `guard` holds. init: an initializer, no activity."""
+    """Fields set to the components of `value` where the mask `guard` holds.
+
+    Attributes:
+        fields: The fields, one for each component.
+        value: A tuple if there are several fields.
+        guard: The name of a mask, or None.
+        span: Of the statement.
+        init: It is an initializer, which makes no vertex active.
+    """
 
     fields: tuple[str, ...]
     value: f.Expr
@@ -46,9 +60,14 @@ class Write:
 class Stage:
     """One pass.
 
-    name: unique in the program. domain: "in", "out", "both", or None for a pass over vertices. guard: the mask under
-    which the gathers run. before: masks evaluated ahead of the gathers. after: what follows the gathers, in order.
-    stored: accumulators and masks that a later stage reads, which therefore outlive the pass.
+    Attributes:
+        name: Unique in the program.
+        domain: "in", "out", "both", or None for a pass over vertices.
+        guard: The mask of the gathers, or None.
+        before: Masks evaluated before the gathers.
+        gathers: The gathers, all over `domain`.
+        after: Masks and writes after the gathers, in order.
+        stored: Accumulators and masks that a later stage reads, so they are kept in memory.
     """
 
     name: str
@@ -72,7 +91,14 @@ class Stage:
 
 @dataclass(frozen=True, eq=False)
 class ScalarStep:
-    """A graph-level value: kind "let" or "global"."""
+    """A graph-level value.
+
+    Attributes:
+        name: Unique in the program.
+        kind: "let" or "global".
+        value: Its expression.
+        span: Of the statement.
+    """
 
     name: str
     kind: str
@@ -84,8 +110,12 @@ class ScalarStep:
 class Loop:
     """A `repeat`: its steps, and the statement with its limit, `until` and `activate when`.
 
-    number: in the order of the text, from 0. level: how many others are around it. guard: the mask of the `where`s
-    around it, by which all its statements are guarded.
+    Attributes:
+        number: In the order of the text, from 0.
+        level: The number of loops around it.
+        guard: The mask of the `where`s around it, which guards all its statements.
+        repeat: The statement.
+        steps: The steps of one superstep.
     """
 
     number: int
@@ -101,24 +131,24 @@ class Loop:
 
     @property
     def nested(self) -> bool:
-        """Whether a superstep is more than passes and values: it holds another block."""
+        """Whether a superstep contains another block besides passes and values."""
         return any(not isinstance(step, (Stage, ScalarStep)) for step in self.steps)
 
     @property
     def stages(self) -> tuple[Stage, ...]:
-        """The passes of one superstep, but for those of loops inside."""
+        """The passes of one superstep, without those of inner loops."""
         return tuple(step for step in within(self.steps) if isinstance(step, Stage))
 
     @property
     def fused(self) -> bool:
-        """Whether its only pass comes last in a superstep, and can decide activity as well."""
+        """Whether its only pass is the last step of a superstep, and can decide activity as well."""
         activate = self.repeat.activate
         return not self.nested and len(self.stages) == 1 and isinstance(self.steps[-1], Stage) and \
             not (activate is not None and set(self.applied) & anywhere(activate.cond))
 
     @property
     def applied(self) -> tuple[str, ...]:
-        """The fields applied in the loop, each once, in order; not those declared in it."""
+        """The fields applied in the loop, each once, in order; fields declared inside it are left out."""
         writes = [write for step in every(self.steps) if isinstance(step, Stage) for write in step.writes]
         local = {name for write in writes if write.init for name in write.fields}
         return tuple(dict.fromkeys(name for write in writes for name in write.fields if name not in local))
@@ -135,8 +165,15 @@ class Loop:
 
 @dataclass(frozen=True, eq=False)
 class Sweep:
-    """A `sweep`: its steps once for each value of the field where the mask `guard` holds. Inside, the value of the
-    moment is the graph-level value `level`, and every statement is guarded by a mask that compares it."""
+    """A `sweep`: its steps run once for each value of the field.
+
+    Attributes:
+        level: The graph-level value with the current value of the field. Every statement inside is guarded by a mask
+            that compares it with the field of the vertex.
+        guard: The mask of the vertices that take part, or None.
+        sweep: The statement.
+        steps: The steps for one value.
+    """
 
     level: str
     guard: str | None
@@ -167,7 +204,7 @@ Step = Stage | ScalarStep | Block
 
 @dataclass(frozen=True)
 class Schedule:
-    """A program as the steps of its run, a tree."""
+    """A program as a tree of steps."""
 
     program: f.Program
     steps: tuple[Step, ...]
@@ -184,7 +221,7 @@ class Schedule:
 
 
 def every(steps: Iterable[Step]) -> Iterator[Step]:
-    """Every step of a tree, blocks before what they hold."""
+    """Every step of a tree, blocks before the steps inside them."""
     for step in steps:
         yield step
         if not isinstance(step, (Stage, ScalarStep)):
@@ -192,7 +229,7 @@ def every(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def within(steps: Iterable[Step]) -> Iterator[Step]:
-    """The steps of one superstep: every step, but none that a `repeat` among them holds."""
+    """The steps of one superstep, without those inside another `repeat`."""
     for step in steps:
         yield step
         if not isinstance(step, (Stage, ScalarStep, Loop)):
@@ -200,7 +237,7 @@ def within(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def _evaluated(step: Step) -> tuple[f.Expr | None, ...]:
-    """The expressions that a step evaluates, without those of its block."""
+    """The expressions that a step evaluates itself, without those of its block."""
     if isinstance(step, Stage):
         return tuple(expressions_of(step))
     if isinstance(step, ScalarStep):
@@ -219,7 +256,7 @@ def expressions_of(stage: Stage) -> Iterator[f.Expr]:
 
 
 def anywhere(expr: f.Expr) -> set[str]:
-    """The fields that an expression reads of vertices that another value names (`label.label`)."""
+    """The fields that an expression reads from vertices that another value names (`label.label`)."""
     return {e.name for e in f.walk(expr) if isinstance(e, f.Field) and isinstance(e.of, f.Expr)}
 
 

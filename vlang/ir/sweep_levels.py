@@ -1,17 +1,17 @@
-"""Gathers of a sweep as messages: what a vertex of a level receives is sent by the vertices of one other level.
+"""Gathers of a sweep as messages: the vertices of one level send to the vertices of another.
 
-In `sweep f up|down` the own value of f is the level of the moment, a value of the whole graph. So a gather whose
-condition asks for neighbours at a fixed distance from the own level, such as
+In `sweep f up|down` the own value of f is the current level, a value of the whole graph. Consider a gather whose
+condition requires neighbours at a fixed distance from the own level, such as
 
     gather due = sum(paths / u.paths * (1 + u.share) for self -> u if u.depth == depth + 1)
 
-becomes, with own factors taken out of the sum (language.md 14.2) and everything else computed once per sender (14.1),
+Own factors are taken out of the sum (language.md 14.2), and everything else is computed once per sender (14.1):
 
     message of u = (1 + u.share) / u.paths if u.depth == level + 1 else 0
     due          = paths * (sum of messages)
 
-and only the vertices of level + 1 have anything to send: before the pass they write their messages, and those of the
-pass before take theirs back. An edge costs one read instead of one for every field.
+Only the vertices of level + 1 have anything to send. Before the pass they write their messages, and the senders of the
+previous pass clear theirs. An edge costs one read instead of one for every field.
 """
 
 from __future__ import annotations
@@ -32,9 +32,14 @@ _NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
 
 @dataclass(frozen=True)
 class Levelled:
-    """A pass whose gathers read messages only. messages: in the order of the gathers, each with its number. distance:
-    senders have the value level + distance in the field of the sweep. factored: names of the sums out of which own
-    factors were taken."""
+    """A pass whose gathers read messages only.
+
+    Attributes:
+        stage: The pass.
+        messages: In the order of the gathers, each with its number.
+        distance: Senders have the value level + distance in the field of the sweep.
+        factored: The names of the sums out of which own factors were taken.
+    """
 
     stage: Stage
     messages: Mapping[f.Expr, int]
@@ -45,8 +50,8 @@ class Levelled:
 def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | None:
     """The pass with messages by level; None where some gather does not have that form.
 
-    factors: own factors may be taken out of sums of floats. In a `where` neighbours need not be in any list of the
-    sweep, so nothing is done there.
+    factors: own factors may be taken out of sums of floats. In a `where`, neighbours need not be in a list of the
+    sweep, so the pass is left alone there.
     """
     if sweep.guard is not None or stage.domain is None or not stage.gathers:
         return None
@@ -78,7 +83,7 @@ def levelled(stage: Stage, sweep: Sweep, factors: bool = True) -> Levelled | Non
 
 
 def _sendable(reduce: f.Reduce) -> bool:
-    """Whether the whole contribution is one number of the sender's, or the identity."""
+    """Whether the whole contribution is one number that depends only on the sender, or the identity."""
     if reduce.user or reduce.default is not None or reduce.name not in _NEUTRAL:
         return False
     parts = [reduce.body] if reduce.cond is None else [reduce.body, reduce.cond]
@@ -87,7 +92,7 @@ def _sendable(reduce: f.Reduce) -> bool:
 
 
 def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
-    """The own value of the sweep's field, in a vertex of the level, is the level."""
+    """The reduction with the level in place of the own value of the sweep's field, which is equal to it."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (sweep.sweep.field, "self", "now"):
             return f.GraphValue(expr.type, sweep.level, "loop")
@@ -98,11 +103,11 @@ def _at_level(reduce: f.Reduce, sweep: Sweep) -> f.Reduce:
     return result
 
 
-# --------------------------------------------------------------------------------------------------- who sends
+# --------------------------------------------------------------------------------------------------- senders
 
 
 def _distance(reduce: f.Reduce, sweep: Sweep) -> int | None:
-    """By how much the level of a sender differs from that of its receivers, if the condition says so."""
+    """The level of a sender minus that of its receivers, if the condition fixes it."""
     for part in _conjuncts(reduce.cond):
         if isinstance(part, f.Op) and part.op == "eq":
             for there, here in (part.args, part.args[::-1]):
@@ -120,7 +125,7 @@ def _conjuncts(expr: f.Expr | None) -> Iterator[f.Expr]:
 
 
 def _beyond(expr: f.Expr, level: str) -> int | None:
-    """c where the expression is level + c; None where it is something else."""
+    """c where the expression is level + c; None for any other expression."""
     if isinstance(expr, f.GraphValue) and expr.name == level:
         return 0
     if isinstance(expr, f.Op) and expr.op in ("add", "sub"):
@@ -136,7 +141,7 @@ def _beyond(expr: f.Expr, level: str) -> int | None:
 
 
 def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | None]:
-    """A sum of floats without the factors that only its receiver knows, and their product; None for no such factor."""
+    """A sum of floats without the factors of its receiver, and the product of these; None without such factors."""
     if reduce.name != "sum" or reduce.user or reduce.default is not None or reduce.body.type not in (F32, F64):
         return reduce, None
     above, below = _fraction(reduce.body)
@@ -150,7 +155,7 @@ def _factored(reduce: f.Reduce, written: set[str]) -> tuple[f.Reduce, f.Expr | N
 
 
 def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
-    """The factors above and below the line."""
+    """The factors of the numerator and of the denominator."""
     if isinstance(expr, f.Op) and expr.op in ("mul", "div"):
         (above, below), (more, less) = map(_fraction, expr.args)
         return (above + more, below + less) if expr.op == "mul" else (above + less, below + more)
@@ -158,7 +163,7 @@ def _fraction(expr: f.Expr) -> tuple[list[f.Expr], list[f.Expr]]:
 
 
 def _own(expr: f.Expr, written: set[str]) -> bool:
-    """Whether it is a value of the receiver that the pass leaves alone."""
+    """Whether an expression is a value of the receiver that the pass does not write."""
     parts = list(f.walk(expr))
     reads = [e for e in parts if isinstance(e, f.Field)]
     plain = all(isinstance(e, (f.Field, f.Const, f.GraphValue, f.Op)) for e in parts)
@@ -175,7 +180,7 @@ def _product(factors: list[f.Expr], type_: Type) -> f.Expr:
 
 
 def _multiplied(item: Mask | Write, own: Mapping[str, f.Expr]) -> Mask | Write:
-    """What follows the gathers, with the factors where a sum is read; a sum that is 0 stays 0, whatever the factor."""
+    """A statement after the gathers, with the factors where it reads a sum; a sum of 0 stays 0, whatever the factor."""
     def changed(expr: f.Expr) -> f.Expr:
         if isinstance(expr, f.Accumulator) and expr.name in own:
             zero = f.Op(BOOL, "eq", (expr, f.Const(expr.type, 0.0)))

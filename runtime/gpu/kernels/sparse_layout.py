@@ -1,7 +1,7 @@
 """The layout that host and kernels share for sparse supersteps: parameters of the kernels, members of their structs.
 
-The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members are 64 bits wide
-and in the same order as here: tests/emit/test_layouts.py compares them, and the constants.
+The structs are defined in vlang/emit/cuda/skeletons/frontier.cuh, notify.cuh and relay.cuh. All members are 64 bits
+wide and in the same order as here: tests/emit/test_layouts.py compares them, and the constants.
 """
 
 from __future__ import annotations

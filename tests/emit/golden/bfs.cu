@@ -37,10 +37,10 @@ struct s0 {
 //   shared memory: shared_min, an instruction of shared memory
 //   global memory: improve_min, an instruction of global memory
 // auto may pull with: thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream, edge
-// push: direct; what an inactive neighbour would send has been joined before, and joining it again changes nothing;
-//     into the field itself: A: `depth` only moves down, and what is joined moves the same way or not at all: every
-//     order ends in the same least fixpoint, bit for bit
-// priority: ascending, what lies before the present bucket is final (rule O)
+// push: direct; the contribution of an inactive neighbour has been joined before, and joining it again changes nothing;
+//     into the field itself: A: `depth` only moves down, and joined values move the same way or not at all: every order
+//     ends in the same least fixpoint, bit for bit
+// priority: ascending, values before the current bucket are final (rule O)
 // early exit: the first active neighbour decides (rule X2)
 struct s1 {
   static constexpr bool READS_SELF = false;

@@ -156,9 +156,9 @@ struct s0 {
 //   shared memory: shared_min, pairs packed into one word of 64 bits: a compare-and-swap loop in shared memory
 //   global memory: improve_min, an instruction of global memory, on pairs packed into one word
 // auto may pull with: thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream, edge
-// push: cells; what an inactive neighbour would send has been joined before, and joining it again changes nothing;
+// push: cells; the contribution of an inactive neighbour has been joined before, and joining it again changes nothing;
 //     beside the field: a tuple changes together
-// priority: ascending, what lies before the present bucket is final (rule O)
+// priority: ascending, values before the current bucket are final (rule O)
 struct s1 {
   static constexpr bool READS_SELF = false;
   static constexpr bool EARLY = false;

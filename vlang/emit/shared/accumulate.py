@@ -1,7 +1,7 @@
-"""Reductions as text: the components of an accumulator, and how they start, take a value, merge and end.
+"""Reductions as text: the components of an accumulator, and how they start, take a value, merge and finish.
 
-One worker owns each accumulator here, so every unified operation is a plain update (language.md section 13, column
-"numba owned"); what a GPU does where several meet stands in vlang.emit.cuda.unified.
+Here one worker owns each accumulator, so every unified operation is a plain update (language.md section 13, column
+"numba owned"). Accumulators shared by threads of a GPU are in vlang.emit.cuda.unified.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ _PLAIN = {"sum": "+", "prod": "*", "bitor": "|", "bitand": "&", "bitxor": "^", "
 class Accumulation:
     """How one reduction is accumulated.
 
-    types: the types of its components: those of the value, then for `mean` the number of contributions, then with a
-    `default` (a bool) whether anything contributed. declared: the reduction, if the program declares it.
+    types: the types of the components: first those of the value; for `mean` then the number of contributions; with a
+    `default` then a bool, whether anything contributed. declared: the reduction, if the program declares it.
     """
 
     reduce: f.Reduce
@@ -34,9 +34,9 @@ class Accumulation:
 
     @staticmethod
     def of(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
-        """The accumulation of a reduction. declared: the program's own ones, by name.
+        """The accumulation of a reduction. declared: the reductions that the program declares, by name.
 
-        Raises Unwritable for those that need all contributions at once.
+        Raises Unwritable for reductions that need all contributions at once.
         """
         own = declared[reduce.name] if reduce.user else None
         body, over_vertices = reduce.body.type, not reduce.domain.edges
@@ -59,14 +59,14 @@ class Accumulation:
 
     @property
     def runs(self) -> tuple[Run, ...]:
-        """The arrays that keep the components: one for those of a vector, one each for others."""
+        """The arrays of the components: one for all components of a vector, otherwise one for each component."""
         if not isinstance(self.reduce.body.type, Vector):
             return runs_of(Tuple(self.types))
         flags = (Run(BOOL, 1, self.width),) if self.reduce.default is not None else ()
         return (Run(self.types[0], self.width, 0), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The text of the components of nothing; types: other than those of the accumulator."""
+        """The text of the components without contributions; types: other types than those of the accumulator."""
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:
@@ -83,12 +83,12 @@ class Accumulation:
         return len(self.types) - (self.reduce.default is not None)
 
     def take(self, writer: Writer, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after one more contribution (the body at hand, if the condition holds)."""
+        """The components after the contribution of the current edge, which counts if its condition holds."""
         after = self.merge(writer, before, self.contribution(writer, self.types))
         return self._chosen(writer, after, before)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """The components, in `types`, of one contribution as it travels: those of nothing if the condition fails."""
+        """The components, in `types`, of one contribution that is sent; the identity if the condition fails."""
         return self._chosen(writer, self.contribution(writer, types), self.identity(writer, types))
 
     def _chosen(self, writer: Writer, yes: tuple[str, ...], no: tuple[str, ...]) -> tuple[str, ...]:
@@ -119,7 +119,7 @@ class Accumulation:
         return (*values, counts)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components of two accumulators joined, a before b."""
+        """The components of two accumulators merged, a before b."""
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
         if self.declared is not None:

@@ -1,6 +1,6 @@
-"""What the writers ask of a target: how a value, an operation, an accumulator and a function are spelled.
+"""The interface of a dialect: the text of values, operations, accumulators and functions on a target.
 
-The writers produce straight-line code, one operation a line, every value named; a dialect gives the text of each piece.
+The writers produce straight-line code, one named value a line; a dialect supplies the text of each piece.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
 
 
 def stored_as(type_: Type) -> str:
-    """The name of the type in which values are stored in arrays and slots: bools are bytes, f16 its 16 bits; vectors
-    as their components, a set of vertices as their number."""
+    """The name of the type that arrays and slots store.
+
+    A bool is a byte, an f16 its 16 bits, a vector its components, a set of vertices the number of its vertices.
+    """
     if isinstance(type_, Vector):
         type_ = type_.item
     if isinstance(type_, VertexSet):
@@ -37,12 +39,12 @@ def _plain(type_: Scalar) -> str:
 
 
 def width_of(type_: Type) -> int:
-    """How many entries of an array a value takes, one behind the other."""
+    """The number of consecutive array entries that a value takes."""
     return type_.size if isinstance(type_, Vector) else 1
 
 
 def scalars_of(type_: Type) -> tuple[Scalar, ...]:
-    """The types of the components that a value is computed with: one for a scalar."""
+    """The types of the components of a value in computations; one for a scalar."""
     if isinstance(type_, Vector):
         return (type_.item,) * type_.size
     if isinstance(type_, Tuple):
@@ -53,7 +55,7 @@ def scalars_of(type_: Type) -> tuple[Scalar, ...]:
 
 @dataclass(frozen=True)
 class Run:
-    """Components that lie in one array, one behind the other. first: the number of the first of them."""
+    """Components stored next to each other in one array. first: the number of the first of them."""
 
     type: Scalar
     width: int
@@ -61,7 +63,7 @@ class Run:
 
 
 def runs_of(type_: Type) -> tuple[Run, ...]:
-    """The arrays that values take: one for a scalar or vector, one an item for a tuple."""
+    """The arrays of a value: one for a scalar or vector, one for each item of a tuple."""
     if isinstance(type_, Vector):
         return (Run(type_.item, type_.size, 0),)
     return tuple(Run(item, 1, number) for number, item in enumerate(scalars_of(type_)))
@@ -69,8 +71,14 @@ def runs_of(type_: Type) -> tuple[Run, ...]:
 
 @dataclass(frozen=True)
 class Entry:
-    """Something that functions read from the frame. kind: "pointer" (to dtype) or "value". name: an identifier of its
-    own in the environment. number: of the slot."""
+    """A value that functions read from the frame.
+
+    Attributes:
+        kind: "pointer" (to dtype) or "value".
+        dtype: The stored type.
+        name: Its identifier in the environment.
+        number: The number of the slot.
+    """
 
     kind: str
     dtype: str
@@ -80,7 +88,7 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function: its name says what skeletons call it and what it takes; `result` is "" for none."""
+    """A generated function; its name determines its parameters and its use in skeletons. `result` is "" for none."""
 
     name: str
     lines: tuple[str, ...]
@@ -88,7 +96,7 @@ class Function:
 
 
 class Dialect(ABC):
-    """The spelling of one target."""
+    """The spelling of code for one target."""
 
     boolean: str
     true: str
@@ -124,13 +132,20 @@ class Dialect(ABC):
         """A constant of a floating type, infinity included."""
 
     def convert(self, type_: Type, text: str) -> str:
-        """A value in another type, as plain conversions go."""
+        """A value in another type, by a plain conversion."""
         return f"{self.typename(type_)}({text})"
 
     # ------------------------------------------------------------------------- operations
     @abstractmethod
     def arithmetic(self, sign: str, type_: Type, a: str, b: str) -> str:
-        """`a sign b` in a type, wrapping: + - * | & ^ (of bools: | &)."""
+        """`a sign b`, wrapping.
+
+        Args:
+            sign: One of + - * | & ^ (of bools: | &).
+            type_: The type of operands and result.
+            a: The left operand.
+            b: The right operand.
+        """
 
     @abstractmethod
     def negative(self, type_: Type, a: str) -> str:
@@ -146,11 +161,18 @@ class Dialect(ABC):
 
     @abstractmethod
     def power(self, type_: Type, a: str, exponent: Type, b: str) -> str:
-        """a to the power of b, a float."""
+        """A power of a float.
+
+        Args:
+            type_: The type of the base and the result.
+            a: The base.
+            exponent: The type of the exponent.
+            b: The exponent.
+        """
 
     @abstractmethod
     def select(self, test: str, yes: str, no: str) -> str:
-        """`yes` if `test` holds, else `no`; both are values at hand."""
+        """`yes` if `test` holds, else `no`; both are computed already."""
 
     @abstractmethod
     def negation(self, a: str) -> str:
@@ -158,27 +180,27 @@ class Dialect(ABC):
 
     @abstractmethod
     def both(self, *parts: str) -> str:
-        """All of some bools, each one evaluated."""
+        """Whether all of some bools are true; each one is evaluated."""
 
     @abstractmethod
     def either(self, *parts: str) -> str:
-        """Any of some bools, each one evaluated."""
+        """Whether any of some bools is true; each one is evaluated."""
 
     @abstractmethod
     def conjunction(self, *parts: str) -> str:
-        """All of some comparisons."""
+        """Whether all of some comparisons hold."""
 
     @abstractmethod
     def disjunction(self, *parts: str) -> str:
-        """Any of some comparisons."""
+        """Whether any of some comparisons holds."""
 
     @abstractmethod
     def bits(self, *parts: str) -> str:
-        """Bytes joined bit by bit."""
+        """The bitwise or of some bytes."""
 
     @abstractmethod
     def flags(self, bits: Sequence[str]) -> str:
-        """What `apply` returns: bit k is set if bool k holds."""
+        """The result of `apply`: bit k is set if bool k holds."""
 
     # ------------------------------------------------------------------------- statements
     @abstractmethod
@@ -196,15 +218,22 @@ class Dialect(ABC):
     # ----------------------------------------------------------------- packed values, frame
     @abstractmethod
     def element(self, pointer: str, index: str, width: int, part: int) -> str:
-        """Entry `part` of what vertex (or row) `index` has in an array with `width` entries for each."""
+        """One entry of an array.
+
+        Args:
+            pointer: The array.
+            index: The vertex or row.
+            width: The number of entries of each vertex or row.
+            part: The number of the entry.
+        """
 
     @abstractmethod
     def registers(self, names: Sequence[str]) -> str:
-        """Bytes side by side, as `hll_size` takes them."""
+        """Bytes packed together, as `hll_size` takes them."""
 
     @abstractmethod
     def part(self, packed: str, number: int) -> str:
-        """A component of packed values: of an accumulator, or of masks."""
+        """One component of a packed accumulator or of packed masks."""
 
     @abstractmethod
     def pack(self, struct: str, items: Sequence[str]) -> str:

@@ -1,7 +1,7 @@
-"""Expressions of the IR as text: straight-line code, one operation a line, every value named.
+"""Expressions of the IR as text: straight-line code, one named value a line.
 
-Everything is evaluated eagerly: expressions have no effects and no operation traps, so the text needs no branches,
-equal subexpressions are computed once, and the same shape serves every target; a Dialect spells it.
+Everything is evaluated eagerly: expressions have no effects and no operation traps. So the text needs no branches,
+equal subexpressions are computed once, and the same code serves every target; a Dialect spells it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ __all__ = ["Place", "Unwritable", "Writer", "located"]
 
 
 class Unwritable(Exception):
-    """An expression that this writer has no text for; `what` says it in the words of the language, `span` where."""
+    """An expression that this writer cannot write: `what` names it in the terms of the language, `span` its place."""
 
     def __init__(self, what: str, span: Span | None = None) -> None:
         super().__init__(what)
@@ -34,7 +34,7 @@ class Unwritable(Exception):
 
 @contextmanager
 def located(span: Span) -> Iterator[None]:
-    """Say where an Unwritable was met."""
+    """Add the place to an Unwritable raised inside."""
     try:
         yield
     except Unwritable as error:
@@ -42,9 +42,9 @@ def located(span: Span) -> Iterator[None]:
 
 
 class Place(Protocol):
-    """Where names live in the function being written: the texts that read a value, one a component.
+    """How the function being written reads names: as the texts of values, one a component.
 
-    of: the name of the vertex whose field or degree it is, where an expression says which.
+    of: the text of the vertex of a field or degree, where the expression computes it.
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
@@ -72,13 +72,13 @@ class Writer:
         self._numbers = itertools.count()
 
     def elsewhere(self, place: Place) -> Writer:
-        """A writer of the same lines, at another place."""
+        """A writer of the same lines that reads names at another place."""
         other = Writer(place, self.d)
         other.lines, other._numbers = self.lines, self._numbers
         return other
 
     def name(self, text: str) -> str:
-        """Give `text` a name and return it; names and constants stand for themselves."""
+        """Assign `text` to a new name and return the name; names and constants are returned unchanged."""
         if text.isidentifier():
             return text
         new = f"t{next(self._numbers)}"
@@ -86,7 +86,7 @@ class Writer:
         return new
 
     def forget(self) -> None:
-        """Forget known values: a field was written, so the same expression may now mean something else."""
+        """Forget known values after a write to a field, since the same expression may now have another value."""
         self._known.clear()
 
     def value(self, expr: f.Expr) -> str:
@@ -131,13 +131,13 @@ class Writer:
         raise Unwritable(f"`{type(expr).__name__.lower()}`")
 
     def _change(self, expr: f.Field) -> tuple[str, ...]:
-        """The present value minus the told one."""
+        """The present value minus the value last sent."""
         now = self.items(replace(expr, time="now"))
         return tuple(self.difference(t, a, self.name(b)) for t, a, b in zip(scalars_of(expr.type), now,
                                                                             self.place.told(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
-        """What a vertex that may be anywhere has; `none` has zeros, and no edges."""
+        """A field or degree of a vertex that may be anywhere; for `none`, zeros."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
         index = self.name(self.d.select(there, vertex, "u32(0)"))
@@ -170,13 +170,13 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """The text of the mixed number of a seed and a vertex, the arguments of `expr`."""
+        """The text of the hash of a seed and a vertex, the arguments of `expr`."""
         seed, vertex = (self.value(arg) for arg in expr.args)
         number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
         return f"mix({seed}, {number})"
 
     def joined(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the components of two values joined by a reduction that the program declares."""
+        """The names of the components of two values joined by a declared reduction."""
         call = next(self._numbers)
         sides: dict[f.Expr, f.Expr] = {
             f.Accumulator(reduction.type, side): f.Accumulator(reduction.type, f"{side} {call}")
@@ -202,7 +202,14 @@ class Writer:
         raise Unwritable(f"`{expr.op}` of tuples")
 
     def tuple_wins(self, op: str, type_: Tuple, new: tuple[str, ...], best: tuple[str, ...]) -> str:
-        """Whether tuple `new` beats `best` under min or max: a tuple that starts with the identity never does."""
+        """Whether tuple `new` beats `best` under min or max; a tuple that starts with the identity never does.
+
+        Args:
+            op: "min" or "max".
+            type_: The type of both tuples.
+            new: The names of the components of one tuple.
+            best: Those of the other.
+        """
         first = type_.items[0]
         nothing = self.d.constant(None if first == VERTEX else math.inf if op == "min" else -math.inf, first)
         a, b = (self.orderable(op, type_, names) for names in (new, best))
@@ -210,7 +217,7 @@ class Writer:
         return self.name(self.d.conjunction(smaller, f"{new[0]} != {nothing}"))
 
     def orderable(self, op: str, type_: Tuple, names: tuple[str, ...]) -> tuple[str, ...]:
-        """Components whose plain order puts `none` last: under max, ids move up by one and `none` wraps to 0."""
+        """Components in a plain order that puts `none` last: under max, ids move up by one and `none` wraps to 0."""
         if op == "min":
             return names
         return tuple(self.name(self.d.arithmetic("+", t, n, "u32(1)")) if t == VERTEX else n
@@ -229,8 +236,11 @@ class Writer:
         return text
 
     def cast(self, name: str, source: Type, target: Type) -> str:
-        """The text that converts a value: integer `inf` stays infinite in wider integers and in floats, and what is
-        computed with 32 bits is rounded where it becomes an f16."""
+        """The text that converts a value.
+
+        Integer `inf` stays infinite in wider integers and in floats. A value computed with 32 bits is rounded when it
+        becomes an f16.
+        """
         assert isinstance(source, Scalar)
         assert isinstance(target, Scalar)
         if target == F16 and source != F16:
@@ -262,24 +272,32 @@ class Writer:
         return self.d.either(f"({name} == {high})", f"({name} == {low})")
 
     def negated(self, type_: Type, name: str) -> str:
-        """The text of minus a signed integer; infinities change sides."""
+        """The text of minus a signed integer; infinities swap signs."""
         high, low = self.bounds(type_)
         return self.d.select(f"{name} == {high}", low, self.d.select(f"{name} == {low}", high,
                                                                      self.d.negative(type_, name)))
 
     def sum(self, type_: Type, a: str, b: str) -> str:
-        """The name of a + b, two numbers of which nothing is known."""
+        """The name of a + b; either may be infinite."""
         plain = self.d.arithmetic("+", type_, a, b)
         return self._absorbed(type_, a, b, b, plain)
 
     def difference(self, type_: Type, a: str, b: str) -> str:
-        """The name of a - b, two numbers of which nothing is known."""
+        """The name of a - b; either may be infinite."""
         plain = self.d.arithmetic("-", type_, a, b)
         other = self.name(self.negated(type_, b)) if _integer(type_) else b
         return self._absorbed(type_, a, b, other, plain)
 
     def _absorbed(self, type_: Type, a: str, b: str, other: str, plain: str) -> str:
-        """`plain`, but an infinite integer a, else b (then the result is `other`), decides."""
+        """The name of `plain`, except where an operand is an infinite integer.
+
+        Args:
+            type_: The type of the operands.
+            a: The left operand; the result where it is infinite.
+            b: The right operand.
+            other: The result where only b is infinite.
+            plain: The result where both are finite.
+        """
         if not _integer(type_):
             return self.name(plain)
         high, low = self.bounds(type_)
@@ -288,19 +306,26 @@ class Writer:
         return self.name(self.d.select(far[0], a, f"({self.d.select(far[1], other, finite)})"))
 
     def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
-        """The name of whether two values differ in some component; two NaN count as equal."""
+        """The name of the bool that two values differ in some component; two NaN count as equal."""
         tests = [self.name(self.differs(t, x, y)) for t, x, y in zip(scalars_of(type_), a, b)]
         return self.name(self.d.either(*tests))
 
     def differs(self, type_: Type, a: str, b: str) -> str:
-        """The text that tells whether two values differ; two NaN count as equal."""
+        """The text of whether two values differ; two NaN count as equal."""
         assert isinstance(type_, Scalar)
         if not type_.floating:
             return f"{a} != {b}"
         return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
 
     def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """The text of min or max of two scalars: b where it beats a, else a. `none` is neutral."""
+        """The text of min or max of two scalars: b where it beats a, else a; `none` never wins.
+
+        Args:
+            op: "min" or "max".
+            type_: The type of both.
+            a: The one that stays in a tie.
+            b: The other one.
+        """
         sign = "<" if op == "min" else ">"
         if type_ == VERTEX and op == "max":
             up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
@@ -313,7 +338,7 @@ def _integer(type_: Type) -> bool:
 
 
 def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:
-    """The expression with others in the place of some."""
+    """The expression with some subexpressions replaced."""
     if expr in new:
         return new[expr]
     return f.rebuild(expr, tuple(_with(child, new) for child in f.children(expr)))

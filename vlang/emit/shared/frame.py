@@ -1,4 +1,4 @@
-"""Names to slots: the frame of a program, and the environment that each generated function unpacks from it."""
+"""Slots: the frame of a program, and the environment that each generated function unpacks from it."""
 
 from __future__ import annotations
 
@@ -17,9 +17,13 @@ __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
 @dataclass
 class Frame:
-    """The slots of a program, numbered as they are first named, and the types behind them.
+    """The slots of a program, numbered in the order in which they are first named, and their types.
 
-    reductions: those that the program declares, by name.
+    Attributes:
+        reductions: The reductions that the program declares, by name.
+        slots: The number of each slot.
+        scalars: The stored type of each graph-level value.
+        arrays: The arrays that are no fields.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -32,18 +36,25 @@ class Frame:
         return self.slots.setdefault(name, FIRST_SLOT + len(self.slots))
 
     def scalar(self, name: str, type_: Type) -> int:
-        """The slot of a graph-level value; of a vertex set, that of the number of its vertices."""
+        """The slot of a graph-level value; for a vertex set, the slot of its size."""
         self.scalars[name] = stored_as(type_)
         return self.slot(f"scalar:{name}")
 
     def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1) -> int:
-        """The slot of an array that is no field, with `width` entries for each vertex (or row)."""
+        """The slot of an array that is no field.
+
+        Args:
+            slot: The name of the slot.
+            dtype: The stored type.
+            length: What it has entries for: "vertices", or another length of the plan.
+            width: The number of entries for each vertex (or row).
+        """
         self.arrays[slot] = ArraySpec(slot, dtype, length, width)
         return self.slot(slot)
 
 
 def parts_of_name(name: str, type_: Type) -> list[tuple[str, Scalar]]:
-    """The scalars that hold a graph-level value: NAME itself, or NAME.0, NAME.1, ... for the components of others."""
+    """The scalars of a graph-level value: NAME itself, or NAME.0, NAME.1, ... for components."""
     if isinstance(type_, Scalar):
         return [(name, type_)]
     return [(f"{name}.{number}", part) for number, part in enumerate(scalars_of(type_))]
@@ -51,7 +62,13 @@ def parts_of_name(name: str, type_: Type) -> list[tuple[str, Scalar]]:
 
 @dataclass
 class Environment:
-    """What the functions of one pass read from the frame, unpacked once a launch, in the order of first use."""
+    """The values that the functions of one pass read from the frame, unpacked once a launch.
+
+    Attributes:
+        frame: The slots of the program.
+        dialect: Of the target.
+        entries: The values, in the order of first use.
+    """
 
     frame: Frame
     dialect: Dialect
@@ -68,7 +85,7 @@ class Environment:
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
     def array(self, slot: str, type_: Type, length: str = "vertices") -> list[str]:
-        """The texts of pointers to the arrays SLOT.0, SLOT.1, ... that hold values of a type (see `runs_of`)."""
+        """The texts of pointers to the arrays SLOT.0, SLOT.1, ... with values of a type (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
             self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
@@ -76,13 +93,16 @@ class Environment:
         return pointers
 
     def places(self, pointers: list[str], type_: Type, index: str) -> list[str]:
-        """The texts of the places of the components of one value in such arrays."""
+        """The texts of the places of one value's components in such arrays."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
 
     def members(self, name: str) -> tuple[str, str, str, str]:
-        """The texts of a set of vertices: pointers to its vertices, to them in increasing order, and to the place of
-        each of those in the set; how many there are."""
+        """The texts for a set of vertices.
+
+        Returns: Pointers to its vertices, to the same in increasing order, and to the position of each of the latter
+        in the set; its size.
+        """
         self.frame.scalar(name, I64)
         kinds = ("set", "sorted", "places")
         for kind in kinds:
@@ -91,7 +111,7 @@ class Environment:
         return given, ordered, places, self.scalar(name, I64)
 
     def numbers(self) -> tuple[str, str, str]:
-        """The texts of how the caller numbers the vertices: a list of numbers, whether there is one, the least one."""
+        """The texts for the caller's vertex numbering: the list of numbers, whether there is one, the least number."""
         listed, base = (self._entry("value", "u64", slot) for slot in ("ids:listed", "ids:base"))
         return self.pointer("ids:list", "u64"), listed, base
 
@@ -99,7 +119,7 @@ class Environment:
         key = kind, dtype, slot
         if key not in self._texts:
             name, taken = re.sub(r"[^A-Za-z0-9_]", "_", slot), {entry.name for entry in self.entries}
-            while name in taken:  # "scalar:edge.w", an edge field's default, beside "scalar:edge_w", a parameter
+            while name in taken:  # "scalar:edge.w" (default of an edge field) and "scalar:edge_w" (a parameter) collide
                 name += "_"
             self._texts[key] = self.dialect.entry(len(self.entries), name)
             self.entries.append(Entry(kind, dtype, name, self.frame.slot(slot)))
@@ -108,10 +128,13 @@ class Environment:
 
 @dataclass(frozen=True)
 class Times:
-    """Where past values of fields lie.
+    """The arrays that hold past values of fields.
 
-    previous: the slot kind of `old(f)` ("field" before a pass, "next" after it); starts: fields with a copy from the
-    start of the superstep instead. told: fields with a told array. level: of the loop that these copies belong to.
+    Attributes:
+        previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.
+        starts: Fields with a copy from the start of the superstep, which replaces `previous`.
+        told: Fields with an array of the values last sent (slot kind "told").
+        level: The level of the loop of these copies.
     """
 
     previous: str = "field"
@@ -120,18 +143,25 @@ class Times:
     level: int = 0
 
     def own(self, kind: str) -> str:
-        """The kind of slot of a loop's own arrays: "start", "told" or "work"."""
+        """The slot kind of a loop's own arrays: "start", "told" or "work", with its level."""
         return level_slot(kind, "", self.level)[:-1]
 
 
 @dataclass
 class Scope:
-    """Where the names of an expression live, for the function being written (a `Place`).
+    """How the function being written reads the names of an expression (a `Place`).
 
-    here, there, edge: the index of self, of the neighbour, of the edge. locals: what is already computed here:
-    fields written, accumulators, masks, each as the names of its components. times: where past values lie. columns:
-    the edge columns at hand; other edge fields are scalars. values: expressions with a value of their own (messages,
-    reductions, changes). sends: whether this is the neighbour as it writes its messages, before anybody is told.
+    Attributes:
+        env: The environment of the pass.
+        here: The index of self.
+        there: The index of the neighbour.
+        edge_index: The index of the edge.
+        locals: Values computed in this function (fields written, accumulators, masks), as the names of their
+            components.
+        times: The arrays of past values.
+        columns: The edge columns of the pass; other edge fields are scalars.
+        values: Expressions computed elsewhere (messages, reductions, changes), as the names of their components.
+        sends: The function writes the messages of the neighbour, before sent values are updated.
     """
 
     env: Environment
@@ -177,7 +207,7 @@ class Scope:
                      for part, place in zip(scalars_of(expr.type), self.places(expr, kind, index)))
 
     def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
-        """The texts of the places of a field in the array of a kind."""
+        """The texts of the places of a field's components in the array of a kind."""
         pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
         return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))
 
@@ -212,6 +242,6 @@ class Scope:
         return self.stored(expr.name, expr.type) if known is None else known
 
     def stored(self, name: str, type_: Type) -> tuple[str, ...]:
-        """The texts that read an accumulator or mask that an earlier pass stored."""
+        """The texts for reading an accumulator or mask that an earlier pass stored."""
         places = self.env.places(self.env.array(f"work:{name}", type_), type_, self.here)
         return tuple(self.env.dialect.load(part, place) for part, place in zip(scalars_of(type_), places))

@@ -1,9 +1,9 @@
 """Reductions that need all contributions of a vertex at once (rule R): mode, mex, hindex and median.
 
 Their contributions go, one by one, into a structure in scratch memory that one worker (on a GPU: a group of lanes)
-fills for one vertex: a hash table that counts values, a bitmap, counts by size, or a list. Each takes time linear in
-the number of contributions (a median: times the bits of a value at worst) and memory in proportion to it. What is
-read off in the end does not depend on the order.
+fills for one vertex: a hash table that counts values, a bitmap, counts by size, or a list. Time and memory are linear
+in the number of contributions; a median takes at worst the number of bits of a value times as long. The result does
+not depend on the order.
 """
 
 from __future__ import annotations
@@ -21,22 +21,22 @@ from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 __all__ = ["FIRST_PLACE", "Holistic", "accumulated", "conclude", "prepare", "structures"]
 
 FIRST_PLACE = 3
-"""The item of a `room` from which on the places of the structures stand (see counting.py)."""
+"""The first item with the place of a structure, in the scratch memory `room` (see counting.py)."""
 
-_MOST = (1 << 32) - 1  # a vertex has no more edges: larger values of mex and hindex are all alike
+_MOST = (1 << 32) - 1  # no vertex has more edges, so larger values of mex and hindex need not be distinguished
 
 
 @dataclass(frozen=True)
 class Holistic(Accumulation):
     """How a holistic reduction is accumulated.
 
-    types: for mode the value that is ahead and how often it occurs, for median a key (see `key_type`), for mex and
-    hindex the result, all three known in the end; then with a `default` (a bool) whether anything contributed.
+    types: for mode the leading value and its count, for median a key (see `key_type`), for mex and hindex the result;
+    these are known only at the end. With a `default`, also a bool: whether anything contributed.
     """
 
     @staticmethod
     def whole(reduce: f.Reduce) -> Holistic:
-        """The accumulation of a holistic reduction. Raises Unwritable where not all of it is at hand."""
+        """The accumulation of a holistic reduction. Raises Unwritable if this version cannot write it."""
         body, result = reduce.body.type, reduce.type
         if not isinstance(body, Scalar) or not isinstance(result, Scalar):
             raise Unwritable(f"`{reduce.name}` of these values")
@@ -53,7 +53,7 @@ class Holistic(Accumulation):
 
     @property
     def structure(self) -> str:
-        """The structure that it fills: "mode32", "mode64", "median32", "median64", "mex" or "hindex"."""
+        """The structure that is filled: "mode32", "mode64", "median32", "median64", "mex" or "hindex"."""
         name = self.reduce.name
         return f"{name}{self.key.bits}" if name in ("mode", "median") else name
 
@@ -63,8 +63,7 @@ class Holistic(Accumulation):
         return 2 if self.reduce.name == "mode" else 1
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The components of nothing; a `mex` that is not known yet is the largest value. types: those of a contribution
-        that travels."""
+        """The components without contributions; an unknown `mex` is the largest value. types: of a contribution."""
         d = writer.d
         if types is not None:
             return d.constant(0, types[0]), d.false
@@ -73,11 +72,11 @@ class Holistic(Accumulation):
         return values if self.reduce.default is None else (*values, d.false)
 
     def sent(self, writer: Writer, types: tuple[Scalar, ...]) -> tuple[str, ...]:
-        """One contribution as it travels: its value, and whether it contributes."""
+        """One contribution as it is sent: its value, and whether it counts."""
         return self.found(writer)
 
     def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The components read off two parts of one structure, joined."""
+        """The components of two parts of one structure, merged."""
         d, name = writer.d, self.reduce.name
         joined: tuple[str, ...]
         if name == "mode":
@@ -106,7 +105,7 @@ class Holistic(Accumulation):
         return (writer.name(d.select(parts[-1], value, writer.value(self.reduce.default))),)
 
     def found(self, writer: Writer) -> tuple[str, str]:
-        """The value at an edge, in the type `key`, and whether it contributes."""
+        """The value at an edge in the type `key`, and whether it contributes."""
         d, body = writer.d, self.reduce.body
         value = writer.value(body)
         assert isinstance(body.type, Scalar)
@@ -120,7 +119,7 @@ class Holistic(Accumulation):
         return writer.name(d.convert(self.key, value)), holds
 
     def take_into(self, writer: Writer, place: str, before: tuple[str, ...]) -> tuple[str, ...]:
-        """The components after one more contribution, which goes into the structure at `place`."""
+        """The components after one more contribution, which is added to the structure at `place`."""
         d = writer.d
         key, holds = self.found(writer)
         call = f"{self.structure}_take(room, {place}, {', '.join([holds, key, *before[: self.width]])})"
@@ -133,14 +132,16 @@ class Holistic(Accumulation):
 
 
 def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
-    """How a reduction over edges is accumulated. declared: the program's own ones, by name. Raises Unwritable."""
+    """How a reduction over edges is accumulated. declared: the program's reductions, by name. Raises Unwritable."""
     rule = None if reduce.user else REDUCTIONS.get(reduce.name)
     return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, declared)
 
 
 def key_type(name: str, type_: Scalar) -> Scalar:
-    """The type in which contributions of a type are counted: 32 or 64 bits. For `median`, keys without sign whose order
-    is that of the values."""
+    """The type in which contributions of a type are counted: 32 or 64 bits.
+
+    For `median` it is an unsigned key with the order of the values.
+    """
     if name == "median":
         return U64 if type_.bits == 64 else U32
     if name != "mode" or type_ in (BOOL, VERTEX):
@@ -151,7 +152,7 @@ def key_type(name: str, type_: Scalar) -> Scalar:
 
 
 def _key_of(d: Dialect, type_: Scalar, value: str) -> str:
-    """The key of a value of which a median is sought."""
+    """The key of a value, for a median."""
     wide = key_type("median", type_)
     if type_.floating:
         return f"float_key_{wide.bits}({value})"
@@ -172,8 +173,10 @@ def _value_of(writer: Writer, type_: Scalar, key: str) -> str:
 
 
 def _size(d: Dialect, type_: Scalar, value: str, name: str) -> str:
-    """An integer as u32: what is larger stays the largest; a negative one is 0 for hindex, the largest for mex, where
-    neither counts."""
+    """An integer as u32; larger values become the largest.
+
+    A negative value becomes 0 for hindex and the largest value for mex, since neither counts it.
+    """
     high = d.constant(_MOST, U32)
     text = d.convert(U32, value)
     if type_.bits == 64:
@@ -190,7 +193,7 @@ def structures(accumulations: Sequence[Accumulation]) -> tuple[str, ...]:
 
 
 def prepare(accumulations: Sequence[Accumulation]) -> Function:
-    """prepare: the structures for a vertex of so many edges, cleared, from word `base` of `space` on (numba)."""
+    """prepare: clears the structures for a vertex with `degree` edges, from word `base` of `space` on (numba)."""
     lines, places, at = ["bits = table_bits(degree)"], [], "base"
     for number, name in enumerate(structures(accumulations)):
         places.append(at)
@@ -200,7 +203,7 @@ def prepare(accumulations: Sequence[Accumulation]) -> Function:
 
 
 def conclude(d: Dialect, accumulations: Sequence[Accumulation]) -> Function:
-    """conclude: the accumulators with what the structures say (numba)."""
+    """conclude: the accumulators read from the structures (numba)."""
     items, at, number = [], 0, 0
     for a in accumulations:
         parts = [d.part("acc", at + i) for i in range(len(a.types))]

@@ -1,4 +1,4 @@
-"""What the writers need to know of a loop: which freedoms its facts grant, and what the engine must keep for it."""
+"""Decisions about a loop for the writers: the freedoms that its facts grant, and the arrays that it needs."""
 
 from __future__ import annotations
 
@@ -18,11 +18,14 @@ _AGAINST = {"in": "out", "out": "in", "both": "both"}
 
 @dataclass(frozen=True)
 class Reader:
-    """What a pass over edges reads that the loop writes, under rule N.
+    """The values that a pass over edges reads and the loop writes, under rule N.
 
-    heard: fields of neighbours, so that a vertex that changes one must notify. own: fields, accumulators and masks of
-    the vertex itself. notify: the orientation along which its receivers are found. told: it reads changes of
-    neighbours, so that a vertex that is active must notify, and one that was active must take back what it sent.
+    Attributes:
+        heard: Fields of neighbours; a vertex that changes one of them must notify.
+        own: Fields, accumulators and masks of the vertex itself.
+        notify: The adjacency direction in which a vertex finds its receivers.
+        told: It reads changes of neighbours. A vertex that is active must notify, and so must one that was active,
+            because its receivers must run without its change.
     """
 
     heard: frozenset[str]
@@ -35,11 +38,23 @@ class Reader:
 class LoopPlan:
     """Decisions about one loop, the same for every target.
 
-    explicit: activity is kept, as `activate when` decides it or neighbours read changes. fused: the only pass of the
-    loop also decides activity. skip: rule N is granted and used. readers: for each pass over edges, what makes it run
-    again for a vertex. starts: fields that need a copy from the start of the superstep. told: fields with a told array.
-    two_buffers: fields whose value before the pass is needed after it. order: the rule by which vertices may run in any
-    order, as LoopSpec has it. hoists: expressions of a sender alone are messages.
+    Attributes:
+        loop: The loop.
+        facts: The facts of the program.
+        explicit: Activity is stored, because `activate when` decides it or neighbours read changes.
+        fused: The only pass of the loop also decides activity.
+        reads_iteration: A superstep depends on its number.
+        skip: Rule N is granted and used.
+        skip_reason: Why, or why not.
+        readers: For each pass over edges, the changes that make it run again for a vertex.
+        starts: Fields that need a copy from the start of the superstep.
+        told: Fields with an array of the values last sent.
+        two_buffers: Fields read after the pass with their value from before it.
+        asynchronous: Updates in place are allowed.
+        asynchronous_reason: Why, or why not.
+        copied: The result under rule K, or None.
+        order: The rule that allows vertices to run in any order, as in LoopSpec.
+        hoists: Expressions that depend only on the sender are messages.
     """
 
     loop: Loop
@@ -74,8 +89,10 @@ class LoopPlan:
 
 
 def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
-    """The changes of neighbours that an expression reads, outside the expressions in `beyond`. They are sent, since a
-    neighbour may have told them before a receiver looks."""
+    """The changes of neighbours that an expression reads, outside the expressions in `beyond`.
+
+    They become messages, since a neighbour may have updated its sent value before a receiver reads it.
+    """
     if expr in beyond:
         return []
     if isinstance(expr, f.Field) and expr.of == "other" and expr.time == "change":
@@ -84,7 +101,7 @@ def changes_read(expr: f.Expr, beyond: Collection[f.Expr] = ()) -> list[f.Expr]:
 
 
 def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[str]:
-    """The fields that a pass reads of other vertices, beyond what it receives as messages."""
+    """The fields that a pass reads from other vertices, besides messages."""
     names: set[str] = set()
 
     def visit(expr: f.Expr) -> None:
@@ -101,7 +118,7 @@ def neighbour_reads(stage: Stage, messages: Mapping[f.Expr, int]) -> frozenset[s
 
 
 def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -> LoopPlan:
-    """Decide how a loop is run, without some optimisations. The rules grant nothing to a loop with blocks inside."""
+    """Decide how a loop runs, without some optimisations. The rules grant nothing to a loop with blocks inside."""
     fact = facts.loop(loop.repeat)
     skip = fact.skip and "skip" not in without
     applied, fused = frozenset(loop.applied), loop.fused
@@ -133,8 +150,11 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
 
 
 def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
-    """The rule by which vertices may run in any order. Who has not told a change must come back to it: of delta loops
-    those whose `activate when` looks at changes."""
+    """The rule that allows vertices to run in any order; "" for none.
+
+    A vertex with an unsent change must stay active. A delta loop ensures this only if its `activate when` tests
+    changes.
+    """
     if fact.kind == "delta":
         cond = repeat.activate.cond if repeat.activate is not None else None
         looks = cond is not None and any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(cond))
@@ -145,7 +165,7 @@ def _order(fact: LoopFacts, repeat: f.Repeat, torn: bool) -> str:
 
 
 def _copied(fact: LoopFacts) -> CopySpec | None:
-    """What the loop comes to under rule K."""
+    """The result of the loop under rule K."""
     if not fact.copied.granted:
         return None
     (write,) = fact.writes
@@ -156,7 +176,7 @@ def _copied(fact: LoopFacts) -> CopySpec | None:
 
 
 def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
-    """The passes over edges of a loop, and what each reads. own: fields that make a vertex itself run again."""
+    """The passes over edges of a loop and their reads. own: fields; a vertex runs again after its own change of one."""
     applied = frozenset(loop.applied)
     readers = {}
     for stage in loop.stages:
@@ -166,7 +186,7 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
         heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
         told = any(changes_read(gather.reduce) for gather in stage.gathers)
         mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
-        for other in loop.stages:  # what another pass overwrites must be written again
+        for other in loop.stages:  # a field that another pass overwrites must be written again
             mine |= set(stage.written) & set(other.written) if other is not stage else set()
         notify = _AGAINST[stage.domain]
         readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify, told)

@@ -1,4 +1,4 @@
-"""Graph-level values as functions: a fold over vertices where they need one, then the value itself."""
+"""Graph-level values as functions: a fold over vertices where they need one, then the value."""
 
 from __future__ import annotations
 
@@ -20,9 +20,15 @@ __all__ = ["ScalarText", "ScalarWriter"]
 
 @dataclass(frozen=True)
 class ScalarText:
-    """A graph-level value: its functions (none without a fold), and the lines that store it from accumulators `acc`.
+    """A graph-level value as text.
 
-    name: of the scalar, in the words of the plan. accumulations: side by side in `acc`.
+    Attributes:
+        name: Of the scalar in the plan.
+        number: Unique among the scalars of the program.
+        env: The environment of its functions.
+        accumulations: Its reductions over vertices; their components are side by side in `acc`.
+        functions: Of its fold; empty without one.
+        lines: The code that computes the value from the accumulators `acc` and stores it.
     """
 
     name: str
@@ -34,13 +40,21 @@ class ScalarText:
 
     @property
     def folds(self) -> bool:
-        """Whether it is made of reductions over vertices."""
+        """Whether it consists of reductions over vertices."""
         return bool(self.accumulations)
 
 
 @dataclass
 class ScalarWriter:
-    """Writes the scalars of a program, one after the other. finish: the target's text of one; texts: all of them."""
+    """Writes the scalars of a program.
+
+    Attributes:
+        frame: The slots of the program.
+        dialect: Of the target.
+        finish: Turns one scalar into the text of the target.
+        texts: All texts, in order.
+        folds: The texts of folds.
+    """
 
     frame: Frame
     dialect: Dialect
@@ -49,7 +63,15 @@ class ScalarWriter:
     folds: list[str] = field(default_factory=list)
 
     def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times) -> ScalarSpec:
-        """Write the value of scalar `name`. times: where old and told values lie."""
+        """Write a scalar.
+
+        Args:
+            name: Of the scalar in the plan.
+            kind: "let", "global", "until" and so on.
+            value: Its expression.
+            span: Its place in the program.
+            times: The arrays of past values.
+        """
         number = len(self.texts)
         env = Environment(self.frame, self.dialect)
         reduces = [e for e in dict.fromkeys(f.walk(value)) if isinstance(e, f.Reduce)]
@@ -95,8 +117,10 @@ class ScalarWriter:
 
 
 def _take(writer: Writer, accumulation: Accumulation, parts: tuple[str, ...]) -> tuple[str, ...]:
-    """The components after the contribution of vertex v, which is nothing where its condition fails: adding nothing
-    is cheaper than a choice whether to add, which LLVM makes a store under a mask."""
+    """The components after the contribution of vertex v, which is the identity where its condition fails.
+
+    Adding the identity is cheaper than choosing whether to add: LLVM would compile the choice to a masked store.
+    """
     if accumulation.declared is not None:
         return accumulation.take(writer, parts)
     return accumulation.merge(writer, parts, accumulation.sent(writer, accumulation.types))

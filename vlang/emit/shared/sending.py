@@ -1,4 +1,4 @@
-"""What the facts of a loop allow beyond pull, on every target: who may push, who may leave early, who keeps silent."""
+"""Freedoms beyond pull that a loop has on every target: push, early exit, and senders to skip."""
 
 from __future__ import annotations
 
@@ -16,8 +16,11 @@ __all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "settle
 
 @dataclass(frozen=True)
 class Early:
-    """Rule X. kind: "frontier", "absorbing" or "". decided: every gather ends at the absorbing element of its
-    reduction. done: fields, and the value at which a vertex need not gather: all of them must hold theirs."""
+    """Rule X.
+
+    kind: "frontier", "absorbing" or "". decided: every gather ends at the absorbing element of its reduction. done:
+    fields, each with a value; a vertex need not gather when all of them have theirs.
+    """
 
     kind: str = ""
     decided: bool = False
@@ -25,8 +28,7 @@ class Early:
 
 
 def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
-    """The write that each gather of a stage is joined into, in the order of the gathers, if active vertices may push;
-    else none, and the reason."""
+    """The write that joins each gather of a stage, in order, if active vertices may push; else none, and the reason."""
     plan, stage = writer.plan, writer.stage
     if plan is None:
         return (), "runs once, for every vertex: there is no frontier"
@@ -40,7 +42,7 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
     writes = tuple(_target(stage.writes, gather) for gather in stage.gathers)
     joined = tuple(write for write in writes if write is not None)
     if facts.kind != "fixpoint":
-        return (), "changes are told once and added up, so that none may be joined again"
+        return (), "changes are sent once and added up, so none may be joined again"
     if len(joined) != len(stage.gathers) or len(joined) != len(stage.writes):
         return (), "the pass gathers more than it joins"
     if stage.stored or plan.explicit:
@@ -49,7 +51,7 @@ def joined_writes(writer: StageWriter) -> tuple[tuple[Write, ...], str]:
 
 
 def one_write(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why contributions may not go into the field itself: the pass does more than join them; "" if it does not."""
+    """The reason why contributions may not be joined into the field directly; "" if they may."""
     stage = writer.stage
     if len(writes) > 1:
         return "the pass writes several fields"
@@ -59,13 +61,13 @@ def one_write(writer: StageWriter, writes: tuple[Write, ...]) -> str:
 
 
 def _target(writes: tuple[Write, ...], gather: f.Gather) -> Write | None:
-    """The write that joins what a gather collects."""
+    """The write that uses the result of a gather."""
     return next((w for w in writes for e in f.walk(w.value) if e == f.Accumulator(gather.reduce.type, gather.name)),
                 None)
 
 
 def early_of(writer: StageWriter) -> Early:
-    """How early a vertex may stop gathering, or leave it out."""
+    """How early a vertex may stop gathering, or whether it may skip it."""
     plan, stage = writer.plan, writer.stage
     if plan is None or not stage.gathers or "early" in writer.without:
         return Early()
@@ -80,13 +82,13 @@ def early_of(writer: StageWriter) -> Early:
 
 
 def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
-    """The field into which alone a gather goes, if its value may make the gather needless."""
+    """The only field that a gather is joined into, if its value may make the gather unnecessary; else ""."""
     write = _target(writes, gather)
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
 def settled(writer: StageWriter, early: Early) -> str:
-    """Whether a vertex need not gather at all: rule X1 by the value of its fields, rule X2 where it is finite."""
+    """The text of whether a vertex need not gather: its fields have the values of rule X1, or it is finite (X2)."""
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -101,7 +103,7 @@ def settled(writer: StageWriter, early: Early) -> str:
 
 
 def decided(writer: StageWriter, early: Early) -> str:
-    """Whether nothing can change the accumulators any more (rule X1)."""
+    """The text of whether no contribution can change the accumulators any more (rule X1)."""
     d = writer.dialect
     if not early.decided:
         return d.false
@@ -120,7 +122,7 @@ def decided(writer: StageWriter, early: Early) -> str:
 
 
 def silent(writer: StageWriter) -> Function:
-    """Whether a vertex contributes nothing, whatever the edge (rule Z)."""
+    """silent: whether a vertex contributes nothing, whatever the edge (rule Z)."""
     d = writer.dialect
     assert writer.plan is not None
     if "identity" in writer.without:

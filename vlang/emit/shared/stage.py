@@ -1,4 +1,4 @@
-"""One stage as functions: what a vertex does before, while and after it gathers, for any target."""
+"""One stage as functions: the work of a vertex before, during and after its gathers, for any target."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
 
 
 def parts_of(d: Dialect, accumulations: list[Accumulation], name: str) -> list[tuple[Accumulation, tuple[str, ...]]]:
-    """Each accumulation with the texts of its components in what is called `name`, side by side."""
+    """Each accumulation with the texts of its components in the variable `name`."""
     result, at = [], 0
     for accumulation in accumulations:
         width = len(accumulation.types)
@@ -39,7 +39,16 @@ def merged(writer: Writer, accumulations: list[Accumulation]) -> Function:
 def put_and_get(
     env: Environment, accumulations: list[Accumulation], slot: str, length: str, put: str, get: str
 ) -> list[Function]:
-    """The functions `put` and `get` that keep an accumulator in arrays `slot`.0, .1 ..., one a run of components."""
+    """The functions that store and load an accumulator in arrays `slot`.0, .1 ..., one for each run of components.
+
+    Args:
+        env: The environment of the functions.
+        accumulations: The accumulations, side by side in the accumulator.
+        slot: The first part of the names of the arrays.
+        length: What the arrays have entries for.
+        put: The name of the function that stores.
+        get: The name of the function that loads.
+    """
     d = env.dialect
     places = []
     for number, run in enumerate(_side_by_side(accumulations)):
@@ -57,9 +66,22 @@ def _side_by_side(accumulations: list[Accumulation]) -> list[Run]:
 
 @dataclass
 class StageWriter:
-    """Writes one stage. types: the type of every field. plan: the loop that the stage belongs to, if any.
-    messages: expressions to send as messages, each with its number. ends: the stage decides activity. given: fields
-    that the caller passes. without: optimisations left out. follows: something follows the pass block by block."""
+    """Writes one stage.
+
+    Attributes:
+        stage: The stage.
+        frame: The slots of the program.
+        types: The type of every field.
+        present: The stored types of the edge columns that the graph has.
+        plan: The loop of the stage, or None.
+        messages: Expressions that are sent as messages, each with its number.
+        ends: The stage decides activity.
+        dialect: Of the target.
+        two_buffers: Fields with a second buffer.
+        given: Fields that the caller passes.
+        without: Optimisations to leave out.
+        follows: Other work is fused into the pass, block by block.
+    """
 
     stage: Stage
     frame: Frame
@@ -88,7 +110,7 @@ class StageWriter:
 
     @property
     def structures(self) -> tuple[str, ...]:
-        """What a worker fills for each vertex, if some gather needs all contributions at once (rule R)."""
+        """The structures that a worker fills for each vertex; none unless some gather is holistic (rule R)."""
         return structures(self.accumulations)
 
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
@@ -103,7 +125,7 @@ class StageWriter:
 
     # ------------------------------------------------------------------ functions
     def ready(self) -> list[Function]:
-        """ready: the masks that are known before the gathers; wanted: whether the gathers run."""
+        """ready: the masks computed before the gathers; wanted: whether the gathers run."""
         scope = self.scope()
         writer = self.writer(scope)
         names = []
@@ -116,7 +138,7 @@ class StageWriter:
             test = self.dialect.true
         elif guard in early:
             test = self.dialect.part("masks", early.index(guard))
-        else:  # the mask was stored by an earlier pass: `ready` hands it over as its last item
+        else:  # the mask was stored by an earlier pass: `ready` returns it as its last item
             names.append(writer.name(scope.accumulator(f.Accumulator(BOOL, guard))[0]))
             test = self.dialect.part("masks", len(names) - 1)
         self.masks = len(names)
@@ -124,7 +146,7 @@ class StageWriter:
                 Function("wanted", (), test)]
 
     def mask(self, writer: Writer, scope: Scope, mask: Mask) -> None:
-        """Name a mask in the function being written."""
+        """Compute a mask in the function being written."""
         with located(mask.span):
             name = writer.value(mask.cond)
         if mask.guard is not None:
@@ -133,13 +155,13 @@ class StageWriter:
         scope.locals[mask.name] = (name,)
 
     def identity(self) -> Function:
-        """identity: the accumulators of nothing."""
+        """identity: the accumulators without contributions."""
         writer = self.writer(self.scope())
         items = [text for a in self.accumulations for text in a.identity(writer)]
         return Function("identity", tuple(writer.lines), self.dialect.pack("Acc", items))
 
     def contributing(self) -> Writer:
-        """A writer at an edge, where messages have values of their own."""
+        """A writer at an edge, where messages are read instead of computed."""
         values: dict[f.Expr, tuple[str, ...]] = {
             expr: tuple(self.dialect.load(t, place)
                         for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
@@ -150,17 +172,17 @@ class StageWriter:
         return self.writer(self.scope(values=values))
 
     def _sent(self) -> str:
-        """The text of a pointer to the flags of vertices whose changes may be read."""
+        """The text of a pointer to the flags of vertices with changes that may be read."""
         slot = f"work:sent.{self.stage.name}"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
     def merge(self) -> Function:
-        """merge: two accumulators joined."""
+        """merge: two accumulators merged."""
         return merged(self.writer(self.scope()), self.accumulations)
 
     def _message(self, number: int, expr: f.Expr, index: str) -> list[str]:
-        """The places of a message of vertex `index`."""
+        """The places of the components of a message of vertex `index`."""
         slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
         pointer = self.env.pointer(slot, dtype)
@@ -170,7 +192,7 @@ class StageWriter:
         return f"message.{self.stage.name}.{number}"
 
     def messages_to_come(self) -> tuple[str, ...]:
-        """The slots of second arrays for the messages, by whose names the first ones are found."""
+        """The slots of the second arrays for messages: "later:NAME" beside "work:NAME"."""
         slots = []
         for expr, number in self.messages.items():
             slots.append(f"later:{self._named(number)}")
@@ -178,7 +200,7 @@ class StageWriter:
         return tuple(slots)
 
     def send(self) -> Function:
-        """send: every message of one vertex, which here is the neighbour of its receivers."""
+        """send: the messages of one vertex, which here has the role of the neighbour."""
         d, scope = self.dialect, self.scope(there="v")
         scope.sends = True
         writer = self.writer(scope)
@@ -192,14 +214,14 @@ class StageWriter:
             with located(owner.span):
                 names = writer.items(expr)
             nothing = self.telling.nothing.get(expr)
-            if nothing is not None:  # what an inactive vertex has changed is not read
+            if nothing is not None:  # the change of an inactive vertex is not read
                 names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
                               for name, t in zip(names, scalars_of(expr.type)))
             lines += self._stored(self._message(number, expr, "v"), expr.type, names)
         return Function("send", (*writer.lines, *lines), "")
 
     def apply(self) -> Function:
-        """apply: what a vertex does with what it gathered; returns the flags changed 1 and active 2."""
+        """apply: the writes of a vertex after its gathers; returns the flags changed 1 and active 2."""
         scope, d = self.scope(), self.dialect
         writer = self.writer(scope)
         for number, mask in enumerate(self.stage.before):
@@ -214,7 +236,7 @@ class StageWriter:
                 self._write(writer, scope, item)
         flags, told = self._activity(writer, scope) if self.ends else (d.flags(()), [])
         if self.plan is not None and self.plan.skip:
-            self._hear(writer, scope, told)
+            self._flag_readers(writer, scope, told)
         lines = list(writer.lines)
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
@@ -250,8 +272,11 @@ class StageWriter:
 
     # ------------------------------------------------------------------- activity
     def _activity(self, writer: Writer, scope: Scope) -> tuple[str, list[str]]:
-        """The end of a superstep for one vertex: what changed, what is told, and whether it is active; the names of
-        whether it is and was active, where neighbours read changes."""
+        """The end of a superstep for one vertex: the flags changed and active, and the values last sent.
+
+        Returns: The text of the flags; where neighbours read changes, also the names of whether the vertex is and was
+        active.
+        """
         assert self.plan is not None
         told: list[str] = []
         differing: dict[str, str] = {}
@@ -260,7 +285,7 @@ class StageWriter:
             old = tuple(map(writer.name, scope.old(f.Field(self.types[name], name, "self", "old"))))
             differing[name] = writer.differ(self.types[name], new, old)
             if name in self.plan.told:
-                self._tell(writer, scope, name, new, old)
+                self._update_sent(writer, scope, name, new, old)
         changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
         activate = self.plan.loop.repeat.activate
         if self.plan.explicit:
@@ -275,8 +300,8 @@ class StageWriter:
             writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
         return self.dialect.flags((changed, active)), told
 
-    def _tell(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
-        """A vertex that was active in this superstep has told its old value; `change` is what it has not told."""
+    def _update_sent(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
+        """Update the value last sent: a vertex active in this superstep has sent its old value. `change` uses it."""
         now = f.Field(self.types[name], name, "self")
         kind = scope.times.own("told")
         places = scope.places(now, kind, "v")
@@ -293,8 +318,8 @@ class StageWriter:
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
-    def _hear(self, writer: Writer, scope: Scope, told: list[str]) -> None:
-        """For each pass that reads what this one wrote: who must notify (1), and who must run again itself (2)."""
+    def _flag_readers(self, writer: Writer, scope: Scope, told: list[str]) -> None:
+        """For each pass that reads fields written here, store the flags "must notify" (1) and "must run again" (2)."""
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}

@@ -1,4 +1,4 @@
-"""What a target makes of the functions of stages and scalars: kernels, and one module of text."""
+"""The interface of a target: functions of stages and scalars become kernels, and one module of text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from vlang.emit.shared.dialect import Dialect
 from vlang.emit.shared.scalars import ScalarText
 from vlang.emit.shared.stage import StageWriter
 
-if TYPE_CHECKING:  # a run on a CPU loads nothing of a GPU
+if TYPE_CHECKING:  # a run on a CPU loads no code for GPUs
     from vlang.runtime.plan.gpu_stage import GpuStage
 
 __all__ = ["Module", "StageText", "Target"]
@@ -18,9 +18,16 @@ __all__ = ["Module", "StageText", "Target"]
 
 @dataclass(frozen=True)
 class StageText:
-    """The text of a stage, its kernels (role -> name), and what a GPU must know of it. support: skeletons that it needs
-    beside those that every module has. signatures: of kernels, by name, that are not launched as passes are. ways,
-    refused: as in StageSpec."""
+    """The text of a stage, its kernels, and notes for a GPU.
+
+    Attributes:
+        text: The text.
+        kernels: Role -> name.
+        gpu: The description for a GPU, or None.
+        support: Skeletons that it needs in addition to those of every module.
+        signatures: By name, of kernels that are not launched as passes are.
+        ways, refused: As in StageSpec.
+    """
 
     text: str
     kernels: Mapping[str, str]
@@ -42,8 +49,8 @@ class Module:
 class Target(Protocol):
     """A target: its dialect, and how functions become kernels."""
 
-    lists_levels: bool  # the engine has the vertices of each level of a sweep at hand
-    follows: bool  # reductions and messages may follow a pass block by block
+    lists_levels: bool  # the engine has a list of the vertices of each level of a sweep
+    follows: bool  # reductions and messages may be fused into a pass, block by block
 
     @property
     def dialect(self) -> Dialect: ...
@@ -53,4 +60,11 @@ class Target(Protocol):
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         follows: Mapping[str, Sequence[str]],
     ) -> Module:
-        """follows: by pass, the kernels of folds and messages that follow it."""
+        """The whole module.
+
+        Args:
+            stages: The texts of the stages.
+            scalars: The texts of the graph-level values.
+            folds: The texts of their folds.
+            follows: By pass, the kernels of folds and messages fused into it.
+        """

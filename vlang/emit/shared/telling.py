@@ -1,8 +1,8 @@
-"""Gathers of changes (language.md 4.5): what a neighbour that is not active sends.
+"""Gathers of changes (language.md 4.5): the messages of neighbours that are not active.
 
-Changes travel as messages, since a neighbour may be told, and change again, before a receiver looks. Only active
-neighbours contribute: where the whole contribution is one message, others send what adds nothing; elsewhere a flag
-beside the messages says who is active.
+Changes are messages, since a neighbour may update its sent value, and change again, before a receiver reads it. Only
+active neighbours contribute. Where the whole contribution is one message, an inactive neighbour sends the identity;
+elsewhere a flag beside the messages says whether it is active.
 """
 
 from __future__ import annotations
@@ -19,15 +19,17 @@ from vlang.types import BOOL, Scalar, Tuple, Vector
 __all__ = ["ACTIVE", "Telling", "telling"]
 
 ACTIVE = f.GraphValue(BOOL, "active", "sent")
-"""Stands, in a condition at an edge, for whether the neighbour is active."""
+"""In a condition at an edge: whether the neighbour is active."""
 
 _NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
 
 
 @dataclass(frozen=True)
 class Telling:
-    """How the gathers of a stage read changes. flagged: the reductions that need the flag. nothing: what
-    other messages are of a neighbour that is not active."""
+    """How the gathers of a stage read changes.
+
+    flagged: reductions that need the flag. nothing: for other messages, the value that an inactive neighbour sends.
+    """
 
     flagged: frozenset[f.Expr]
     nothing: Mapping[f.Expr, bool | int | float | None]
@@ -36,7 +38,7 @@ class Telling:
         return bool(self.flagged or self.nothing)
 
     def received(self, reduce: f.Reduce) -> f.Reduce:
-        """A reduction at an edge, its condition with the flag where it needs that."""
+        """A reduction at an edge, with the flag in its condition if it needs the flag."""
         if reduce not in self.flagged:
             return reduce
         cond = ACTIVE if reduce.cond is None else f.Op(BOOL, "and", (reduce.cond, ACTIVE))

@@ -1,4 +1,4 @@
-"""Operations on vectors as text: component by component, so that every target and skeleton takes them as scalars."""
+"""Operations on vectors as text, component by component, so that targets and skeletons only see scalars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["operation"]
 
 
 def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """The texts of the components of an operation that takes or gives vectors."""
+    """The texts of the components of an operation that takes or returns vectors."""
     special = _SPECIAL.get(expr.op)
     if special is not None:
         return special(writer, expr)
@@ -28,7 +28,7 @@ def operation(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _component(arg: f.Expr, number: int) -> f.Expr:
-    """A component of an operand; a scalar stands for each."""
+    """A component of an operand; a scalar is every component."""
     if not isinstance(arg.type, Vector):
         return arg
     if isinstance(arg, f.Op) and arg.op == "broadcast":
@@ -52,7 +52,7 @@ def _reverse(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _hll_unit(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """One register holds how far the first one bit of the rest of the mixed number lies."""
+    """A sketch with one register set: it holds the position of the first one bit in the rest of the hash."""
     mixed = writer.name(writer.mixed(expr))
     register = writer.name(f"{mixed} & u64(63)")
     rank = writer.name(writer.d.convert(U8, f"hll_rank({mixed} >> u64(6))"))
@@ -65,7 +65,7 @@ def _hll_size(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 
 def _one(writer: Writer, expr: f.Op) -> tuple[str, ...]:
-    """`x[i]`: a component; the last one for an index that there is not."""
+    """`x[i]`: a component; the last one for an index out of range."""
     names, index = writer.items(expr.args[0]), expr.args[1]
     if isinstance(index, f.Const):
         assert isinstance(index.value, int)

@@ -1,9 +1,9 @@
 """The intermediate representation: a program with every name resolved and every type known.
 
-What `vlang.ir.lower` has done by then: functions of the program are inlined, updates (`x += e`) are written out,
-names are unique in the whole program, literals carry the type of their place, conversions are explicit (`cast`),
-`changed(f)` is the operator `differs`. Expressions compare by value; statements by identity.
-The IR holds the whole language; what a target cannot run yet, its writer refuses.
+`vlang.ir.lower` has done the following: functions of the program are inlined, updates (`x += e`) written out, names
+unique in the program, literals of the type of their place, conversions explicit (`cast`). `changed(f)` is the operator
+`differs`. Expressions compare by value, statements by identity. The IR covers the whole language; the writer of a
+target refuses programs that the target cannot run yet.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Expr:
 
 @dataclass(frozen=True)
 class Const(Expr):
-    """A value: bool, int, float (inf, too), or None for `none`. In integers `inf` is the type's largest value."""
+    """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
 
     value: bool | int | float | None
 
@@ -49,8 +49,12 @@ class GraphValue(Expr):
 
 @dataclass(frozen=True)
 class Field(Expr):
-    """A vertex field. of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression
-    of type vertex (`label.label`). time: "now", "old" (start of the superstep), or "change" (now minus told)."""
+    """A vertex field.
+
+    of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression of type vertex
+    (`label.label`). time: "now", "old" (start of the superstep), or "change" (present value minus the value last
+    sent).
+    """
 
     name: str
     of: str | Expr
@@ -59,21 +63,21 @@ class Field(Expr):
 
 @dataclass(frozen=True)
 class EdgeValue(Expr):
-    """An edge field at the edge in sight."""
+    """An edge field at the current edge."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Vertex(Expr):
-    """The vertex itself: of "self" or "other"."""
+    """The id of a vertex; of: "self" or "other"."""
 
     of: str
 
 
 @dataclass(frozen=True)
 class Degree(Expr):
-    """kind: "in", "out" or "all"; of: "self", "other", or an expression of type vertex."""
+    """A degree. kind: "in", "out" or "all"; of: "self", "other", or an expression of type vertex."""
 
     kind: str
     of: str | Expr
@@ -81,7 +85,7 @@ class Degree(Expr):
 
 @dataclass(frozen=True)
 class Accumulator(Expr):
-    """What a gather earlier in the block gave this vertex."""
+    """The result of an earlier gather of the block, for this vertex."""
 
     name: str
 
@@ -90,14 +94,16 @@ class Accumulator(Expr):
 class Op(Expr):
     """An operator or function.
 
-    op: add sub mul div floordiv mod pow neg, shl shr bitor bitand bitxor, eq ne lt le gt ge differs (`changed(f)`:
-    now, old; two NaN are equal), not and or, select (test, yes, no), cast, min max (pairs: n-ary ones are folded
-    from the left), abs sqrt exp log log1p tanh floor, tuple item (index in `data`), vector (from components),
-    component (vector, index), vsum vmin vmax dot reverse (of vectors), broadcast (scalar to vector), bit,
-    position (vertex, set), random (seed, vertex), common (vertex, vertex), hll_unit hll_size, user (a declared
-    reduction as a function; its name in `data`). Operands of arithmetic have the type of the result, save that a
-    literal exponent is an i64 constant and the distance of a shift keeps its own integer type. The body of `count`
-    is a bool, that of `mean` f64.
+    Operators of arithmetic: add sub mul div floordiv mod pow neg. Of bits: shl shr bitor bitand bitxor. Comparisons:
+    eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
+    yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
+
+    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
+    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), random (seed,
+    vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function; its name in `data`).
+
+    Operands of arithmetic have the type of the result, with two exceptions: a literal exponent is an i64 constant, and
+    the distance of a shift has its own integer type. The body of `count` is a bool, that of `mean` f64.
     """
 
     op: str
@@ -107,7 +113,10 @@ class Op(Expr):
 
 @dataclass(frozen=True)
 class Domain:
-    """kind: "in", "out", "both" (over edges), "vertices", "set" (set_name is the parameter)."""
+    """The edges or vertices of a reduction.
+
+    kind: "in", "out", "both" (over edges), "vertices" or "set". set_name: the parameter of a "set".
+    """
 
     kind: str
     set_name: str | None = None
@@ -120,7 +129,16 @@ class Domain:
 
 @dataclass(frozen=True)
 class Reduce(Expr):
-    """A reduction: built in, or (`user` true) declared by the program. `cond` None means always."""
+    """A reduction.
+
+    Attributes:
+        name: Of a built-in reduction, or of a declared one.
+        body: The contribution.
+        domain: The edges or vertices that contribute.
+        cond: The condition of a contribution; None means always.
+        default: The value without contributions; None means the identity.
+        user: Whether the program declares the reduction.
+    """
 
     name: str
     body: Expr
@@ -135,7 +153,14 @@ class Reduce(Expr):
 
 @dataclass(frozen=True)
 class ParamDecl:
-    """A parameter; `default` is an expression over constants and earlier parameters, or None if it must be given."""
+    """A parameter.
+
+    Attributes:
+        name: Unique in the program.
+        type: Of its value.
+        default: An expression over constants and earlier parameters; None if the caller must pass a value.
+        span: Of the declaration.
+    """
 
     name: str
     type: Type
@@ -145,7 +170,14 @@ class ParamDecl:
 
 @dataclass(frozen=True)
 class EdgeDecl:
-    """An edge field; `default` is graph-level, or None if the graph must have it."""
+    """An edge field.
+
+    Attributes:
+        name: Unique in the program.
+        type: Of its values.
+        default: A graph-level expression; None if the graph must have the field.
+        span: Of the declaration.
+    """
 
     name: str
     type: Scalar
@@ -155,7 +187,15 @@ class EdgeDecl:
 
 @dataclass(frozen=True)
 class FieldDecl:
-    """A vertex field. output: declared at top level. required: has no initializer, the caller passes an array."""
+    """A vertex field.
+
+    Attributes:
+        name: Unique in the program.
+        type: Of its values.
+        output: It is declared at top level.
+        required: It has no initializer: the caller passes an array.
+        span: Of the declaration.
+    """
 
     name: str
     type: Type
@@ -175,7 +215,17 @@ class GlobalDecl:
 
 @dataclass(frozen=True)
 class UserReduction:
-    """`reduction f(a, b)`: body over Accumulator("a"), Accumulator("b") renamed to `left` and `right`."""
+    """`reduction f(a, b)`, declared by the program.
+
+    Attributes:
+        name: f.
+        left: The name of a: the body reads Accumulator(left).
+        right: The name of b.
+        type: Of the operands and the result.
+        body: The result.
+        identity: The result of nothing.
+        span: Of the declaration.
+    """
 
     name: str
     left: str
@@ -188,7 +238,7 @@ class UserReduction:
 
 @dataclass(frozen=True)
 class Require:
-    """A contract: `cond` is at most edge-level. `text` is the source of the condition."""
+    """A contract: `cond` is an expression of edge level or below. `text` is the source of the condition."""
 
     cond: Expr
     span: Span
@@ -200,14 +250,14 @@ class Require:
 
 @dataclass(frozen=True, eq=False)
 class Statement:
-    """A statement; `span` is where the text says it."""
+    """A statement; `span` is its place in the text."""
 
     span: Span
 
 
 @dataclass(frozen=True, eq=False)
 class InitField(Statement):
-    """Evaluate an initializer for all vertices; `value` may hold one Reduce over edges, any over vertices."""
+    """Evaluate an initializer for all vertices; `value` has at most one Reduce over edges, any number over vertices."""
 
     name: str
     value: Expr
@@ -231,7 +281,7 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """Write fields; with several, `value` is a tuple."""
+    """Write fields; for several, `value` is a tuple."""
 
     fields: tuple[str, ...]
     value: Expr
@@ -254,7 +304,7 @@ class Activate(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Where(Statement):
-    """Run `body` for the vertices for which `cond` holds on entry."""
+    """Run `body` for the vertices where `cond` holds on entry."""
 
     cond: Expr
     body: tuple[Statement, ...]
@@ -262,8 +312,14 @@ class Where(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Repeat(Statement):
-    """A loop of supersteps. limit: None or a graph-level count; exact: `n times` rather than `at most n times`.
-    body ends with the Activate, if there is one."""
+    """A loop of supersteps.
+
+    Attributes:
+        limit: A graph-level count, or None.
+        exact: `n times` rather than `at most n times`.
+        until: The condition that ends the loop, or None.
+        body: Its statements; the Activate comes last, if there is one.
+    """
 
     limit: Expr | None
     exact: bool
@@ -297,7 +353,15 @@ class ForVertices(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """`for name from low to high until until`."""
+    """`for name from low to high until until`.
+
+    Attributes:
+        name: The variable.
+        low: The first value.
+        high: The last value.
+        until: The condition that ends the loop early, or None.
+        body: Its statements.
+    """
 
     name: str
     low: Expr
@@ -308,7 +372,23 @@ class ForRange(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Program:
-    """A whole program. `source` and `filename` are for messages; `names` maps a unique name to the written one."""
+    """A whole program.
+
+    Attributes:
+        name: Of the program.
+        doc: Its description.
+        params: Its parameters, in order.
+        edges: Its edge fields.
+        fields: Its vertex fields, those of blocks included.
+        globals: Its graph-level outputs.
+        reductions: The reductions that it declares.
+        requires: Its contracts.
+        body: Its statements.
+        source: The text, for messages.
+        filename: The file, for messages.
+        names: For each unique name the name in the text.
+        precision: The bits of `int` and `float`: 32 or 64.
+    """
 
     name: str
     doc: str
@@ -329,7 +409,7 @@ class Program:
 
 
 def children(expr: Expr) -> tuple[Expr, ...]:
-    """The expressions directly inside."""
+    """The expressions directly inside an expression."""
     if isinstance(expr, Op):
         return expr.args
     if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
@@ -340,7 +420,7 @@ def children(expr: Expr) -> tuple[Expr, ...]:
 
 
 def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all inside it, outermost first."""
+    """The expression and all expressions inside it, outermost first."""
     yield expr
     for child in children(expr):
         yield from walk(child)

@@ -1,4 +1,4 @@
-"""How an expression moves when the fields of a loop move their own ways (language.md 10.2), and what is known >= 0."""
+"""How expressions move when the fields of a loop move (language.md 10.2), and which values are known to be >= 0."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DOWN_REDUCTIONS = frozenset({"min", "all", "bitand"})
 
 
 def join(a: Move, b: Move) -> Move:
-    """Equal moves, or none and another, give that one; different ones are unknown."""
+    """The common move of two values: a constant does not count, and different moves are unknown."""
     if a == b or b == CONSTANT:
         return a
     return b if a == CONSTANT else UNKNOWN
@@ -34,7 +34,7 @@ def flip(a: Move) -> Move:
 
 
 class Known:
-    """What literals, types, degrees and the contracts of a program say about signs and bounds."""
+    """Signs and bounds of values, from literals, types, degrees and the contracts of a program."""
 
     def __init__(self, program: f.Program, gathers: Mapping[str, f.Gather]) -> None:
         self._gathers = gathers
@@ -60,7 +60,7 @@ class Known:
                 self._most[key] = min(bound, self._most.get(key, bound))
 
     def _key(self, expr: f.Expr) -> tuple[str, str] | None:
-        """What a contract can be about: a parameter, an edge field, a field (of any vertex) that is never applied."""
+        """The key of a value that contracts can limit: a parameter, an edge field, or a field that is never applied."""
         if isinstance(expr, f.Op) and expr.op == "cast":
             return self._key(expr.args[0])
         if isinstance(expr, f.GraphValue) and expr.kind == "parameter":
@@ -72,7 +72,7 @@ class Known:
         return None
 
     def at_most(self, expr: f.Expr, bound: float) -> bool:
-        """Whether an expression is known to be at most `bound`: a literal, or by contract."""
+        """Whether an expression is known to be at most `bound`, as a literal or by contract."""
         number, key = _number(expr), self._key(expr)
         if number is not None:
             return number <= bound
@@ -129,7 +129,7 @@ def _unsigned(type_: Type) -> bool:
 
 
 class Moves:
-    """Moves of expressions. `leaf` says how what is read moves; `grow`: the question is what more edges do."""
+    """Moves of expressions. `leaf`: the moves of reads; `grow`: the set of edges grows, instead of fields moving."""
 
     def __init__(self, scope: LoopScope, known: Known, leaf: Callable[[f.Expr], Move], grow: bool = False) -> None:
         self._scope = scope
@@ -139,7 +139,7 @@ class Moves:
 
     @classmethod
     def of_fields(cls, scope: LoopScope, known: Known, directions: Mapping[str, str | None]) -> Moves:
-        """Moves when every written field moves its own way, the table of 10.2."""
+        """Moves when every written field moves in its own direction (the table of 10.2)."""
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Field) and expr.name in scope.written:
@@ -152,7 +152,7 @@ class Moves:
 
     @classmethod
     def of_edges(cls, scope: LoopScope, known: Known, tied: Callable[[str], bool]) -> Moves:
-        """Moves when the set of edges grows and fields stay; `tied` names fields whose start depends on edges."""
+        """Moves when the set of edges grows and fields stay; `tied`: whether the start of a field depends on edges."""
 
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "M", "builtin"):

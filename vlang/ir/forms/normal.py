@@ -14,7 +14,15 @@ __all__ = ["OPERATORS", "Operator", "Write", "linearity", "rounds", "widens", "w
 
 @dataclass(frozen=True)
 class Operator:
-    """How a write joins: `reduction` is the one that gathers for it, `direction` the way the field then moves."""
+    """How a write joins.
+
+    Attributes:
+        name: The operator of the IR.
+        reduction: The reduction of a gather with the same operator.
+        idempotent: Whether joining the same value again changes nothing.
+        direction: How the field moves: "up", "down" or None.
+        text: For `vlang explain`.
+    """
 
     name: str
     reduction: str
@@ -43,8 +51,13 @@ OPERATORS: dict[str, Operator] = {
 class Write:
     """One write of a loop.
 
-    operator: None if the fields are recomputed. rest: e of *x joined with e*; the whole value if recomputed.
-    joined: the gather whose contributions may be joined into the field one by one. delta: in delta form.
+    Attributes:
+        leaf: The statement.
+        fields: The written fields.
+        operator: None if the fields are recomputed.
+        rest: e of *x joined with e*; the whole value if recomputed.
+        joined: The gather with contributions that may be joined into the field one by one, or None.
+        delta: Whether it is in delta form.
     """
 
     leaf: Leaf
@@ -61,12 +74,12 @@ class Write:
 
     @property
     def direction(self) -> str | None:
-        """The way the fields move under this write."""
+        """How the fields move under this write."""
         return self.operator.direction if self.operator else None
 
 
 def writes_of(scope: LoopScope) -> tuple[Write, ...]:
-    """The writes of a loop in order, local initializers included; none of inner loops."""
+    """The writes of a loop in order, with local initializers, without those of inner loops."""
     found = []
     for leaf in scope.leaves:
         if isinstance(leaf.statement, f.Apply):
@@ -85,7 +98,7 @@ def _write(scope: LoopScope, leaf: Leaf, apply: f.Apply) -> Write:
 
 
 def _tuple_form(apply: f.Apply) -> tuple[Operator, f.Expr] | None:
-    """`(x, y) = min((x, y), e)`: the old tuple first, since of two tuples without a value the first stays."""
+    """`(x, y) = min((x, y), e)`: the old tuple comes first, since of two tuples without a value the first one wins."""
     value = apply.value
     if not (isinstance(value, f.Op) and value.op in ("min", "max")):
         return None
@@ -118,12 +131,12 @@ def _scalar_form(program: f.Program, apply: f.Apply) -> tuple[Operator, f.Expr] 
 
 
 def rounds(expr: f.Expr) -> bool:
-    """Whether an expression rounds a float to an f16, the one conversion that may lose something by itself."""
+    """Whether an expression rounds a float to an f16, the one conversion that may lose information by itself."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.type == F16 and _wider(expr.args[0])
 
 
 def widens(expr: f.Expr) -> bool:
-    """Whether an expression is an f16 as a wider float, the same number."""
+    """Whether an expression converts an f16 to a wider float, which keeps its value."""
     return isinstance(expr, f.Op) and expr.op == "cast" and expr.args[0].type == F16 and _wider(expr)
 
 
@@ -176,12 +189,12 @@ def _refold(op: str, type_: Type, operands: list[f.Expr]) -> f.Expr:
 
 
 def _is_now(expr: f.Expr, name: str) -> bool:
-    """Whether an expression is the present own value of field `name`."""
+    """Whether an expression is the present value of the vertex's own field `name`."""
     return isinstance(expr, f.Field) and (expr.name, expr.of, expr.time) == (name, "self", "now")
 
 
 def _user(program: f.Program, name: str) -> Operator:
-    """A user reduction as an operator; idempotent only where its body is one of the operators that are."""
+    """A user reduction as an operator; idempotent only where its body is one of the idempotent operators."""
     rule = next(r for r in program.reductions if r.name == name)
     sides = {rule.left, rule.right}
     body = rule.body
@@ -194,7 +207,7 @@ def _user(program: f.Program, name: str) -> Operator:
 
 
 def _joined(scope: LoopScope, operator: Operator, rest: f.Expr) -> f.Gather | None:
-    """The gather that is e itself, or e before it is rounded, with the reduction of the operator and no `default`."""
+    """The gather that gives e, or e before rounding, has the reduction of the operator, and has no `default`."""
     if isinstance(rest, f.Op) and rounds(rest):
         (rest,) = rest.args
     if not isinstance(rest, f.Accumulator):
@@ -239,7 +252,10 @@ def _linear_op(op: str, kinds: list[str]) -> str | None:
 
 
 def _delta(scope: LoopScope, leaf: Leaf, apply: f.Apply, form: tuple[Operator, f.Expr]) -> bool:
-    """`x += e`, e linear in one gathered sum of what is linear in `change(u.x)`; all else constant in the loop."""
+    """Whether a write is `x += e`, where e is linear in one gathered sum, and the sum in `change(u.x)`.
+
+    Everything else in it must be constant in the loop.
+    """
     operator, rest = form
     if operator.name != "add":
         return False

@@ -12,13 +12,20 @@ __all__ = ["Phase", "phases_of"]
 
 @dataclass(frozen=True, eq=False)
 class Phase:
-    """A group of statements of the loop's block, in order.
+    """A group of consecutive statements of the loop's block.
 
-    domains: of its reductions over edges, each once. neighbour: loop-written fields that its reductions read of
-    neighbours. own: those that it reads of the vertex itself, the old value of a normal form included. distant:
-    those that it reads of vertices that may be anywhere (`label.label`). gathered: accumulators it makes; used:
-    accumulators it reads. writes: fields it writes. late: a gather inside a `where` that reads what the same `where`
-    wrote before it, so that the phase is more than one pass.
+    Attributes:
+        number: In order, from 1.
+        statements: The statements.
+        domains: Of its reductions over edges, each once.
+        neighbour: Loop-written fields that its reductions read from neighbours.
+        own: Loop-written fields that it reads from the vertex itself, with the old value of a normal form.
+        distant: Loop-written fields that it reads from vertices that may be anywhere (`label.label`).
+        gathered: Accumulators that it computes.
+        used: Accumulators that it reads.
+        writes: Fields that it writes.
+        late: A gather inside a `where` that reads a field written earlier in the same `where`, so that the phase takes
+            more than one pass; None if there is none.
     """
 
     number: int
@@ -69,7 +76,7 @@ def _phase(scope: LoopScope, number: int, group: tuple[f.Statement, ...]) -> Pha
 
 
 def _from_neighbours(scope: LoopScope, statement: f.Statement) -> frozenset[str]:
-    """The loop-written fields that the reductions of a statement, or of its block, read of neighbours."""
+    """The loop-written fields that the reductions of a statement, or of its block, read from neighbours."""
     exprs = (expr for s in statements((statement,)) for expr in expressions(s))
     return frozenset(name for expr in exprs for name in scope.neighbour(expr))
 
@@ -80,7 +87,7 @@ def _written(statement: f.Statement) -> frozenset[str]:
 
 
 def _late(scope: LoopScope, statement: f.Statement) -> f.Statement | None:
-    """The first gather of a block that reads of neighbours what an earlier statement of that block wrote."""
+    """The first gather of a block that reads from neighbours a field that an earlier statement of the block writes."""
     if not isinstance(statement, f.Where):
         return None
     written: frozenset[str] = frozenset()

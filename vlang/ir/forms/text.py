@@ -24,18 +24,21 @@ _DOMAINS = {"in": "u -> self", "out": "self -> u", "both": "u -- self", "vertice
 
 
 def type_text(type_: Type) -> str:
-    """A type as the language writes it."""
+    """A type as written in the language."""
     return str(type_)
 
 
 def expression(expr: f.Expr, own: str = "self") -> str:
-    """An expression as text. `own` names the vertex whose values stand without a dot: "self", or "v" inside a
-    reduction over vertices, where they are written `v.f`."""
+    """An expression as text.
+
+    own: the vertex with values written without a dot: "self", or "v" inside a reduction over vertices, with values
+    `v.f`.
+    """
     return _text(expr, own)[0]
 
 
 def domain_text(domain: f.Domain) -> str:
-    """What a reduction ranges over."""
+    """The domain of a reduction as text."""
     return f"v in {domain.set_name}" if domain.kind == "set" else _DOMAINS[domain.kind]
 
 
@@ -45,7 +48,7 @@ def _wrap(expr: f.Expr, own: str, least: int) -> str:
 
 
 def _text(expr: f.Expr, own: str) -> tuple[str, int]:
-    """The text of an expression, and how tightly its outermost operator binds."""
+    """The text of an expression, and the precedence of its outermost operator."""
     if isinstance(expr, f.Const):
         return _constant(expr)
     if isinstance(expr, (f.GraphValue, f.EdgeValue, f.Accumulator)):
@@ -127,7 +130,7 @@ def _op(expr: f.Op, own: str) -> tuple[str, int]:
 
 
 def statement_lines(statement: f.Statement, indent: str = "") -> Iterator[str]:
-    """A statement as lines, with what its block holds."""
+    """A statement as lines, with its block."""
     if isinstance(statement, f.Gather):
         reduce = statement.reduce
         yield f"{indent}gather {statement.name}: {type_text(reduce.type)} = {expression(reduce)}"
@@ -150,7 +153,7 @@ def statement_lines(statement: f.Statement, indent: str = "") -> Iterator[str]:
 
 
 def _block(statement: f.Statement) -> tuple[str, tuple[f.Statement, ...]]:
-    """The head of a block, without its colon, and what it holds."""
+    """The head of a block, without its colon, and its statements."""
     if isinstance(statement, f.Where):
         return f"where {expression(statement.cond)}", statement.body
     if isinstance(statement, f.Repeat):

@@ -1,4 +1,4 @@
-"""What a run hands to a loop that depends on the edges of the graph: where rule I must not go on from an old result."""
+"""How values depend on the edges of the graph: rule I refuses an old result where inputs of a loop do."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ _NUMBERED = frozenset({"random", "hll_unit"})
 
 
 class Ties:
-    """How values stand to the edges, statement by statement of a program's body.
+    """Dependence of values on edges, statement by statement of a program's body.
 
-    FREE: the same on any edges. NEAR: of a vertex, decided by its own edges. FAR: by edges that may be anywhere.
-    grown: there are new vertices, too.
+    FREE: no dependence. NEAR: the value of a vertex depends on its own edges. FAR: on edges anywhere. grown: the
+    change also adds vertices.
     """
 
     def __init__(self, grown: bool) -> None:
@@ -25,11 +25,11 @@ class Ties:
         self._names: dict[str, int] = {}
 
     def of_name(self, name: str) -> int:
-        """Of a field, an accumulator, a `let` or a `global`."""
+        """The dependence of a field, an accumulator, a `let` or a `global`."""
         return self._names.get(name, FREE)
 
     def of(self, expr: f.Expr) -> int:
-        """Of an expression."""
+        """The dependence of an expression."""
         if isinstance(expr, f.Degree):
             return FAR if isinstance(expr.of, f.Expr) else NEAR
         if isinstance(expr, f.GraphValue):
@@ -54,7 +54,7 @@ class Ties:
         return max(map(self.of, exprs), default=FREE)
 
     def pass_by(self, statement: f.Statement, guard: int = FREE) -> None:
-        """Take note of a statement of the body."""
+        """Record the values that a statement of the body writes."""
         if isinstance(statement, (f.InitField, f.InitGlobal, f.Let)):
             self._names[statement.name] = self.of(statement.value)
         elif isinstance(statement, f.Gather):
@@ -71,7 +71,7 @@ class Ties:
             self._pass_block(statement)
 
     def _pass_block(self, block: f.Statement) -> None:
-        """What blocks write that run more than once may have come from anywhere, unless nothing in them is tied."""
+        """Record the writes of a block that runs more than once: FAR, unless nothing inside depends on edges."""
         inside = list(statements((block,)))
         tie = self._most(expr for one in inside for expr in expressions(one))
         gathers = any(isinstance(e, f.Reduce) and e.domain.edges

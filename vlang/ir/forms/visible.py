@@ -1,4 +1,4 @@
-"""One loop as the analysis sees it: its statements in order, what it writes, and what stays constant in it."""
+"""One loop as the analysis reads it: its statements in order, the fields it writes, and the values constant in it."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ _INNER = (f.Repeat, f.Sweep, f.ForVertices, f.ForRange)
 
 @dataclass(frozen=True, eq=False)
 class Leaf:
-    """A statement that is no block, and the `where`s of the loop that enclose it, outermost first."""
+    """A statement that is no block, and the `where`s of the loop around it, outermost first."""
 
     statement: f.Statement
     wheres: tuple[f.Where, ...]
 
 
 def statements(body: Iterable[f.Statement]) -> Iterator[f.Statement]:
-    """Every statement, blocks before what they hold."""
+    """Every statement, blocks before the statements inside them."""
     for statement in body:
         yield statement
         if isinstance(statement, (f.Where, *_INNER)):
@@ -35,7 +35,7 @@ def loops_of(program: f.Program) -> tuple[f.Repeat, ...]:
 
 
 def expressions(statement: f.Statement) -> tuple[f.Expr, ...]:
-    """The expressions that a statement evaluates itself (not those of its block)."""
+    """The expressions that a statement evaluates itself, without those of its block."""
     if isinstance(statement, f.Gather):
         return (statement.reduce,)
     if isinstance(statement, (f.Apply, f.Let, f.InitField, f.InitGlobal)):
@@ -51,7 +51,7 @@ def expressions(statement: f.Statement) -> tuple[f.Expr, ...]:
 
 
 def above(program: f.Program, wanted: f.Statement) -> tuple[f.Statement, ...]:
-    """The blocks that enclose a statement, outermost first."""
+    """The blocks around a statement, outermost first."""
 
     def search(body: tuple[f.Statement, ...], path: tuple[f.Statement, ...]) -> tuple[f.Statement, ...] | None:
         for statement in body:
@@ -114,7 +114,7 @@ class LoopScope:
 
     @cached_property
     def reads_iteration(self) -> bool:
-        """Whether the loop itself reads `iteration`; one inside a loop inside is that loop's own."""
+        """Whether the loop itself reads `iteration`; inside an inner loop, `iteration` is that of the inner loop."""
         blocks = {s for s in statements(self.loop.body) if isinstance(s, f.Repeat)}
         inner = {s for block in blocks for s in statements(block.body)}
         own = [s for s in statements(self.loop.body) if s not in inner]
@@ -123,21 +123,21 @@ class LoopScope:
         return any(isinstance(e, f.GraphValue) and e.name == "iteration" for expr in exprs for e in f.walk(expr))
 
     def seen(self, expr: f.Expr) -> Iterator[f.Expr]:
-        """All that an expression reads: an accumulator of the loop stands for its gather."""
+        """All that an expression reads; for an accumulator of the loop, also all that its gather reads."""
         for part in f.walk(expr):
             yield part
             if isinstance(part, f.Accumulator) and part.name in self.gathers:
                 yield from self.seen(self.gathers[part.name].reduce)
 
     def word(self, name: str) -> str:
-        """A name as the text has it."""
+        """The name in the text of the program."""
         return self.program.names.get(name, name)
 
     def varying(self, expr: f.Expr, told: bool = False, own_old: bool = False) -> str | None:
-        """What an expression reads that changes every superstep, in the words of the program; None if nothing.
+        """A value read by an expression that changes every superstep, as the program writes it; None if there is none.
 
-        `iteration`, a `let` of the loop, `old`, and `change`. told: `change` does not count (a delta loop, where it
-        is what a neighbour sends). own_old: `old` of the vertex's own fields does not count.
+        These are `iteration`, a `let` of the loop, `old` and `change`. told: `change` does not count (in a delta loop
+        neighbours send it). own_old: `old` of the vertex's own fields does not count.
         """
         for part in self.seen(expr):
             if isinstance(part, f.GraphValue):
@@ -153,20 +153,20 @@ class LoopScope:
         return None
 
     def steady(self, expr: f.Expr) -> bool:
-        """Whether an expression is constant in the loop: nothing in it is written or varies."""
+        """Whether an expression is constant in the loop: it reads no written field and nothing that varies."""
         return self.varying(expr) is None and not any(
             isinstance(part, f.Field) and part.name in self.written for part in self.seen(expr)
         )
 
     def distant(self, expr: f.Expr) -> f.Field | None:
-        """A loop-written field of a vertex that need not be a neighbour (`label.label`), if one is read."""
+        """A loop-written field that is read from a vertex that need not be a neighbour (`label.label`), if any."""
         for part in self.seen(expr):
             if isinstance(part, f.Field) and isinstance(part.of, f.Expr) and part.name in self.written:
                 return part
         return None
 
     def own(self, expr: f.Expr) -> frozenset[str]:
-        """The loop-written fields that an expression reads of the vertex itself, not through accumulators."""
+        """The loop-written fields that an expression reads from the vertex itself, not through accumulators."""
         return frozenset(e.name for e in _outside_vertices(expr)
                          if isinstance(e, f.Field) and e.of == "self" and e.name in self.written)
 

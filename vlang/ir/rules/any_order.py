@@ -11,7 +11,7 @@ __all__ = ["any_order", "extensive", "priority", "push"]
 
 
 def any_order(ctx: Context) -> Verdict:
-    """Rules A and A': asynchronous, in place, stale reads, repeated pages."""
+    """Rules A and A': asynchronous execution, in place, with stale reads and repeated pages."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -20,8 +20,8 @@ def any_order(ctx: Context) -> Verdict:
     if ctx.kind == "tolerance":
         return Verdict(False, f"stops on a tolerance ({ctx.kind_reason}): where it stops depends on the order", "t")
     if ctx.kind == "delta":
-        return Verdict(True, "A': every change is told exactly once and contributions add up, so the order does not "
-                             "enter; results differ within what the untold rest can move")
+        return Verdict(True, "A': every change is sent exactly once and contributions add up, so the order does not "
+                             "matter; results differ by no more than unsent changes can move them")
     for write in ctx.writes:
         refused = _not_joined(ctx, write)
         if refused is not None:
@@ -31,8 +31,8 @@ def any_order(ctx: Context) -> Verdict:
         if refused is not None:
             return refused
     ways = " and ".join(f"`{scope.word(name)}` only moves {way}" for name, way in ctx.directions.items() if way)
-    return Verdict(True, f"A: {ways}, and what is joined moves the same way or not at all: every order ends in the "
-                         "same least fixpoint, bit for bit")
+    return Verdict(True, f"A: {ways}, and joined values move the same way or not at all: every order ends in "
+                         "the same least fixpoint, bit for bit")
 
 
 def _not_joined(ctx: Context, write: Write) -> Verdict | None:
@@ -54,13 +54,13 @@ def _not_joined(ctx: Context, write: Write) -> Verdict | None:
 
 
 def _against(ctx: Context, write: Write) -> Verdict | None:
-    """Why what a write joins, or a `where` around it, does not move its way."""
+    """The reason why a joined value, or a `where` around the write, may move against the field; None if none does."""
     scope, moves = ctx.scope, ctx.moves()
     word = scope.word(write.fields[0])
     way = UP if ctx.directions[write.fields[0]] == "up" else DOWN
     user = write.operator is not None and write.operator.name == "user"
     fits = _plain_copy(ctx, write) if user else moves.of(write.rest) in (CONSTANT, way)
-    places = [(write.rest, fits, f"what is joined into `{word}`")]
+    places = [(write.rest, fits, f"the value joined into `{word}`")]
     places += [(where.cond, moves.of(where.cond) in (CONSTANT, UP), f"the `where` around `{word}`")
                for where in write.leaf.wheres]
     for expr, good, place in places:
@@ -90,20 +90,20 @@ def _plain_copy(ctx: Context, write: Write) -> bool:
 
 
 def priority(ctx: Context, order: Verdict) -> Verdict:
-    """Rule O: vertices in any order of preference; it pays where contributions do not come in below their source."""
+    """Rule O: vertices in any order of preference; it pays where no contribution is better than its source."""
     if not order.granted:
         return Verdict(False, "needs any order (rule A), which is refused", order.letter)
     if ctx.kind == "delta":
-        return Verdict(True, "largest change first; it ends sooner, not elsewhere")
+        return Verdict(True, "largest change first: it ends sooner, with the same result")
     if all(extensive(ctx, write) for write in ctx.writes):
-        return Verdict(True, "contributions never beat the value that they come from, so what lies before the "
-                             "current bucket is final: delta-stepping pays, and a single target may stop early",
+        return Verdict(True, "contributions never beat the value that they come from, so values before the "
+                             "current bucket are final: delta-stepping pays, and a single target may stop early",
                        marks=("final",))
     return Verdict(True, "legal, but nothing is known to be final before the end")
 
 
 def extensive(ctx: Context, write: Write) -> bool:
-    """Whether every contribution joined into x is no better than the `u.x` that it is made of."""
+    """Whether no contribution joined into x is better than the `u.x` from which it is computed."""
     if write.joined is None or write.direction is None:
         return False
     body: f.Expr = write.joined.reduce.body
@@ -136,7 +136,7 @@ def _extends(ctx: Context, body: f.Expr, name: str, down: bool) -> bool:
 
 
 def push(ctx: Context) -> Verdict:
-    """Rule P: only active vertices send, and what they send is joined into the field at once."""
+    """Rule P: only active vertices send, and their contributions are joined into the field at once."""
     scope = ctx.scope
     if scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
@@ -154,11 +154,11 @@ def push(ctx: Context) -> Verdict:
         refused = _own_reads(ctx, write)
         if refused is not None:
             return refused
-    each = "" if len(ctx.phases) == 1 else "; each phase keeps its own set of active vertices"
+    each = "" if len(ctx.phases) == 1 else "; each phase has its own set of active vertices"
     if ctx.kind == "delta":
         return Verdict(True, "active vertices send their change, which is added once" + each)
-    return Verdict(True, "what an inactive neighbour would send has been joined before, and joining it again changes "
-                         "nothing" + each)
+    return Verdict(True, "the contribution of an inactive neighbour has been joined before, and joining it again "
+                         "changes nothing" + each)
 
 
 def _unsendable(ctx: Context, write: Write) -> Verdict | None:
@@ -195,6 +195,6 @@ def _own_reads(ctx: Context, write: Write) -> Verdict | None:
     for where in write.leaf.wheres:
         gathered = [e.name for e in f.walk(where.cond) if isinstance(e, f.Accumulator) and not scope.steady(e)]
         if gathered:
-            return Verdict(False, f"a `where` looks at `{scope.word(gathered[0])}`, and a push brings only what is new",
+            return Verdict(False, f"a `where` reads `{scope.word(gathered[0])}`, and a push sends only new values",
                            "v")
     return None

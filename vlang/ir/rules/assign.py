@@ -10,7 +10,7 @@ __all__ = ["single_assignment", "strict_order"]
 
 
 def single_assignment(ctx: Context) -> Verdict:
-    """Rule S: each vertex is written once, when all neighbours before it are final."""
+    """Rule S: each vertex is written once, when all neighbours that come before it are final."""
     refusal = Verdict(False, "no `where x == E and ready` with one strict order of the neighbours")
     if ctx.scope.inner is not None or ctx.kind != "fixpoint" or len(ctx.writes) != 1:
         return refusal
@@ -46,7 +46,7 @@ _NEGATED = {"eq": "ne", "ne": "eq", "lt": "ge", "ge": "lt", "le": "gt", "gt": "l
 
 
 def _is_blank(cond: f.Expr, name: str) -> bool:
-    """`x == E`, or a comparison of x with a literal that tells E from assigned values."""
+    """Whether a condition says that x still has its initial value E: `x == E`, or a comparison with a literal."""
     if not (isinstance(cond, f.Op) and cond.op in ("eq", "lt", "le", "gt", "ge")):
         return False
     left, right = cond.args
@@ -82,7 +82,7 @@ def _holds(test: f.Expr, value: f.Const) -> bool:
 
 
 def strict_order(cond: f.Expr) -> bool:
-    """`(u.p, ..., u) < (p, ..., self)`, or `>`: a strict order between the two ends of an edge."""
+    """Whether a condition is a strict order between the ends of an edge: `(u.p, ..., u) < (p, ..., self)`, or `>`."""
     if not (isinstance(cond, f.Op) and cond.op in ("lt", "gt")):
         return False
     left, right = cond.args
@@ -103,7 +103,7 @@ def _side(tuple_: f.Op) -> str:
 
 
 def _assigned(ctx: Context, write: Write, test: f.Expr, start: f.Const) -> bool:
-    """Whether the value written can no longer pass the test, and is made of final neighbours only."""
+    """Whether the written value can no longer pass the test, and depends on final neighbours only."""
     rest = write.rest
     gather = ctx.scope.gathers.get(rest.name) if isinstance(rest, f.Accumulator) else None
     if gather is None or ctx.scope.own(gather.reduce):

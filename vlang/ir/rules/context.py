@@ -1,4 +1,4 @@
-"""What all rules know of a loop: its writes, directions, kind, activation and phases."""
+"""The analysis of a loop that all rules share: its writes, directions, kind, activation and phases."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ LETTERS = {
 class Verdict:
     """Whether a rule grants its freedom, and why, or why not.
 
-    letter: of a refusal, as LETTERS explains it ("" if granted). marks: refinements, such as "+self" or "insert".
+    Attributes:
+        granted: Whether it does.
+        reason: In words, for `vlang explain`.
+        letter: Of a refusal, explained in LETTERS; "" if granted.
+        marks: Refinements, such as "+self" or "insert".
     """
 
     granted: bool
@@ -37,11 +41,20 @@ class Verdict:
 
 @dataclass(frozen=True, eq=False)
 class Context:
-    """A loop, analysed as far as every rule needs it.
+    """The analysis of one loop.
 
-    kind: "fixpoint", "delta", "tolerance" or "counted" (section 9). default: activation is the default one, and
-    why. directions: the way each written field moves, None without one. Of a tuple only the first component moves
-    one way by itself: the others may go anywhere when the first one improves.
+    Of a tuple only the first component moves one way by itself: where it improves, the others may move either way.
+
+    Attributes:
+        scope: The loop in its program.
+        writes: Its writes with their normal forms.
+        directions: How each written field moves: "up", "down", or None without one direction.
+        known: Signs and bounds of values.
+        phases: Its phases.
+        default: Whether activation is the default one.
+        default_reason: Why, or why not.
+        kind: "fixpoint", "delta", "tolerance" or "counted" (section 9).
+        kind_reason: Why it is of this kind.
     """
 
     scope: LoopScope
@@ -63,7 +76,7 @@ class Context:
         return tuple(write for write in self.writes if name in write.fields)
 
     def whole(self, write: Write) -> bool:
-        """Whether the fields of a tuple are only ever written together, in this order."""
+        """Whether the fields of a tuple are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
 
     def named(self, names: Iterable[str]) -> str:
@@ -72,7 +85,7 @@ class Context:
 
     @property
     def inner_reason(self) -> str:
-        """Why no rule is applied to a loop with a loop inside."""
+        """The reason why no rule is applied to a loop that contains a loop."""
         return "contains an inner loop: the rules look at innermost loops"
 
 
@@ -102,10 +115,10 @@ def _direction(writes: tuple[Write, ...], name: str) -> str | None:
 
 
 def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) -> frozenset[str]:
-    """The own fields that some of the writes read outside the left side of an idempotent normal form or a delta form.
+    """The own fields that some writes read outside the left side of an idempotent normal form or a delta form.
 
-    (x v a) v a = x v a covers the left side only where nothing else moves x in between: every write of x in the
-    loop must join with the same operator.
+    The left side may be left out because (x v a) v a = x v a. This holds only where nothing else moves x in between:
+    every write of x in the loop must join with the same operator.
     """
     found: set[str] = set()
     for write in some:
@@ -116,13 +129,13 @@ def outside(scope: LoopScope, writes: tuple[Write, ...], some: Iterable[Write]) 
 
 
 def joins_only(writes: tuple[Write, ...], write: Write) -> bool:
-    """Whether a write is an idempotent join, and every write of its fields joins alike."""
+    """Whether a write is an idempotent join, and every write of its fields uses the same operator."""
     alike = [w for name in write.fields for w in writes if name in w.fields]
     return write.idempotent and all(w.operator == write.operator and w.fields == write.fields for w in alike)
 
 
 def _read_outside(scope: LoopScope, writes: tuple[Write, ...]) -> frozenset[str]:
-    """The fields whose changes matter to a later superstep."""
+    """The fields that a later superstep reads, so that their changes matter."""
     needed = set(outside(scope, writes, writes))
     for statement in statements(scope.loop.body):
         for expr in expressions(statement):
@@ -147,13 +160,13 @@ def _activation(
     for part in _disjuncts(activate.cond):
         name = _change_test(part, directions)
         if name is None:
-            return False, "`activate when` asks for more than a change"
+            return False, "`activate when` requires more than a change"
         covered.add(name)
     missing = _read_outside(scope, writes) - covered
     if missing:
         names = listed(f"`{scope.word(name)}`" for name in sorted(missing))
         return False, f"`activate when` leaves out changes of {names}, which the loop reads"
-    return True, "`activate when` says what is the default anyway"
+    return True, "`activate when` is equivalent to the default"
 
 
 def _disjuncts(cond: f.Expr) -> list[f.Expr]:
@@ -184,7 +197,7 @@ def _kind(scope: LoopScope, writes: tuple[Write, ...], default: bool, why: str) 
     if loop.limit is not None:
         return "counted", "runs a given number of supersteps"
     if writes and scope.inner is None and all(write.delta for write in writes):
-        return "delta", "every write adds what is linear in the changes of its neighbours"
+        return "delta", "every write adds a linear function of its neighbours' changes"
     if default:
         return "fixpoint", "ends when a superstep changes nothing"
     return "tolerance", why

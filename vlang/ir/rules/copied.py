@@ -1,4 +1,4 @@
-"""Rule K (copied values over a symmetric relation): see docs/internals/rule-k.md for its statement and proof."""
+"""Rule K (copied values over a symmetric relation); docs/internals/rule-k.md states and proves it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["copied"]
 
 
 def copied(ctx: Context) -> Verdict:
-    """Rule K: the loop ends with the join of the values that it begins with over each connected component.
+    """Rule K: over each connected component, the loop ends with the join of the initial values.
 
     The mark "undirected" says that this holds in undirected graphs only.
     """
@@ -24,7 +24,7 @@ def copied(ctx: Context) -> Verdict:
 
 
 def _unlike(ctx: Context) -> Verdict | None:
-    """Why the loop is not a fixpoint over all vertices."""
+    """The reason why the loop is not a fixpoint over all vertices; None if it is."""
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
     if ctx.kind == "counted":
@@ -39,9 +39,9 @@ def _unlike(ctx: Context) -> Verdict | None:
 
 
 def _not_alone(ctx: Context) -> Verdict | None:
-    """Why the loop is more than one gather and one write for every vertex."""
+    """The reason why the loop is more than one gather and one write for every vertex; None if it is not."""
     if len(ctx.writes) > 1:
-        return Verdict(False, "more than one write: what travels is not one value", "w")
+        return Verdict(False, "more than one write: not just one value is propagated", "w")
     if any(isinstance(statement, f.Where) for statement in statements(ctx.scope.loop.body)):
         return Verdict(False, "a `where` leaves out vertices, and paths through them")
     if len(ctx.writes) != 1 or len(ctx.scope.gathers) != 1 or ctx.scope.lets:
@@ -59,7 +59,7 @@ def _joins(ctx: Context, write: Write) -> Verdict:
     if write.joined is None:
         return Verdict(False, f"`{word}` is joined with more than a plain gather", "g")
     if write.operator.name == "user":
-        return Verdict(False, "a declared reduction, which connectivity does not know")
+        return Verdict(False, "a declared reduction, which the algorithm for components does not support")
     reduce = write.joined.reduce
     body = reduce.body
     if not isinstance(body, f.Field) or (body.name, body.of, body.time) != (write.fields[0], "other", "now"):

@@ -1,4 +1,4 @@
-"""Rule D: deriving the delta form of a loop that recomputes one linear sum."""
+"""Rule D: the delta form of a loop that recomputes one linear sum."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def derive(ctx: Context) -> Verdict:
 
 
 def _refusal(ctx: Context) -> str | None:
-    """Why the one write of the loop is not of the form x = c + L(sum of what is linear in u.x)."""
+    """The reason why the one write of the loop is not x = c + L(sum of terms linear in u.x); None if it is."""
     scope = ctx.scope
     if len(ctx.writes) != 1 or len(ctx.writes[0].fields) != 1:
         return "more than one write"
@@ -46,11 +46,11 @@ def _refusal(ctx: Context) -> str | None:
         return f"`{word}` reads its own old value"
     sums = {e for e in f.walk(apply.value) if isinstance(e, f.Accumulator) and e.name in scope.gathers}
     if len(sums) != 1:
-        return f"`{word}` is not made from one sum"
+        return f"`{word}` is not computed from one sum"
     (accumulator,) = sums
     reduce = scope.gathers[accumulator.name].reduce
     if reduce.name != "sum" or reduce.user or reduce.default is not None:
-        return f"`{word}` is not made from a sum"
+        return f"`{word}` is not computed from a sum"
     if linearity(apply.value, accumulator) not in ("linear", "affine"):
         return f"`{word}` is not linear in `{scope.word(accumulator.name)}`"
     sources = {e for e in f.walk(reduce.body) if isinstance(e, f.Field) and e.name == name}

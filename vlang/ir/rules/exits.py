@@ -24,7 +24,7 @@ def absorbing(ctx: Context) -> tuple[str, ...]:
 
 
 def done(ctx: Context) -> dict[str, bool]:
-    """X1, second half: fields at whose absorbing value a vertex need not gather at all, with that value."""
+    """X1, second half: fields, each with the absorbing value at which a vertex need not gather at all."""
     if ctx.scope.inner is not None:
         return {}
     found: dict[str, bool] = {}
@@ -96,7 +96,7 @@ def _is_neighbour(expr: f.Expr, name: str) -> bool:
 
 
 def _uniform_start(ctx: Context, name: str, far: float) -> bool:
-    """Whether x starts, at every entry of the loop, at one constant where not infinite."""
+    """Whether x starts, each time the loop is entered, at one constant or infinite."""
     program, loop = ctx.scope.program, ctx.scope.loop
     everything = list(statements(program.body))
     starts = [s for s in everything if isinstance(s, f.InitField) and s.name == name]
@@ -116,7 +116,7 @@ def _loops(blocks: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
 
 
 def _choices(expr: f.Expr) -> list[f.Const] | None:
-    """The constants among which an expression chooses; None if it is anything else."""
+    """The constants among which an expression chooses; None for any other expression."""
     if isinstance(expr, f.Const):
         return [expr]
     if isinstance(expr, f.Op) and expr.op == "select":
@@ -136,17 +136,17 @@ def _infinite(value: f.Const, far: float) -> bool:
 
 
 def strict(reduce: f.Reduce, known: Known) -> Verdict:
-    """Rule Z: whether a neighbour that holds the identity contributes nothing."""
+    """Rule Z: whether a neighbour with the identity in a field contributes nothing."""
     if reduce.user or reduce.default is not None or not reduce.domain.edges:
         return Verdict(False, "no identity that every neighbour could hold")
     names, bound = _silencing(reduce, known)
     if not names:
         return Verdict(False, "a neighbour may contribute whatever value it holds")
-    return Verdict(True, f"a neighbour whose {listed(f'`{n}`' for n in names)} is {bound} contributes nothing")
+    return Verdict(True, f"a neighbour where {listed(f'`{n}`' for n in names)} is {bound} contributes nothing")
 
 
 def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
-    """Rule Z: the fields of a neighbour each of which, at the identity, keeps it from contributing anything.
+    """Rule Z: fields of a neighbour; where one of them has the identity, the neighbour contributes nothing.
 
     The identity is that of the reduction; `false` for a bool that must be true for a contribution.
     """
@@ -154,7 +154,7 @@ def silencing(reduce: f.Reduce, known: Known) -> tuple[str, ...]:
 
 
 def _silencing(reduce: f.Reduce, known: Known) -> tuple[tuple[str, ...], str]:
-    """The fields that rule Z looks at, and the value at which there is no contribution."""
+    """The fields that rule Z tests, and the value at which there is no contribution."""
     conjuncts = _conjuncts(reduce.cond) if reduce.cond is not None else []
     if reduce.name in ("any", "count"):
         conjuncts += _conjuncts(reduce.body)
@@ -179,7 +179,7 @@ def _conjuncts(cond: f.Expr) -> list[f.Expr]:
 
 
 def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
-    """The fields of u that make a contribution to `min` (`low`) or `max` infinite when they are."""
+    """The fields of u that make a contribution to `min` (`low`) or `max` infinite where one of them is infinite."""
     if isinstance(body, f.Field):
         signed = isinstance(body.type, Scalar) and body.type.kind != "uint"
         return frozenset({body.name}) if signed and body.of == "other" and body.time == "now" else frozenset()
@@ -200,7 +200,7 @@ def _strict_infinite(body: f.Expr, low: bool, known: Known) -> frozenset[str]:
 
 
 def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
-    """Whether a term cannot cancel an infinity: a finite literal, an integer, or known to be >= 0 where needed."""
+    """Whether a term cannot cancel an infinity: a finite literal, an integer, or a value >= 0 where required."""
     if isinstance(expr.type, Scalar) and expr.type.integral:
         return True
     finite = isinstance(expr, f.Const) and isinstance(expr.value, float) and math.isfinite(expr.value)
@@ -208,7 +208,7 @@ def _bounded(expr: f.Expr, known: Known, below: bool) -> bool:
 
 
 def _strict_or(body: f.Expr) -> frozenset[str]:
-    """The bool fields of u that alone make an `or` true."""
+    """The bool fields of u, each of which makes an `or` true by itself."""
     if isinstance(body, f.Op) and body.op == "or":
         return _strict_or(body.args[0]) | _strict_or(body.args[1])
     good = isinstance(body, f.Field) and body.of == "other" and body.time == "now"
@@ -216,7 +216,7 @@ def _strict_or(body: f.Expr) -> frozenset[str]:
 
 
 def _strict_zero(body: f.Expr, domain: str) -> frozenset[str]:
-    """The fields of u in which a body is linear with factors that are finite: literals and degrees."""
+    """The fields of u in which a body is linear, with finite factors: literals and degrees."""
     divisors = [e.args[1] for e in f.walk(body) if isinstance(e, f.Op) and e.op in ("div", "floordiv", "mod")]
     if not all(_nonzero(divisor, domain) for divisor in divisors):
         return frozenset()

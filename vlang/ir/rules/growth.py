@@ -1,4 +1,4 @@
-"""Rule I: going on from the old result after edges were inserted or deleted."""
+"""Rule I: continuing from an old result after edges were inserted or deleted."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ __all__ = ["incremental"]
 
 
 def incremental(ctx: Context, order: Verdict) -> Verdict:
-    """Which changes of the edge set keep the old result a legal start."""
+    """The changes of the edge set after which the old result is a legal start."""
     if ctx.kind == "delta":
-        return Verdict(True, "I2: for each changed edge send the new minus the old contribution of what was told",
+        return Verdict(True, "I2: for each changed edge, send the new minus the old contribution of the "
+                             "values sent before",
                        marks=("insert", "delete"))
     if not order.granted:
         return Verdict(False, "needs rule A, which is refused", order.letter)
@@ -28,15 +29,15 @@ def incremental(ctx: Context, order: Verdict) -> Verdict:
             towards = join(towards, moves.of(where.cond))
         ways = join(ways, towards)
     if ways == UNKNOWN:
-        return Verdict(False, "more edges may move what is joined either way")
+        return Verdict(False, "more edges may move the joined value either way")
     if ways == UP:
         return Verdict(True, "I1: with more edges every joined value moves the way of its field, so the old fixpoint "
-                             "lies on the way to the new one; start with the end points of the new edges active",
+                             "lies on the way to the new one; start with the ends of the new edges active",
                        marks=("insert",))
     if ways == DOWN:
-        return Verdict(True, "I1: with fewer edges every joined value moves the way of its field; start with the end "
-                             "points of the deleted edges active", marks=("delete",))
-    return Verdict(True, "I1: the edges do not enter", marks=("insert", "delete"))
+        return Verdict(True, "I1: with fewer edges every joined value moves the way of its field; start with the "
+                             "ends of the deleted edges active", marks=("delete",))
+    return Verdict(True, "I1: no joined value depends on the edges", marks=("insert", "delete"))
 
 
 def _towards(move: str, write: Write) -> str:
@@ -49,12 +50,16 @@ def _starts(ctx: Context, name: str) -> list[f.Expr]:
 
 
 def _tied(ctx: Context, name: str) -> bool:
-    """Whether the initial value of a field is made from the edges."""
+    """Whether the initial value of a field depends on the edges."""
     return any(isinstance(e, (f.Degree, f.Reduce)) for value in _starts(ctx, name) for e in f.walk(value))
 
 
 def _start_stays(ctx: Context, write: Write) -> bool:
-    """Whether the start does not depend on edges, or is a degree under `min` with an h-index, which is never more."""
+    """Whether the initial value is legal on other edges, too.
+
+    It is if it does not depend on edges, or is a degree under `min` with an h-index, which is never more than the
+    degree.
+    """
     for name in write.fields:
         if not _tied(ctx, name):
             continue

@@ -1,4 +1,4 @@
-"""Rules R (replicate a reduction), F (fuse), B (one buffer), and messages worth hoisting (section 14.1)."""
+"""Rules R (replicate a reduction), F (fuse), B (one buffer), and the messages worth computing (section 14.1)."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def replicate(reduce: f.Reduce) -> Verdict:
                              "in any order, each starting at the identity")
     rule = REDUCTIONS[reduce.name]
     if rule.holistic:
-        return Verdict(False, f"`{reduce.name}` needs all contributions of a vertex at once: only a pull in which one "
-                              "worker sees them all")
+        return Verdict(False, f"`{reduce.name}` needs all contributions of a vertex at once: only a pull where one "
+                              "worker reads them all")
     item = reduce.body.type.item if isinstance(reduce.body.type, Vector) else reduce.body.type
     if not rule.exact and isinstance(item, Scalar) and item.floating:
         return Verdict(True, f"`{reduce.name}` of floats: any order gives the same value up to rounding; a fixed order "
@@ -37,9 +37,9 @@ def replicate(reduce: f.Reduce) -> Verdict:
 
 
 def messages(reduce: f.Reduce) -> tuple[f.Expr, ...]:
-    """The largest subexpressions that read only the neighbour and graph values, and are worth one array.
+    """The largest subexpressions that depend only on the neighbour and graph values, and are worth storing in an array.
 
-    Computed once per vertex and superstep they save work on every edge if they read two fields, divide, or call a
+    Computed once per vertex and superstep, they save work on every edge if they read two fields, divide, or call a
     function. Outermost first, each once; bodies and conditions of reductions over edges only.
     """
     if not reduce.domain.edges:
@@ -58,7 +58,7 @@ def _hoistable(expr: f.Expr) -> Iterator[f.Expr]:
 
 
 def only_neighbour(expr: f.Expr) -> bool:
-    """Whether an expression is a function of the neighbour and of graph values."""
+    """Whether an expression depends only on the neighbour and on graph values."""
     if isinstance(expr, (f.Field, f.Degree, f.Vertex)):
         return expr.of == "other"
     if isinstance(expr, (f.EdgeValue, f.Accumulator, f.Reduce)):
@@ -79,21 +79,21 @@ def _worth(expr: f.Expr) -> bool:
 
 
 def fuse(ctx: Context, phase: Phase, order: Verdict) -> Verdict:
-    """Rule F: gather, apply and what follows in one pass."""
+    """Rule F: a gather, its apply and the statements after them in one pass."""
     if phase.late is not None:
-        return Verdict(False, "a `where` gathers what it wrote itself: it takes several passes")
+        return Verdict(False, "a `where` gathers a field that it writes itself: it takes several passes")
     lets = sum(isinstance(s, f.Let) for s in phase.statements)
     tail = "; a `let` over vertices ends the pass, and what follows it is another" if lets else ""
     both = (phase.neighbour | phase.distant) & phase.writes
     if not both:
-        return Verdict(True, "no statement of the phase reads from a neighbour what another one writes" + tail)
+        return Verdict(True, "no statement of the phase reads from a neighbour a field that another one writes" + tail)
     if order.granted and ctx.kind == "fixpoint":
         return Verdict(True, "rule A holds: a neighbour's value may be old or new" + tail)
     return Verdict(True, f"if {ctx.named(both)} is written to a second buffer" + tail, marks=tuple(sorted(both)))
 
 
 def buffers(ctx: Context, order: Verdict) -> dict[str, Verdict]:
-    """Rule B for each field that the loop writes: whether one array suffices."""
+    """Rule B for each field that the loop writes: whether one buffer is enough."""
     found: dict[str, Verdict] = {}
     for name in sorted(ctx.scope.written):
         word = ctx.scope.word(name)

@@ -1,5 +1,7 @@
-"""What `activate when` says of a vertex for which nothing changed: rule N leaves it out, so that must be what it said
-last, or no."""
+"""`activate when` for vertices where nothing changed.
+
+Rule N skips such vertices, so the condition must have the same value there as last time, or be false.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,7 @@ _SWAPPED = {"lt": "gt", "le": "ge"}
 
 
 def stays(cond: f.Expr) -> bool:
-    """Whether a condition cannot begin to hold because the values before are those now.
+    """Whether a condition cannot begin to hold because old and new values are equal.
 
     Bounds of changes that are not literals count as tolerances, which are not negative.
     """
@@ -24,7 +26,7 @@ def stays(cond: f.Expr) -> bool:
 
 
 def _steady(cond: f.Expr) -> bool:
-    """Whether a condition does not look at what was before."""
+    """Whether a condition reads no old values."""
     return not any((isinstance(e, f.Field) and e.time != "now") or (isinstance(e, f.Op) and e.op == "differs")
                    for e in f.walk(cond))
 
@@ -54,7 +56,7 @@ def _never(cond: f.Expr) -> bool:
 
 
 def _at_rest(expr: f.Expr) -> f.Expr:
-    """What an expression is where the values before are those now: changes are zero."""
+    """The expression where old and new values are equal, so that changes are zero."""
     if isinstance(expr, f.Field) and expr.time != "now":
         return f.Const(expr.type, 0) if expr.time == "change" else replace(expr, time="now")
     made = f.rebuild(expr, tuple(map(_at_rest, f.children(expr))))

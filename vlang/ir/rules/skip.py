@@ -19,9 +19,12 @@ _AGAINST = {"in": "out", "out": "in", "both": "both"}
 class PhaseSkip:
     """Rule N for one phase.
 
-    heard: fields whose change a vertex tells its neighbours, along the orientations in `along` (against the
-    domains). own: fields whose change makes the vertex itself run again ("+self"): any change since the phase last
-    began, also one that another phase made and that ended at the same value.
+    Attributes:
+        verdict: Whether vertices may be skipped.
+        heard: Fields; a vertex that changes one of them notifies its neighbours.
+        own: Fields; a vertex must run again after its own change of one ("+self"). Every change since the phase last
+            began counts, also one by another phase, or one that was undone.
+        along: Adjacency directions in which neighbours are notified; the opposites of the domains.
     """
 
     verdict: Verdict
@@ -31,7 +34,7 @@ class PhaseSkip:
 
 
 def skip(ctx: Context, each: tuple[PhaseSkip, ...]) -> Verdict:
-    """Rule N for the whole loop: granted if it is for every phase."""
+    """Rule N for the whole loop: granted if it is granted for every phase."""
     if ctx.scope.inner is not None:
         return Verdict(False, ctx.inner_reason, "i")
     refused = next((one.verdict for one in each if not one.verdict.granted), None)
@@ -44,9 +47,9 @@ def skip(ctx: Context, each: tuple[PhaseSkip, ...]) -> Verdict:
         reason = "a vertex without an active neighbour receives nothing"
     else:
         reason = f"a vertex may be left out where {ctx.named(heard)} of no neighbour changed" if heard else (
-            "no phase reads of neighbours what the loop writes")
+            "no phase reads from neighbours a field that the loop writes")
     if own:
-        reason += f"; it reads its own {ctx.named(own)}, so a change of that makes it run again"
+        reason += f"; it reads its own {ctx.named(own)}, so it runs again where that changed"
     if _within_tolerance(ctx):
         reason += "; exact only within the tolerance of `activate when`"
     return Verdict(True, reason, marks=marks)
@@ -79,26 +82,26 @@ def _verdict(ctx: Context, phase: Phase) -> Verdict:
     if activate is not None and _at_end(ctx, activate.cond):
         return Verdict(False, "`activate when` reads a value that changes every superstep", "v")
     if activate is not None and not stays(activate.cond):
-        return Verdict(False, "`activate when` may hold for a vertex because nothing changed", "v")
+        return Verdict(False, "`activate when` may begin to hold for a vertex because nothing changed", "v")
     for expr in exprs:
         distant = scope.distant(expr)
         if distant is not None:
             word = scope.word(distant.name)
-            return Verdict(False, f"reads `{word}` of a vertex that is not a neighbour: nobody would notify it", "f")
+            return Verdict(False, f"reads `{word}` of a vertex that is not a neighbour and would not notify it", "f")
     borrowed = (phase.used & frozenset(scope.gathers)) - phase.gathered
     if activate is not None:
         borrowed |= {e.name for e in f.walk(activate.cond) if isinstance(e, f.Accumulator) and e.name in scope.gathers}
     if borrowed:
         return Verdict(False, f"{ctx.named(borrowed)} is used outside the phase of its gather", "p")
     if phase.late is not None:
-        return Verdict(False, "a `where` gathers what it wrote itself: more than one pass", "p")
+        return Verdict(False, "a `where` gathers a field that it writes itself: more than one pass", "p")
     if scope.local:
-        return Verdict(False, f"{ctx.named(scope.local)} starts anew in every superstep", "l")
-    return Verdict(True, "its inputs decide its result")
+        return Verdict(False, f"{ctx.named(scope.local)} is initialised anew in every superstep", "l")
+    return Verdict(True, "its result depends on its inputs only")
 
 
 def _at_end(ctx: Context, cond: f.Expr) -> bool:
-    """Whether `activate when` can hold for a vertex where nothing changed: it reads `iteration` or a `let`."""
+    """Whether `activate when` can hold for a vertex where nothing changed, because it reads `iteration` or a `let`."""
     graph = {e.name for e in f.walk(cond) if isinstance(e, f.GraphValue)}
     return bool(graph & ({"iteration"} | ctx.scope.lets))
 
@@ -106,8 +109,8 @@ def _at_end(ctx: Context, cond: f.Expr) -> bool:
 def _own_inputs(ctx: Context, phase: Phase) -> frozenset[str]:
     """The own fields that a phase reads outside the left side of an idempotent normal form.
 
-    A field that another phase writes too counts as read, unless every write of it joins alike: what the other phase
-    made of it must be overwritten again.
+    A field that another phase writes too counts as read, unless every write of it uses the same operator: the phase
+    must overwrite the values of the other phase again.
     """
     inside = set(statements(phase.statements))
     found = set(outside(ctx.scope, ctx.writes, (w for w in ctx.writes if w.leaf.statement in inside)))
