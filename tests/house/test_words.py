@@ -1,0 +1,94 @@
+"""Words that prose of the project does not use: docstrings, comments and documents say it in the terms of the field.
+
+Text in backticks and code blocks is not prose.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+BANNED = {
+    r"\b(whoever|nobody|somebody|everybody|anybody)\b": "threads and vertices are no persons",
+    r"\b(who|whom)\b": "threads and vertices are no persons: that, which, or the noun",
+    r"\bindivisib\w+": "atomic",
+    r"\b(brought|bring\w*) near\b": "prefetched",
+    r"\b(told|tells?) apart\b": "distinguished",
+    r"\b(hears|keeps? silent|keep silent)\b": "is notified, sends nothing",
+    r"\bof (those|them|these) (that|which|whose|who)\b": "name the thing",
+    r"\bto be had\b": "available",
+    r"\bbetters\b": "improves",
+}
+
+PEOPLE = re.compile(r"\b(users?|people|persons?|developers?|readers?|callers?|authors?|contributors?|researchers?|"
+                    r"outsiders?|those|one|you|members?)\b", re.IGNORECASE)
+"""Beside one of these, `who` is a person."""
+
+
+def _first_line(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    return node.body[0].lineno if node.body else 0
+
+
+def _prose_of_python(path: Path) -> Iterator[tuple[int, str]]:
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)):
+            yield from enumerate((ast.get_docstring(node, clean=False) or "").splitlines(), _first_line(node))
+    for token in tokenize.generate_tokens(io.StringIO(text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+def _prose_of_text(path: Path) -> Iterator[tuple[int, str]]:
+    fenced = False
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def _prose_of_cuda(path: Path) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+        yield number, line.partition("//")[2]
+
+
+def _files() -> Iterator[tuple[Path, Iterator[tuple[int, str]]]]:
+    for folder in ("vlang", "runtime", "stdlib", "tests", "benchmarks"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path != Path(__file__) and not {"runtime", "stdlib"} & set(path.relative_to(ROOT).parts[1:2]):
+                yield path, _prose_of_python(path)
+    for path in sorted(ROOT.glob("vlang/emit/cuda/skeletons/*.cuh")):
+        yield path, _prose_of_cuda(path)
+    for path in sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("stdlib/*.vp")]):
+        yield path, _prose_of_text(path)
+
+
+def found(pattern: str) -> list[str]:
+    """The lines of prose that have a pattern."""
+    hits = []
+    for path, lines in _files():
+        for number, line in lines:
+            prose = re.sub(r"`[^`]*`", "", line)
+            match = re.search(pattern, prose, re.IGNORECASE)
+            if match and not ("who" in pattern[:8] and PEOPLE.search(prose)):
+                hits.append(f"{path.relative_to(ROOT)}:{number}: {line.strip()}")
+    return hits
+
+
+@pytest.mark.parametrize("pattern", BANNED)
+def test_words(pattern: str) -> None:
+    assert found(pattern) == [], BANNED[pattern]
+
+
+def test_patterns_find_what_they_are_for() -> None:
+    sample = "whoever waits; brought near; told apart; of those that hear; indivisible"
+    assert sum(bool(re.search(pattern, sample)) for pattern in BANNED) >= 5
