@@ -20,7 +20,7 @@ _COUNTS = {"neg": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "log1p": 1, "tanh"
 
 def broken_type(expr: f.Expr, outer: f.Expr | None, reductions: Mapping[str, Type]) -> str:
     """What is wrong with the types of an expression; "" if nothing is. outer: the expression around it. reductions: the
-    types of those that the program declares."""
+    types of declared reductions, by name."""
     if any(item.weak for item in _items(expr.type)):
         return "the type is left to the context"
     if isinstance(expr, f.Const):
