@@ -1,4 +1,4 @@
-"""What a name, `self` or `v.f` stands for, and whether it may be read here."""
+"""The meaning of a name, `self` or `v.f`, and whether it may be read at a place."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
 
 
 def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
-    """What a name is compared with: the text of the other side."""
+    """The text of the expression that a name is compared with."""
     for part in rewrite.inside(at.item):
         if isinstance(part, t.Compare) and node in (part.left, part.right):
             yield run.text(part.right if node is part.left else part.left)
@@ -155,7 +155,7 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
-    """A name that is nothing here: an accumulator out of its place, or unknown."""
+    """Report a name that is not visible here: an accumulator outside its block, or unknown."""
     if name in run.broken:
         return Value(None)
     past = at.scope.past(name)
@@ -186,7 +186,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
-    """The symbol of a name that stands for a thing rather than for a value (`for s in S`, `position(v, S)`)."""
+    """The symbol of a name that is used for its symbol, not its value (`for s in S`, `position(v, S)`)."""
     symbol = at.scope.find(name)
     if symbol is None:
         unknown(run, t.Name(span, name), name, span, at)
@@ -238,7 +238,7 @@ def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sig
 
 
 def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
-    """The field or degree that `v.name` names; complains if it is neither."""
+    """The field or degree that `v.name` names; reports a name that is neither."""
     name = node.name
     symbol = run.builtins.get(name) if name.endswith("degree") else at.scope.find(name)
     owner = rewrite.short(run.text(node.value))

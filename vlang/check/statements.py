@@ -1,4 +1,4 @@
-"""Statements: who may write what, and where each statement may stand (language.md sections 5 and 7)."""
+"""Statements: which fields each may write, and where each is allowed (language.md sections 5 and 7)."""
 
 from __future__ import annotations
 

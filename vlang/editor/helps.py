@@ -1,4 +1,4 @@
-"""What the words, reductions and functions of the language mean, in a line each (language.md sections 5 and 8)."""
+"""The meaning of the keywords, reductions and functions, one line each (language.md sections 5 and 8)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a line does not parse, in the words of the language: the special cases first, then what was expected."""
+"""Why a line does not parse: special cases first, then a list of the expected words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 @dataclass(frozen=True)
 class _Case:
-    """A line that does not parse. at: the index of the first word that does not fit (past the last: the line ends)."""
+    """A line that does not parse. at: index of the first wrong word; number of words if the line ends too early."""
 
     found: Scan
     line: Line
@@ -63,7 +63,7 @@ class _Case:
 
 
 def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
-    """The problem of a line that the parser refused at `offset`, where it would have accepted `expected`."""
+    """The problem of a line that the parser refused at `offset`; expected: the terminals that it accepts there."""
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
     case = _Case(found, line, at, expected)
     for rule in _RULES:
@@ -74,7 +74,7 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether a proposed line is right: the line that it replaces may have a second mistake."""
+    """Whether proposed lines parse: the line that they replace may have a second mistake."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
@@ -256,7 +256,7 @@ def _header_twice(case: _Case) -> Problem | None:
 
 
 def _statement(case: _Case) -> Problem | None:
-    """A line that begins with no word of a statement."""
+    """The problem of a line that does not begin with a statement's keyword."""
     first = case.words[0]
     if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
         return None
@@ -280,7 +280,7 @@ _SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "
 
 
 def _wanted(expected: set[str]) -> str:
-    """What would have been accepted, in words; empty if that is too much to say."""
+    """The expected terminals as text; empty if there are too many."""
     rest = set(expected)
     words = []
     if rest >= _VALUE:
