@@ -311,7 +311,7 @@ class Program:
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Make a function run in a copy of the context, which holds NumPy's error handling.
 
-    `np.errstate` restores it in Python code. An interrupt may skip that code, and the caller's NumPy would then not report
+    `np.errstate` restores it in Python code. An interrupt may skip that code; then the caller's NumPy would report no
     errors.
     """
     return copy_context().run(function, *args, **named)

@@ -61,7 +61,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
                    help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
         return
     if name in REDUCTIONS:
-        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs to know over what", node.span,
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
                    "no `for` here",
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return

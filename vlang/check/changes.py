@@ -99,7 +99,7 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
     """Whether the field has an old value in some superstep."""
     if at.loop is None:
-        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` speaks of a superstep, and there is no `repeat` here",
+        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)
     elif symbol in at.loop.local:
         x.run.report(Code.MISPLACED_CHANGE, f"`{symbol.name}` begins anew in every superstep", node.span,

@@ -73,7 +73,7 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """`self` as a value."""
     if at.inside == "vertices":
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _nobody(at), write=_member_name(at))
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -85,11 +85,11 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
         member = _member_name(at)
         if symbol.kind == "accumulator":
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
-                       _nobody(at),
+                       _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
             groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
-            run.report(Code.NO_VERTEX, f"whose `{name}`?", node.span, _nobody(at),
+            run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
                        help="a reduction over vertices has one value for the whole graph, not one for each group"
                        if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
@@ -125,7 +125,7 @@ def _is_input(symbol: Symbol) -> bool:
     return isinstance(symbol.decl, t.VertexField) and symbol.decl.init is None
 
 
-def _nobody(at: Sight) -> str:
+def _no_vertex(at: Sight) -> str:
     symbol = next((s for s in at.scope.visible() if s.kind == "member"), None)
     domain = symbol.decl if symbol is not None else None
     group = domain.set_name if isinstance(domain, t.Domain) and domain.set_name else "vertices"

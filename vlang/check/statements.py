@@ -125,7 +125,7 @@ class Statements:
                        replaces=item.span)
         elif edges:
             write = rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
-            run.report(Code.BAD_GATHER, "nothing may stand around the reduction of a `gather`", item.value.span,
+            run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
                        f"more than `{edges[0].name}(...)`",
                        help="gather the reduction alone, and compute with it where it is applied:", write=write,
                        replaces=item.span)
@@ -154,7 +154,7 @@ class Statements:
             return
         if isinstance(block, t.Repeat):
             others = [i for i in block.block.items if isinstance(i, t.Activate)]
-            title = "`activate when` may stand once in a loop" if len(others) > 1 else \
+            title = "`activate when` may occur once in a loop" if len(others) > 1 else \
                 "`activate when` is the last statement of its loop"
             self.run.report(Code.MISPLACED_ACTIVATE, title, item.span,
                             help="join the conditions with `or`" if len(others) > 1 else

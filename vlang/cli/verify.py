@@ -57,8 +57,8 @@ def _another_cut(
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
             raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({other_cut})")
-    # In place, the threads determine how fast changes spread; a loop that finds components (rule K) is one round, and rounds
-    # by priority (rule O) are buckets.
+    # In place, the threads determine how fast changes spread. A loop that finds components (rule K) is one round, and
+    # rounds by priority (rule O) are buckets.
     comparable = not options.get("asynchronous") and \
         all(row.mode not in ("connect", "priority") for row in result.history)
     if other.rounds != result.rounds and comparable:

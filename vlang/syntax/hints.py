@@ -102,13 +102,13 @@ def _habit(case: _Case) -> Problem | None:
                          write=write)
     if first.text in ("param", "parameter", "input", "const"):
         return case.word(f"no statement begins with `{first.text}`", first,
-                         help=("parameters stand in the header: `program p(W: float)`",))
+                         help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
     if first.text in ("param", "parameter", "const", "input") and case.at <= 1:
         return case.word(f"there is no `{first.text}` statement", first,
-                         help=("parameters stand in the header: `program name(k: int = 3, start: vertex)`",))
+                         help=("parameters are declared in the header: `program name(k: int = 3, start: vertex)`",))
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None
@@ -156,7 +156,7 @@ def _apply_function(case: _Case) -> Problem | None:
     write = (f"apply {name} = {name} {function} {value}" if function in ("and", "or")
              else f"apply {name} = {function}({name}, {value})",)
     return case.problem(f"`{function} =` is not an assignment", words[2].start, words[3].end,
-                        "one of `= += -= *= |= &= ^=` stands here", help=("write it out:",), write=write)
+                        "expected one of `= += -= *= |= &= ^=`", help=("write it out:",), write=write)
 
 
 def _equals(case: _Case) -> Problem | None:
@@ -165,7 +165,7 @@ def _equals(case: _Case) -> Problem | None:
         return None
     if not any(w.text in _CONDITION_WORDS for w in case.words[: case.at]):
         return None
-    return case.word("`=` does not compare", here, "a condition stands here",
+    return case.word("`=` does not compare", here, "expected a condition",
                      write=case.edited(here.start, here.end, "=="))
 
 
@@ -294,7 +294,7 @@ def _wanted(expected: set[str]) -> str:
 
 def _general(case: _Case) -> Problem:
     wanted = _wanted(case.expected)
-    help_ = (f"here may stand {wanted}",) if wanted else ()
+    help_ = (f"expected: {wanted}",) if wanted else ()
     here, before = case.here, case.before
     if here is None:
         end = case.line.end

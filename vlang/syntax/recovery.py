@@ -112,7 +112,7 @@ def _header(found: Scan) -> bool:
     later = [line for line in found.lines if line.first == "program"]
     start, end = first.start, first.words[0].end
     if later:
-        found.problem("the header stands above everything else", start, end,
+        found.problem("the header must come first", start, end,
                       help=(f"move line {found.source.span(later[0].start, later[0].end).line} to the top",))
     else:
         found.problem("the header is missing", start, end, help=("a program begins with its header:",),
