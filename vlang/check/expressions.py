@@ -60,13 +60,27 @@ class Expressions:
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
-        """A value that must fit `target` (None: anything); `what` names the place for the message."""
+        """Type and level of a value that must fit its place; V106 if it does not.
+
+        Args:
+            node: the expression.
+            at: its place.
+            target: the type needed; None for any.
+            what: names the place in the message.
+        """
         value = self.value(node, at)
         self.fit(node, value.type, target, what)
         return value
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
-        """Whether a value fits where type `target` is needed; V106 if not."""
+        """Whether a value fits its place; V106 if not.
+
+        Args:
+            node: the expression.
+            source: its type; None after a message.
+            target: the type needed; None for no value.
+            what: names the place in the message.
+        """
         if source is None or target is None:
             return source is not None
         wrong = misfit(node, source, target)

@@ -26,10 +26,14 @@ _LOOPS = (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)
 
 @dataclass(frozen=True)
 class Around:
-    """What encloses a statement.
+    """The surroundings of a statement.
 
-    block: the node that owns the block (None at top level). last: the statement ends its block. sweep: the
-    innermost `sweep`.
+    Attributes:
+        scope: the names visible.
+        block: the node that owns the block (None at top level).
+        loop: the innermost `repeat`.
+        last: the statement is the last of its block.
+        sweep: the innermost `sweep`.
     """
 
     scope: Scope

@@ -107,7 +107,17 @@ class Scan:
 
     def problem(self, title: str, start: int, end: int, label: str = "", *, help: tuple[str, ...] = (),
                 line: Line | None = None, write: tuple[str, ...] = ()) -> None:
-        """Record a syntax error; `write` replaces `line`."""
+        """Record a syntax error at the characters [start, end).
+
+        Args:
+            title: the mistake.
+            start: offset of the first character.
+            end: offset after the last character.
+            label: the text at the marks.
+            help: advice in words.
+            line: the line that `write` replaces.
+            write: lines of text that compile.
+        """
         span = self.source.span(start, end)
         whole = self.source.span(line.start, line.end) if line is not None else None
         self.problems.append(Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole))

@@ -51,7 +51,12 @@ def solve(
 ) -> Found:
     """Prove the laws of a reduction over `type_`, whose components lie in `domain`, or find operands that break one.
 
-    parameters: those that the body may read, by name.
+    Args:
+        run: the check.
+        node: the reduction.
+        type_: of its operands.
+        domain: for each component of the operands, the values allowed.
+        parameters: those that the body may read, by name, with type and values allowed.
     """
     try:
         return _Query(run, node, type_, domain, parameters).answer()

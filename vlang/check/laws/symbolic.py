@@ -67,7 +67,14 @@ class Terms:
 
     # ------------------------------------------------------------------- leaves
     def variable(self, name: str, type_: Scalar, interval: Interval, finite: bool) -> Any:
-        """An operand or parameter, assumed to lie in the interval. finite: it is not infinite."""
+        """An operand or parameter, assumed to lie in an interval.
+
+        Args:
+            name: of the formula's variable.
+            type_: its type.
+            interval: the values allowed.
+            finite: excludes infinite values.
+        """
         if type_ == BOOL:
             return self.z3.Bool(name, self.context)
         if type_.floating:

@@ -12,7 +12,7 @@ __all__ = ["Checked", "Laws", "Symbol"]
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """What a name stands for. Symbols compare by identity: two loops may both have a `near`.
+    """The declaration behind a name. Symbols compare by identity: two loops may both have a `near`.
 
     kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
     form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of `v in vertices`

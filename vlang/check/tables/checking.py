@@ -59,7 +59,7 @@ class Run:
     def report(self, code: Code, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
                replaces: t.Span | None = None) -> None:
-        """Record a problem; the fields are those of Problem."""
+        """Record a problem; the arguments are the fields of Problem."""
         helps = (help,) if isinstance(help, str) else help
         writes = (write,) if isinstance(write, str) else write
         self.problems.append(Problem(code, title, span, label, notes, helps, writes, replaces))

@@ -108,9 +108,13 @@ class Loop:
 class Sight:
     """The place of an expression.
 
-    place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
-    (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
-    inside: "edges" or "vertices" within a reduction. loop: the innermost `repeat`. item: the statement.
+    Attributes:
+        scope: the names visible.
+        place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
+            (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
+        item: the statement.
+        loop: the innermost `repeat`.
+        inside: "edges" or "vertices" within a reduction.
     """
 
     scope: Scope
