@@ -3,8 +3,8 @@
 Each runs on a directed road network, rome99, and on an undirected social one, ca-GrQc; some also on larger graphs.
 Parameters and inputs are those of `tests.reference.cases`, with exceptions: `cf` runs on the graph's bipartite double
 cover, with users on one side and things on the other; `neural` gets weights with which the activity does not die out;
-`triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors, temperatures and
-voltages are drawn from fixed seeds.
+`triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
+temperatures and voltages are drawn from fixed seeds.
 """
 
 from __future__ import annotations

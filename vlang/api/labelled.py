@@ -40,13 +40,13 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
         return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
     if getattr(value, "indexes", None):  # xarray
         raise BindError(f"`{name}` is a {type(value).__name__} with named coordinates: pass its to_series() where they "
-                        "are vertex ids, or its values if they stand in the order of graph.ids")
+                        "are vertex ids, or its values if they are in the order of graph.ids")
     index = getattr(value, "index", None)
     if index is None or callable(index) or not hasattr(value, "to_numpy"):
         return _array(value)
     if _default(index) and not (graph.ids.consecutive and graph.ids.base == 0):
         raise BindError(f"`{name}` is a {type(value).__name__} with the default index 0, 1, 2, ..., and the graph has "
-                        f"other ids. Pass {name}.to_numpy() if the values stand in the order of graph.ids, or set "
+                        f"other ids. Pass {name}.to_numpy() if the values are in the order of graph.ids, or set "
                         "the index to the vertex ids")
     rows = _array(value.to_numpy())
     if rows.ndim == 2 and rows.shape[1] == 1 and not vector:

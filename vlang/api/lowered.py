@@ -58,7 +58,7 @@ class Lowered:
         return stage_text(self, stage)
 
     def cost(self) -> Cost:
-        """The bytes that a run on the graph needs, and edges and bytes of a superstep. Raises BindError without one.
+        """The memory of a run on the graph, and the cost of its supersteps. Raises BindError without a graph.
 
         Nothing is run: the numbers follow from the counts of vertices and edges and the stored types.
         """

@@ -53,7 +53,7 @@ def _is_field(item: t.Apply, at: Sight) -> bool:
 
 
 def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """An assignment without `apply` whose target is no field."""
+    """Report an assignment without `apply` to a target that is no field."""
     value = x.value(item.value, replace(at, place="let"))
     name = item.target.names[0]
     if name in x.run.broken:

@@ -16,7 +16,15 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
-    """Whether an expression has one value for the whole graph; V105 if not."""
+    """Whether an expression has one value for the whole graph; V105 if not.
+
+    Args:
+        x: the checker of expressions.
+        node: the expression.
+        value: its type and level.
+        at: its place.
+        title: of the message.
+    """
     if value.level == GRAPH or value.type is None:
         return value.level == GRAPH
     run = x.run

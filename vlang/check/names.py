@@ -155,7 +155,15 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
-    """Report a name that is not visible here: an accumulator outside its block, or unknown."""
+    """Report a name that is not visible here: an accumulator outside its block, or unknown.
+
+    Args:
+        run: the check.
+        node: the expression, for the tables.
+        name: the name.
+        span: of the name.
+        at: the place of the expression.
+    """
     if name in run.broken:
         return Value(None)
     past = at.scope.past(name)

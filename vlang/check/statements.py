@@ -43,7 +43,7 @@ class Around:
     sweep: t.Sweep | None = None
 
     def sight(self, place: str, item: t.Node) -> Sight:
-        """The place of an expression of a statement here."""
+        """The place of an expression in a statement of this block."""
         return Sight(self.scope, place, item, self.loop)
 
 

@@ -146,8 +146,8 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         rows = result.top(top)
         click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if count > len(rows) and not quiet:
-            settled = "" if result.settled is None else "settled "
-            note(f"the first {len(rows)} of {count:,} {settled}vertices; -o FILE.csv writes all")
+            final = "" if result.settled is None else "settled "
+            note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
             click.echo(f"{name} = {global_text(value, result.types[name])}", err=output == "-")

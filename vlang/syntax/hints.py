@@ -63,7 +63,14 @@ class _Case:
 
 
 def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
-    """The problem of a line that the parser refused at `offset`; expected: the terminals that it accepts there."""
+    """The problem of a line that the parser refused.
+
+    Args:
+        found: the logical lines of the text.
+        line: the line.
+        offset: of the first character refused.
+        expected: the terminals that the parser accepts there.
+    """
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
     case = _Case(found, line, at, expected)
     for rule in _RULES:

@@ -53,8 +53,11 @@ class Word:
 class Line:
     """A logical line: from its first to its last token, perhaps over several lines of the text.
 
-    words: its tokens. indent: columns of indentation. depth: number of enclosing blocks. bad: whether it is left out,
-    after a reported problem.
+    Attributes:
+        words: its tokens.
+        indent: columns of indentation.
+        depth: number of enclosing blocks.
+        bad: whether it is left out, after a reported problem.
     """
 
     words: list[Word]

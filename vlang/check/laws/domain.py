@@ -25,7 +25,7 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 @dataclass(frozen=True)
 class Interval:
-    """The numbers from low to high; an open end is excluded."""
+    """The numbers from low to high. open_low, open_high: whether that end is excluded."""
 
     low: float = -math.inf
     high: float = math.inf

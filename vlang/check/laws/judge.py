@@ -42,7 +42,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
     operators = _structure(node.value, node.left, node.right)
     try:
         trial = _Trial(run, node, symbol)
-        broken = trial.broken_law(trial.telling, identity_only=operators is not None)
+        broken = trial.broken_law(trial.special_rows, identity_only=operators is not None)
         found = Found()
         if broken is None and operators is None and not trial.exhaustive:
             found, broken = _solved(run, node, trial)
@@ -77,7 +77,7 @@ def _all_idempotent(operators: set[str] | None) -> bool:
 
 
 def _structure(body: t.Expr, left: str, right: str, index: int | None = None) -> set[str] | None:
-    """The operators of a body whose shape proves it associative and commutative; None for others."""
+    """The operators of a body that is associative and commutative by its shape; None for others."""
     if isinstance(body, t.TupleExpr) and index is None:
         parts = [_structure(part, left, right, i) for i, part in enumerate(body.items)]
         known = [p for p in parts if p is not None]
@@ -125,13 +125,13 @@ class _Trial:
         self.domain = domain_of(run, symbol, node)
         self.identity = self._identity_for(self.evaluators[0])
         self.exhaustive = self._bits() <= 8
-        self.telling, self.random = self._pools()
+        self.special_rows, self.random = self._pools()
 
     @property
     def tried(self) -> int:
-        """How many triples of operands are tried, for each of the values of the parameters."""
+        """The number of triples of operands tried with each combination of parameter values."""
         return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
-                   for op, _, _ in (*self.telling, *self.random))
+                   for op, _, _ in (*self.special_rows, *self.random))
 
     def with_parameters(self, given: dict[str, Array]) -> _Trial:
         """The same tests for other values of the parameters."""
@@ -171,7 +171,7 @@ class _Trial:
     def idempotent(self) -> bool:
         """Whether f(a, a) = a for all operands tried."""
         return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators
-                   for (a, _, _) in (*self.telling, *self.random))
+                   for (a, _, _) in (*self.special_rows, *self.random))
 
     def _f(self, evaluator: Evaluator, left: Operand, right: Operand) -> Operand:
         return evaluator.call(self.node, left, right, self.type)
@@ -224,13 +224,13 @@ class _Trial:
         special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
         rng = np.random.default_rng(20_000)
-        telling = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
+        special_rows = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
         drawn = []
         for draw in (_random_integers, _random_values):
             columns = [[self._cast(draw(s, d, rng), s) for s, d in zip(scalars, self.domain, strict=True)]
                        for _ in range(3)]
             drawn.append(self._operands(columns))
-        return [telling], drawn
+        return [special_rows], drawn
 
     def _identities(self) -> list[Any]:
         parts = self.identity if isinstance(self.identity, tuple) else (self.identity,)
@@ -246,7 +246,7 @@ class _Trial:
         return self._operands([[part[which] for part in parts] for which in grid])
 
     def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
-        """All triples whose first operand is one row."""
+        """All triples with one row as first operand."""
         grid = np.indices((len(rows),) * 2).reshape(2, -1)
         parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
         same = np.full(grid.shape[1], first)

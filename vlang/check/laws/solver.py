@@ -49,7 +49,7 @@ def solve(
     run: Run, node: t.Reduction, type_: Type, domain: Sequence[Interval],
     parameters: Mapping[str, tuple[Scalar, Interval]],
 ) -> Found:
-    """Prove the laws of a reduction over `type_`, whose components lie in `domain`, or find operands that break one.
+    """Prove the laws of a reduction over the operands in `domain`, or find operands that break a law.
 
     Args:
         run: the check.

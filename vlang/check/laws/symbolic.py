@@ -19,7 +19,7 @@ from vlang.types import BOOL, Scalar, Tuple, Type
 __all__ = ["Formula", "Real", "Terms", "Untranslatable", "Whole", "installed"]
 
 Formula = Any
-"""A Boolean or other expression of z3, whose package has no types."""
+"""A Boolean or other expression of z3; its package has no types."""
 
 
 class Untranslatable(Exception):
