@@ -59,7 +59,7 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.results.result import Result
 
-# Where each public name lives; `Error` is spelled differently at home.
+# The module of each public name; `Error` has another name in its module.
 _HOMES = {
     "BindError": "vlang.errors:BindError",
     "ChaosError": "vlang.errors:ChaosError",

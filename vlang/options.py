@@ -1,7 +1,7 @@
-"""The options of a run: one table, from which keywords, the command line, completion and the tables in docs are made.
+"""The options of a run: one table for keywords, the command line, completion and the tables in docs.
 
-`Options` is that table and, filled with values, what the engine takes: every field of it holds the description of an
-option (`Option`) beside its default. What reads a value as people write it is in vlang.api.bind_options.
+`Options` is that table: every field holds the description of an option (`Option`) beside its default. An instance holds
+values for the engine. Values as users write them are read in vlang.api.bind_options.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "parse_size"]
 
 RENAMED: Mapping[str, str] = {"order": "schedule"}
-"""Options that had another name: the old one -> the one of today."""
+"""Renamed options: the old name -> the new name."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Option:
 
     Args:
         kind: how a value is read: "whole" (a whole number from `least` on), "flag", "choice" (one of `choices`), "size"
-            (bytes, or "8G"), "names" (several names), "vertex", or its own name where the rule serves it alone.
+            (bytes, or "8G"), "names" (several names), "vertex", or the option's name for a rule of its own.
         values: how a value is written, in usage and docs.
         help: what it does, for usage and docs.
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
@@ -52,14 +52,14 @@ class Option:
 
 
 def _about(kind: str, values: str, help: str, **more: Any) -> Mapping[str, Any]:
-    """What a field of `Options` says of itself. Its name and default are added when the class is complete."""
+    """The description of an option in a field of `Options`. Name and default are added when the class is complete."""
     choices = tuple(values.split("|")) if kind in ("choice", "mode", "precision", "derive") else ()
     return {"option": Option("", kind, None, values, help, choices=choices, **more)}
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to run, as opposed to what. Every option is a field; the defaults are those of a call without options."""
+    """The options of a run, one per field, described in the field's metadata; defaults as in a call without options."""
 
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(
@@ -97,7 +97,7 @@ class Options:
         "whole", "SEED",
         "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
 
-    # Research options, which are there to measure and compare: through `research` alone.
+    # Research options, to measure and compare: passed through `research` only.
     mode: str = field(default="auto", metadata=_about(
         "mode", "auto|pull|notify-pull|push",
         "How supersteps find their work; auto changes from one to another as a loop runs. Never changes a "
@@ -154,7 +154,7 @@ _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
 def parse_size(text: str) -> int:
-    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). Raises ValueError with what to write."""
+    """A number of bytes: 65536, 64K, 32M, 8G (powers of 1024). Raises ValueError that shows the forms allowed."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMGT]?)(?:i?B)?", text.strip(), re.IGNORECASE)
     if not match:
         raise ValueError(f"`{text}` is not a size; write for example 65536, 64K, 32M or 8G")

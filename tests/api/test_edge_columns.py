@@ -1,4 +1,4 @@
-"""Edge fields and the columns of a graph: what is refused, and what a default hides."""
+"""Edge fields and the columns of a graph: errors, and columns hidden by a default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The supersteps of a run: noted as arrays, objects when somebody looks at them."""
+"""The supersteps of a run: stored as arrays, converted to objects on access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from vlang.runtime.engine.trace import Done, History, Round, Series
 def test_a_series_is_a_sequence() -> None:
     counts = np.array([[3, 5], [2, 0], [0, 7]])
     series = Series("push", counts)
-    counts[:] = -1  # where they were noted is used again
+    counts[:] = -1  # the buffer is reused
     assert list(series) == [Done(3, "push", 5), Done(2, "push", 0), Done(0, "push", 7)]
     assert (len(series), series[-1], list(series[1:])) == (3, Done(0, "push", 7), list(series)[1:])
     assert (series.active, series.edges, series[:0].edges) == (5, 12, 0)

@@ -1,4 +1,4 @@
-"""`import vlang` is cheap, and its names are what they say."""
+"""`import vlang` is cheap, and each public name is the right object."""
 
 from __future__ import annotations
 

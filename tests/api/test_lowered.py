@@ -1,4 +1,4 @@
-"""A program lowered for a graph: its texts are those of explain, and its cost is what a run counts."""
+"""A program lowered for a graph: its texts are those of explain, and its cost agrees with the counts of a run."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_edges_are_those_that_a_run_counts(name: str, directed: bool) -> None:
 
 
 def test_bytes_follow_from_counts() -> None:
-    """PageRank: a number and a message an edge, an offset and a rank a vertex; without hoisting, rank and degree."""
+    """PageRank: per edge a number and a message, per vertex an offset and a rank; without hoisting, rank and degree."""
     karate = vlang.Graph.read("karate")
     pagerank = vlang.load("pagerank")
     n, m = karate.n, karate.m
@@ -59,7 +59,7 @@ def test_columns_and_vectors_have_their_widths() -> None:
     cost = program.lower(graph).cost()
     (superstep,) = cost.supersteps
     assert superstep.bytes == 2 * (4 + 4 + 12) + 8 * (3 + 1) + 12 * 3
-    assert (cost.columns, cost.state) == (2 * 4, 2 * 12 * 3 + 3)  # and a byte each for what is active
+    assert (cost.columns, cost.state) == (2 * 4, 2 * 12 * 3 + 3)  # and a byte per vertex for the frontier
 
 
 def test_texts_are_those_of_explain(graph: vlang.Graph) -> None:

@@ -31,7 +31,7 @@ def test_every_option_describes_itself_and_its_values(option: Option) -> None:
     assert option.help.endswith(".")
     assert option.devices in ("cpu", "gpu", "both")
     assert option.values or option.kind == "flag"
-    for text in option_choices(option):  # nothing that completion offers is refused
+    for text in option_choices(option):  # every completion is accepted
         value: Any = {"true": True, "false": False}[text] if option.kind == "flag" else text
         read_option(option.name, int(text) if option.name == "precision" else value)
 
@@ -90,7 +90,7 @@ def test_research_options_reach_the_run(karate: vlang.Graph) -> None:
     assert "given twice: by position" in refused(bfs, karate, {"threads": 1}, source=1, options={"threads": 2})
 
 
-# ------------------------------------------------------------------------------ parameters that are called as options
+# ------------------------------------------------------------------------------ parameters with the names of options
 OWN = vlang.compile("""program own(threads: vertex, device = 0.5, kernel: int = 1)
 vertex mode: float = device if self == threads else 0
 vertex steps: int = kernel

@@ -1,4 +1,4 @@
-"""Float sums that become infinite although every term is finite are reported: an error where no output shows them."""
+"""Reports of float sums that overflow with finite terms: an error where no output shows the overflow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Programs and graphs as a Python user meets them."""
+"""Programs and graphs, used from Python."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_string_ids_and_none() -> None:
 
 
 def test_distances_come_smallest_first_though_all_are_reached(karate: vlang.Graph) -> None:
-    """A field that only falls is a distance: what is near comes first."""
+    """A field that only falls is a distance: the nearest vertices are listed first."""
     assert vlang.load("bfs")(karate, source=5).top(1)[0]["vertex"] == 5
     assert vlang.load("pagerank")(karate).top(1)[0]["vertex"] == 34
     assert vlang.load("sswp")(karate, source=5).top(1)[0]["vertex"] == 5
@@ -160,7 +160,7 @@ def test_threads_may_share_a_program_and_a_graph(pagerank: vlang.Program) -> Non
 
 
 def test_time_is_that_of_the_supersteps(karate: vlang.Graph) -> None:
-    """Reading, compiling and building are not in it: edges per second says how fast the supersteps are."""
+    """It excludes reading, compiling and building, so that edges per second measures the supersteps."""
     text = "program once\nvertex x: float = 0.5\nrepeat 3 times:\n    gather s = sum(u.x for u -> self)\n"
     program = vlang.compile(text + f"    apply x = s / {time.time_ns()}\n")  # a text that no cache has
     result = program(karate)

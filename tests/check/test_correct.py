@@ -133,7 +133,7 @@ def test_accepted(body: str) -> None:
 
 
 def test_messages_of_a_normal_loop_with_gated_growth() -> None:
-    """Loops that end on their own are no mistakes: growth behind a condition, or by what is still to be told."""
+    """Loops that end on their own are not reported: growth behind a condition, or by unsent changes."""
     table = checked("""
 vertex x: int = 0
 vertex todo: int = degree

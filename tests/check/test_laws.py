@@ -1,4 +1,4 @@
-"""Declared reductions: which are accepted, which refuted, and with which witness (language.md section 12)."""
+"""Declared reductions: accepted ones, refuted ones, and the witnesses (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ needs_z3 = pytest.mark.skipif(not installed(), reason="z3 is not installed (extr
 
 @pytest.fixture(params=["z3", "no z3"], autouse=True)
 def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
-    """Every test with z3 and without; which of both."""
+    """Runs every test with z3 and without; whether z3 is used."""
     if request.param == "no z3":
         monkeypatch.setattr("vlang.check.laws.judge.installed", lambda: False)
     elif not installed():
@@ -25,7 +25,7 @@ def solver(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> b
 
 
 def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
-    """What the checker finds out about `reduction f(a, b)` + declaration."""
+    """The laws that the checker finds for `reduction f(a, b)` + declaration."""
     use = f"gather g = f({body} for u -> self)\nvertex out: float = 0\napply out = g\n" if body else ""
     text = f"program demo(k = 2)\nedge e: float = 1\n{contract}\nreduction f(a, b){declaration}\n{use}"
     return next(iter(check(parse(text, "demo.vp")).laws.values()))

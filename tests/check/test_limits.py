@@ -1,4 +1,4 @@
-"""Limits of the compiler: what exceeds one gets a diagnostic at its line, after bounded work."""
+"""Limits of the compiler: a program that exceeds one gets a diagnostic at the line, after bounded work."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def problems(text: str) -> tuple[Problem, ...]:
 
 
 def calls(do: Callable[[], object]) -> int:
-    """How many functions of vlang are entered."""
+    """The number of calls of vlang functions."""
     count = 0
 
     def count_calls(frame: FrameType, event: str, arg: object) -> None:

@@ -1,6 +1,6 @@
-"""Every diagnostic: wrong programs and the whole of what is said about them (tests/mistakes/CODE/*.vp and *.txt).
+"""Every diagnostic: wrong programs and their complete messages (tests/mistakes/CODE/*.vp and *.txt).
 
-`pytest tests/check/test_mistakes.py --bless` writes what is said now into the .txt files.
+`pytest tests/check/test_mistakes.py --bless` writes the present messages into the .txt files.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlang.syntax.problems import Problem, report
 
 ROOT = Path(__file__).parents[2]
 MISTAKES = sorted((ROOT / "tests" / "mistakes").glob("*/*.vp"))
-MADE_LATER = {Code.NOT_YET_RUN}  # no program of the language has it on every device
+MADE_LATER = {Code.NOT_YET_RUN}  # no program has it on every device
 
 
 def name(path: Path) -> str:
@@ -83,7 +83,7 @@ def test_every_expected_text_has_a_program() -> None:
 
 
 def test_every_site_uses_the_registry() -> None:
-    """No code is spelt out beside the registry, and every name of a code exists and is used."""
+    """No code is written as text outside the registry, and every name of a code exists and is used."""
     used = set()
     for path in (ROOT / "vlang").rglob("*.py"):
         if path.name == "codes.py":

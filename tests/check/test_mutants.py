@@ -1,5 +1,5 @@
-"""Token-level mutants of the standard library and the design programs: the compiler answers with diagnostics, or takes
-them and writes code; never an error of Python.
+"""Token-level mutants of the standard library and the design programs: the compiler reports
+diagnostics, or accepts them and writes code, and never raises an error of Python.
 
 VLANG_MUTANTS=N tries N of them instead of 5,000.
 """
@@ -29,11 +29,13 @@ ALIKE = tuple(tuple(kind.split()) for kind in (
 
 
 def mutant(seed: int) -> str:
-    """A program with one to three tokens left out, doubled, or replaced: in every other one by tokens of their kind, so
-    that it may well be correct."""
+    """A program with one to three tokens left out, doubled, or replaced.
+
+    In every second program replacements are of the same kind, so that it may be correct.
+    """
     rng = random.Random(seed)
     text = rng.choice(PROGRAMS).read_text(encoding="utf-8")
-    text = text[text.index("program ") :]  # comments above are no tokens
+    text = text[text.index("program ") :]  # comments above are not tokens
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         tokens = list(TOKEN.finditer(text))
         kinds = [(token, kind) for token in tokens for kind in ALIKE if token.group() in kind]

@@ -1,4 +1,4 @@
-"""Whatever the text: an answer in the words of the language, never an error of Python or of the parser."""
+"""Any text gets diagnostics of the language, never an error of Python or of the parser."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ EXTRA = ["(", ")", "[", "]", ":", "self", "u", "for", "\n", "\n    ", "\n\t", "g
 
 
 def answer(text: str) -> str:
-    """What the compiler says: empty for a correct program."""
+    """The messages of the compiler; empty for a correct program."""
     try:
         check(parse(text, "demo.vp"))
     except ProgramError as error:

@@ -11,7 +11,7 @@ from vlang.cli import main
 
 
 class Done(NamedTuple):
-    """What a call of the command left."""
+    """The outcome of a call of the command."""
 
     status: int
     out: str

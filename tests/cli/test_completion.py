@@ -1,4 +1,4 @@
-"""What shells are offered: commands, options of the table, and their values."""
+"""Shell completion: commands, options of the table, and their values."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`vlang run` with the options for a GPU, where there is none: told before anything is read."""
+"""`vlang run` with options for a GPU where there is none: reported before anything is read."""
 
 from __future__ import annotations
 

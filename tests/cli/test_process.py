@@ -1,4 +1,4 @@
-"""The command as a process: statuses, pipes, signals, and what it loads."""
+"""The command as a process: statuses, pipes, signals, and the modules that it loads."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_a_warm_run_loads_neither_the_compiler_nor_the_painter_nor_readers_of_fi
 
 
 def after_main(*args: str, say: str, env: dict[str, str] | None = None) -> str:
-    """What an expression is, written as a last line, in a process that has run a command."""
+    """The value of an expression in a process that has run a command, from its last line of output."""
     code = f"import os, sys\nfrom vlang.cli import main\nstatus = main()\nprint({say})\n"
     known = {name: value for name, value in os.environ.items() if not name.endswith("_NUM_THREADS")}
     known |= {"PYTHONPATH": f"{ROOT}:{os.environ.get('PYTHONPATH', '')}"} | (env or {})

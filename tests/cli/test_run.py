@@ -1,4 +1,4 @@
-"""`vlang run`: tables, files, parameters, options, and what is said where."""
+"""`vlang run`: tables, files, parameters, options, and the stream of each message."""
 
 from __future__ import annotations
 
@@ -186,7 +186,7 @@ def test_research_options_say_what_to_write(vlang: Call, words: list[str], messa
 
 
 def test_every_option_of_the_table_is_taken(vlang: Call) -> None:
-    """Each is known to the command line, and what it says comes from reading it, not from an unknown name."""
+    """The command line has every option; any error is about the value, not an unknown name."""
     help_ = vlang("run", "--help").out
     for option in OPTIONS.values():
         if not option.command:
@@ -237,7 +237,7 @@ def test_options_of_the_run(vlang: Call) -> None:
 
 
 def test_rounds_of_a_range(vlang: Call, tmp_path: Path) -> None:
-    """A range is bounded like every loop, whatever its length."""
+    """A range of any length is bounded like every loop."""
     program = tmp_path / "long.vp"
     program.write_text("program long\nvertex x: int = 0\nfor i from 0 to 9223372036854775806:\n    apply x = x + 1\n")
     done = vlang("run", program, "path:5", "--max-rounds", 3, "--json")
@@ -333,7 +333,7 @@ def test_help_of_a_program(vlang: Call) -> None:
     (["pagerank"], 14, "stays within its tolerance"), (["katz"], 11, "stays within its tolerance"),
 ])
 def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: str) -> None:
-    """What is verified follows from the program: a copy under another name gets the same."""
+    """The checks depend on the program: a copy under another name gets the same ones."""
     copy = tmp_path / "mine.vp"
     text = stdlib.source(words[0])
     copy.write_text(re.sub(rf"^program {words[0]}\b", "program mine", text, count=1, flags=re.MULTILINE))
@@ -349,7 +349,7 @@ def test_verify(vlang: Call, tmp_path: Path, words: list[str], line: int, does: 
 
 
 def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -> None:
-    """A loop that stops at its first small change, and would move on: no error, as the program asked for it."""
+    """A loop that stops at its first small change, before it converges: no error, as the program requests it."""
     program = tmp_path / "creep.vp"
     program.write_text("program creep\nvertex x: float = 0\nvertex y: float = 0\n"
                        "repeat until max(abs(change(v.y)) for v in vertices) < 1:\n"
@@ -363,7 +363,7 @@ def test_verify_says_what_a_tolerance_leaves_open(vlang: Call, tmp_path: Path) -
 
 
 def test_verify_finds_what_is_no_fixpoint(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Both cuts give the same, and one more superstep shows that it is wrong."""
+    """Both partitions give the same result, and one more superstep shows that it is wrong."""
     import vlang.api.program as program
 
     plain = program._result
@@ -389,7 +389,7 @@ def test_chaos(vlang: Call) -> None:
 
 
 def test_chaos_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first vertex that differs, and what that may mean: status 1."""
+    """Shows the first vertex that differs, and possible causes; status 1."""
     import vlang.api.chaos as chaos
 
     monkeypatch.setattr(chaos._Bound, "wrong", lambda _self, a, _b: a == a)
@@ -406,7 +406,7 @@ def test_chaos_is_for_the_cpu(vlang: Call) -> None:
 
 
 def test_verify_finds_a_difference(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A result that another cut does not give is our bug: status 70."""
+    """A result that differs with another partition is a bug of vlang: status 70."""
     import vlang.cli.verify as verify
 
     monkeypatch.setattr(verify, "_same_bits", lambda _a, _b: False)

@@ -1,4 +1,4 @@
-"""`vlang warm`: once compiled, nothing is compiled again, and a run needs nothing more."""
+"""`vlang warm`: a second call compiles nothing, and neither does a run after it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import Plan
 
 @pytest.fixture
 def graph() -> library.Graph:
-    """A graph with all that a run needs of it, so that its kernels are loaded from where they are kept otherwise."""
+    """A graph with all its structures built, so that its kernels are loaded from the ordinary cache."""
     graph = library.Graph.read("karate")
     assert len(graph.in_degree) == graph.n
     return graph
@@ -26,7 +26,7 @@ def graph() -> library.Graph:
 
 @pytest.fixture
 def place(graph: library.Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache directory for kernels. What graphs need is left out: it is the same for every program."""
+    """An empty cache directory for kernels, without those of graphs, which are the same for every program."""
     folder = tmp_path / "cache"
     folder.mkdir()
     for module in (kept, warm):

@@ -1,4 +1,4 @@
-"""Every diagnostic has a page, its examples are up to date, and what it says to write is right."""
+"""Every diagnostic has a page, its examples are up to date, and its proposals compile."""
 
 from __future__ import annotations
 

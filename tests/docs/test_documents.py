@@ -1,4 +1,4 @@
-"""What the documentation shows is what happens: commands, Python sessions, programs and links."""
+"""The documentation is tested: commands, Python sessions, programs and links."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ DATA = Path(os.environ.get("VLANG_DATA", ROOT.parent / "shared" / "data"))
 
 @pytest.mark.parametrize("name", stdlib.names())
 def test_example_command_of_a_program(name: str, place: Path) -> None:
-    """The command in a program's own text runs, and its result survives --verify."""
+    """The command in a program's comment runs, and its result passes --verify."""
     (example,) = re.findall(r"^# Example: (.*)$", stdlib.source(name), re.MULTILINE)
     if "ca-GrQc" in example:
         if not DATA.is_dir():

@@ -1,7 +1,7 @@
 """The transcripts in the documentation: found, run, compared.
 
-`python -m tests.docs.transcripts FILE...` writes what the commands print now into the files; look at the difference
-before you commit it.
+`python -m tests.docs.transcripts FILE...` writes the present output of the commands into the files; review the
+difference before you commit it.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def commands(block: Block) -> list[str]:
 
 
 def normal(text: str) -> str:
-    """Text without what differs from run to run: times and rates."""
+    """Text without the parts that differ from run to run: times and rates."""
     for pattern, replacement in _VARYING:
         text = pattern.sub(replacement, text)
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
 def replay(block: Block, folder: Path) -> str:
-    """The block as it would be written now: each command and what it prints, run in `folder`."""
+    """The block with the present output of each command, run in `folder`."""
     return "".join(f"$ {command}\n{_output(command, folder)}" for command in commands(block))
 
 

@@ -1,7 +1,7 @@
-"""Where imports may point: no circles between files or folders, the language above the engine, lazy imports explained.
+"""Rules of imports: no cycles between files or folders, the language above the engine, lazy imports explained.
 
 Imports for the type checker alone do not count. `vlang/__init__.py`, which names public objects as texts, and
-`vlang/__main__.py` stand above all folders; the other modules directly in `vlang/` are the ground below all of them.
+`vlang/__main__.py` are above all folders; the other modules directly in `vlang/` are the ground below all of them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ GROUND = {"vlang.errors", "vlang.options", "vlang.reductions", "vlang.types"}
 TOP = {"vlang", "vlang.__main__"}
 MOST_FILES = 20
 REASONS = ("start-up", "optional")
-"""What a comment beside an import inside a function says: it saves time at start-up, or the library is optional."""
+"""The comments allowed beside an import inside a function: it saves time at start-up, or the library is optional."""
 
 
 def _module(path: Path) -> str:
@@ -115,5 +115,5 @@ def test_folders_are_small() -> None:
     for path in FILES.values():
         name = path.parent.relative_to(ROOT).as_posix()
         sizes[name] = sizes.get(name, 0) + 1
-    skeletons = {name for name in sizes if name.endswith("skeletons")}  # one a kernel
+    skeletons = {name for name in sizes if name.endswith("skeletons")}  # one per kernel
     assert {name: count for name, count in sizes.items() if count > MOST_FILES and name not in skeletons} == {}

@@ -1,4 +1,4 @@
-"""The files around the source agree with it."""
+"""Project files agree with the source."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_citation_names_this_version() -> None:
 
 
 def test_every_python_that_is_allowed_has_its_state_in_the_guide() -> None:
-    """A classifier stands for a version that was run; any other allowed version is said to be untried."""
+    """A classifier names a tested version; the guide lists any other allowed version as untested."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     found = re.fullmatch(r">=3\.(\d+),<3\.(\d+)", project["requires-python"])
     assert found is not None

@@ -38,7 +38,7 @@ def quietly(command: Sequence[str | Path], folder: Path) -> str:
 
 
 def declared() -> list[Distribution]:
-    """The distributions that vlang's base dependencies bring, and no others."""
+    """The distributions that vlang's base dependencies install, and no others."""
     found: dict[str, Distribution] = {}
     waiting = [Requirement(text) for text in distribution("vlang").requires or ()]
     while waiting:
@@ -82,7 +82,7 @@ def wheel(dist: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel, installed by pip, and with what it declares to need; nothing else is in it."""
+    """An environment with only the wheel, installed by pip, and its declared dependencies."""
     if importlib.util.find_spec("pip") is None:
         pytest.skip("pip is not installed here")
     place = tmp_path_factory.mktemp("bare")
@@ -137,7 +137,7 @@ def test_the_command_works_in_a_bare_environment(
     bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], shown: str
 ) -> None:
     """Parser, library programs, readers, kernels for a CPU and text for a GPU: all data that the wheel must hold."""
-    monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that everything is compiled in there
+    monkeypatch.setenv("VLANG_CACHE", str(tmp_path / "cache"))  # so that everything is compiled there
     (tmp_path / "my.vp").write_text("program my\n\nvertex friends: int = count(true for u -- self)\n")
     (tmp_path / "graph.csv").write_text("source,target\na,b\n")
     assert shown in quietly([bare / "bin" / "vlang", *arguments], tmp_path)

@@ -1,7 +1,7 @@
-"""The published graphs and the results that come with them.
+"""The published graphs and their reference results.
 
-`reference.npz` of each graph was computed by other programs on the canonical graph: self-loops dropped, of parallel
-edges the one with the smallest weight, vertices numbered by the rank of their id. `Graph.read` gives that graph with
+`reference.npz` of each graph was computed by other programs on the canonical graph: no self-loops, only the lightest of
+parallel edges, vertices numbered by the rank of their id. `Graph.read` gives that graph with
 self_loops="drop", parallel="drop" and the direction that the reference names.
 """
 
@@ -38,7 +38,7 @@ RULE = "1..63"  # the weights of `sssp_rule`
 
 @dataclass(frozen=True)
 class Published:
-    """A graph as the file has it, the same with weights by rule, and the reference: name -> array."""
+    """The graph of a file, the same graph with weights by rule, and the reference: name -> array."""
 
     graph: Graph
     by_rule: Graph
@@ -52,7 +52,7 @@ class Published:
 
 
 def files(name: str) -> tuple[Path, Path]:
-    """The file of the graph and that of its reference; the test is skipped where they are not at hand."""
+    """The files of the graph and of its reference; the test is skipped where they are missing."""
     path, results = DATA / name / GRAPHS[name], DATA / name / "reference.npz"
     for file in (path, results):
         if not file.exists():
@@ -62,7 +62,7 @@ def files(name: str) -> tuple[Path, Path]:
 
 @functools.cache
 def published(name: str) -> Published:
-    """The graph of that name, read once; the test is skipped where its files are not at hand."""
+    """The graph of that name, read once; the test is skipped where its files are missing."""
     path, results = files(name)
     with np.load(results) as archive:
         reference = dict(archive)

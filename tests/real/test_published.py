@@ -1,4 +1,4 @@
-"""Published graphs: the programs give what other systems gave, in every mode and for two page sizes."""
+"""Published graphs: the programs agree with other systems, in every mode and for two page sizes."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ def test_components(name: str, mode: str, page_size: int) -> None:
 
 @on_every_graph
 def test_pagerank_in_64_bits(name: str) -> None:
-    """Within 1e-6 of each vertex's rank, and the same bits for every cut.
+    """Within 1e-6 of each vertex's rank, and the same bits for every partition.
 
     The sum of all changes in the last superstep is below tol, so the ranks are within tol damping / (1 - damping) of
     the fixed point, summed over all vertices; the smallest rank of these graphs is above 5e-7.
@@ -102,7 +102,7 @@ def test_pagerank_in_64_bits(name: str) -> None:
 
 @on_every_graph
 def test_pagerank_as_it_comes(name: str) -> None:
-    """32 bits and tol = 1e-6: what the tolerance promises, and at most 1e-3 relative at any vertex.
+    """32 bits and tol = 1e-6: within the bound of the tolerance, and at most 1e-3 relative at any vertex.
 
     Measured: 1e-5 to 6e-4 at the worst vertex (soc-Slashdot0902), 5e-7 to 3e-6 summed over all vertices.
     """

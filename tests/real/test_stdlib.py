@@ -1,9 +1,9 @@
-"""Every program of the standard library on real graphs: the result is that of another algorithm.
+"""Every program of the standard library on real graphs, compared with another algorithm.
 
 Each runs on a directed road network, rome99, and on an undirected social one, ca-GrQc; some also on larger graphs.
-Parameters and inputs are those of `tests.reference.cases`, but where a real graph asks for others: `cf` has users and
-things, which are the two sides of the graph's bipartite double cover; `neural` gets weights of a network that does not
-fall silent; `triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
+Parameters and inputs are those of `tests.reference.cases`, with exceptions: `cf` runs on the graph's bipartite double
+cover, with users on one side and things on the other; `neural` gets weights with which the activity does not die out;
+`triangles` and `lcc` are defined on undirected graphs, and run on rome99 without its directions. Priors,
 temperatures and voltages are drawn from fixed seeds.
 """
 
@@ -35,7 +35,7 @@ SEED = 4  # of sources and inputs
 UNDIRECTED = ("triangles", "lcc")  # defined on undirected graphs only
 DIRECTED = ("rome99", "wiki-Vote", "soc-Slashdot0902", "USA-road-d.NY")
 
-# Larger graphs, for programs whose verifier takes them in about a second.
+# Larger graphs, for programs with a verifier that takes about a second on them.
 LARGER = {
     "wiki-Vote": (
         "betweenness", "bipartite", "cdlp", "coloring", "components_jump", "cross_edges", "degree", "egonet",
@@ -55,16 +55,16 @@ LARGER = {
 RUNS = [(name, what) for name in ("rome99", "ca-GrQc") for what in stdlib.names()]
 RUNS += [(name, what) for name, programs in LARGER.items() for what in programs]
 
-KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # tests/reference and tests/stdlib spoil values for these
+KNOWN = (*VERIFIERS.values(), *MORE_VERIFIERS.values())  # tests/reference and tests/stdlib change values for these
 NEW = sorted(what for what, verifier in SPARSE_VERIFIERS.items() if verifier not in KNOWN)
-ASIDE = {  # what a program computes on the way, and is not its result
+ASIDE = {  # intermediate fields, which are not the result of the program
     "bipartite": ("label", "depth"), "egonet": ("close", "inside"), "kcore_peel": ("alive",), "lcc": ("links",),
     "php": ("total",), "ppr": ("seed", "jump"), "rwr": ("total",),
 }
 
 
 def listed(path: Path) -> tuple[Array, Array]:
-    """The ends of the edges of a file, as it numbers vertices, and their weights, 1 if it has none."""
+    """The ends of the edges of a file, with its vertex numbers, and their weights, 1 if it has none."""
     lines = gzip.decompress(path.read_bytes()).splitlines()
     if ".gr." in path.name:
         table = np.array(b"".join(line[1:] for line in lines if line.startswith(b"a")).split(), np.int64).reshape(-1, 3)
@@ -75,10 +75,10 @@ def listed(path: Path) -> tuple[Array, Array]:
 
 @functools.cache
 def real(name: str, directed: bool) -> RefGraph:
-    """The graph without self-loops and, of parallel edges, with the shortest; vertices are numbered from 0.
+    """The graph without self-loops, with the shortest of parallel edges; vertices are numbered from 0.
 
-    Read here once more, so that the reader of the engine has no part in it. Edges of files without weights weigh 1 to 9
-    by their ends.
+    Read here independently of the engine's reader. Edges of files without weights get weights of 1 to 9 by their ends.
+
     """
     path, results = files(name)
     ids = np.load(results)["vertex_ids"]
@@ -110,7 +110,7 @@ def double_cover(graph: RefGraph) -> RefGraph:
 
 
 def firing(graph: RefGraph) -> Case:
-    """A network that stays excited where it is dense: the largest singular value of its weights is 1.5."""
+    """A network that stays active where it is dense: the largest singular value of its weights is 1.5."""
     weight = (1.5 / np.sqrt(graph.outdegree[graph.src] * graph.indegree[graph.dst])).astype(np.float32)
     return Case(graph.with_columns(weight=weight), {}, {"x": np.ones(graph.n, np.float32)})
 
@@ -129,19 +129,19 @@ def made(name: str, what: str) -> tuple[Case, Graph]:
 
 @functools.cache
 def engine_graph(name: str, directed: bool) -> Graph:
-    """What most programs run on, built once."""
+    """The graph for most programs, built once."""
     return to_graph(real(name, directed))
 
 
 @functools.cache
 def run(name: str, what: str) -> Result:
-    """A program on a graph, with what its case gives it."""
+    """A program on a graph, with the parameters and inputs of its case."""
     given, graph = made(name, what)
     return program(what)(graph, **given.params, **given.fields, threads=THREADS)
 
 
 def check(name: str, what: str, found: dict[str, Any]) -> None:
-    """Raises AssertionError if that is not the result of the run."""
+    """Raise AssertionError if `found` is not the result of the run."""
     given, _ = made(name, what)
     SPARSE_VERIFIERS[what](given.graph, given.params, found)
 
@@ -165,7 +165,7 @@ def test_program_on_a_real_graph(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("what", NEW)
 def test_one_wrong_value_is_noticed(what: str) -> None:
-    """By the verifiers that are only for large graphs, of every field and global that is the program's result."""
+    """The verifiers for large graphs notice it in every field and global of the result."""
     found = outputs(run("ca-GrQc", what))
     given, _ = made("ca-GrQc", what)
     for watched in found.keys() - {*given.fields, *ASIDE.get(what, ())}:
@@ -175,7 +175,7 @@ def test_one_wrong_value_is_noticed(what: str) -> None:
 
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
-    """How many they are is the program's own affair: in 32 bits rounding decides when the last vertex comes to rest."""
+    """Their number is not compared: in 32 bits, rounding decides when the last vertex comes to rest."""
     (given, _), result = made(name, "heat"), run(name, "heat")
     src, dst, n = given.graph.src, given.graph.dst, given.graph.n
     q, coeff = given.fields["q"].astype(np.float64), given.graph.columns["coeff"].astype(np.float64)
@@ -186,7 +186,7 @@ def test_heat_is_the_state_after_its_supersteps(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["rome99", "ca-GrQc"])
 def test_a_firing_network_does_not_fall_silent(name: str) -> None:
-    """Its state is that of 64-bit arithmetic, and not the zeros that are also a fixed point."""
+    """Its state agrees with 64-bit arithmetic, and is not the fixed point of zeros."""
     (given, _), found = made(name, "neural"), run(name, "neural")["x"]
     src, dst, weight = given.graph.src, given.graph.dst, given.graph.columns["weight"].astype(np.float64)
     x = np.ones(given.graph.n)
@@ -197,7 +197,7 @@ def test_a_firing_network_does_not_fall_silent(name: str) -> None:
 
 
 def test_hubs_and_authorities_are_singular_vectors() -> None:
-    """Of wiki-Vote, whose two largest singular values are far apart."""
+    """On wiki-Vote, where the two largest singular values are far apart."""
     graph = real("wiki-Vote", True)
     left, _, right = svds(csr_matrix((np.ones(graph.m), (graph.src, graph.dst)), shape=(graph.n, graph.n)), k=1,
                           v0=np.ones(graph.n))

@@ -94,7 +94,7 @@ def test_weakly_connected_components(directed: bool) -> None:
 @both
 @pytest.mark.parametrize("iterations", [1, 2, 10])
 def test_communities_by_label_propagation(directed: bool, iterations: int) -> None:
-    """A neighbour in both directions of a directed graph counts twice; of the most frequent the smallest label wins."""
+    """A neighbour in both directions of a directed graph counts twice; of equally frequent labels the smallest wins."""
     have, label = made(directed), list(range(N))
     for _ in range(iterations):
         heard = [Counter(label[u] for u in have.out[v]) for v in range(N)]

@@ -20,8 +20,11 @@ def wheel(spokes: int) -> Graph:
 
 
 def test_shortest_paths_are_counted_in_64_bits() -> None:
-    """From corner to corner of the grid there are about 10^58 of them. The dependencies of a source add up to the sum
-    of all distances less the number of vertices reached, as a path of d hops has d - 1 vertices inside."""
+    """There are about 10^58 paths from corner to corner of the grid.
+
+    The dependencies of a source add up to the sum of all distances less the number of vertices reached, as a path of d
+    hops has d - 1 inner vertices.
+    """
     side = 100
     score = load("betweenness")(Graph.read(f"grid:{side}x{side}"), sources=[0], threads=1).score
     depth = np.add.outer(np.arange(side), np.arange(side)).reshape(-1)[1:]
@@ -38,7 +41,7 @@ def test_the_coefficient_of_a_vertex_with_many_neighbours() -> None:
 
 
 def test_many_triangles_at_one_vertex() -> None:
-    """Two vertices with 25,000 common neighbours and 100,000 parallel edges, each of which counts."""
+    """Two vertices with 25,000 common neighbours and 100,000 parallel edges; every edge counts."""
     shared, parallel = 25_000, 100_000
     pairs = [(0, 1)] * parallel + [(end, k) for k in range(2, shared + 2) for end in (0, 1)]
     graph = graph_of(pairs)

@@ -21,7 +21,7 @@ CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "pull", "threads": 2, "page_size": 1024, "blocking": "always"},
 )
 UNTIL = ("eigenvector", "hits", "linbp", "pagerank_delta", "php", "ppr")
-"""Loops that end when floats have come to rest, which rounding may put off by a superstep."""
+"""Loops that end when floats come to rest; rounding may delay this by a superstep."""
 DRAWN = 9
 
 
@@ -58,8 +58,10 @@ def test_every_program_is_tested() -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_on_families(name: str) -> None:
-    """Every family, in one direction or in both by turns: the same bits for every cut, the interpreter's result, and
-    that of another algorithm."""
+    """Every family, directed or undirected in turn: the same bits for every partition, and a correct result.
+
+    The result equals the interpreter's and that of another algorithm.
+    """
     for number, shape in enumerate(FAMILIES):
         graph = family(shape, directed=(number + MORE.index(name)) % 2 == 0, weights="float")
         given = case(name, graph)
@@ -88,7 +90,7 @@ def test_on_a_random_graph(name: str, directed: bool) -> None:
 
 @pytest.mark.parametrize("name", MORE)
 def test_one_wrong_value_is_noticed(name: str) -> None:
-    """Of every field and global that is no input and no auxiliary one."""
+    """In every field and global that is neither an input nor auxiliary."""
     given, found = middle(name, False)
     aside = {*given.fields, "total" if name == "php" else "", *_AUXILIARY.get(name, ())}
     for watched in found.keys() - aside:

@@ -1,4 +1,4 @@
-"""Programs of the standard library on an emulated GPU: those whose like the tests of the language do not run there."""
+"""Programs of the standard library on an emulated GPU that differ in kind from the language tests run there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Published graphs: cores, triangles, components and betweenness are what other systems gave."""
+"""Published graphs: cores, triangles, components and betweenness agree with other systems."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ THREADS = 2
 
 @functools.cache
 def undirected(name: str) -> Graph:
-    """The simple undirected graph, of which the reference has cores and triangles."""
+    """The simple undirected graph; the reference has its cores and triangles."""
     published(name)
     return Graph.read(DATA / name / GRAPHS[name], directed=False, self_loops="drop", parallel="drop")
 
@@ -38,7 +38,7 @@ def test_core_numbers(name: str, what: str) -> None:
 
 @pytest.mark.parametrize("name", ["wiki-Vote", "soc-Slashdot0902", "rome99"])
 def test_strongly_connected_components(name: str) -> None:
-    """The same parts; ours are called by the largest vertex, the reference's by the smallest."""
+    """The same components; ours are named by the largest vertex, the reference's by the smallest."""
     have = published(name)
     found, want = program("scc")(have.graph, threads=THREADS)["scc"], have.reference["scc"]
     pairs = np.unique(np.stack([found, want]), axis=1)

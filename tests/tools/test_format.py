@@ -41,7 +41,7 @@ def tree(text: str) -> str:
 
 
 def formatted(text: str) -> str:
-    """The layout of a text, after checking what must hold of each."""
+    """The layout of a text, after checking the properties of every layout."""
     result = format_text(text)
     assert tree(result) == tree(text)
     assert format_text(result) == result

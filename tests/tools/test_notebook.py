@@ -18,7 +18,7 @@ WARNS = "program w\nvertex x: float = 1\nrepeat:\n    gather s = sum(u.x for u -
 
 
 class Shell:
-    """What the extension uses of IPython's shell."""
+    """The part of IPython's shell that the extension uses."""
 
     def __init__(self) -> None:
         self.magics: dict[tuple[str, str], Callable[[str, str], None]] = {}

@@ -1,4 +1,4 @@
-"""What an editor is told: problems, hover, completion and fixes, as functions of a text and a place in it."""
+"""The services for editors: problems, hover, completion and fixes, as functions of a text and a place in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arguments of a call to values: parameters and vertex fields, each checked against its declaration."""
+"""Binds the arguments of a call: parameters and fields, each checked against its declaration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,19 @@ __all__ = ["bind_fields", "bind_parameters", "hidden_columns", "kept_parameters"
 def bind_parameters(
     program: f.Program, graph: Graph, arguments: dict[str, Any], name: str
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Values for the parameters given (vertices as dense numbers), and the arguments left. Raises BindError."""
+    """Values for the parameters given, and the remaining arguments.
+
+    Args:
+        program: the IR, with the declarations of the parameters.
+        graph: maps vertex ids to dense numbers.
+        arguments: the keywords of the call.
+        name: of the program, for messages.
+
+    Returns:
+        Values by name, vertices as dense numbers; and the arguments that are no parameters.
+
+    Raises BindError for a missing or wrong parameter.
+    """
     values: dict[str, Any] = {}
     rest = dict(arguments)
     for param in program.params:
@@ -53,7 +65,7 @@ def _copied(value: Any) -> Any:
 
 @contextmanager
 def _for_option(name: str, what: str, program: str) -> Iterator[None]:
-    """Where a value does not fit an argument that has the name of an option, the option may be meant: say how."""
+    """A hint for a wrong value of an argument with the name of an option: the caller may have meant the option."""
     try:
         yield
     except (BindError, GraphError) as error:
@@ -64,7 +76,7 @@ def _for_option(name: str, what: str, program: str) -> Iterator[None]:
 
 
 def _parameter(param: f.ParamDecl, graph: Graph, value: Any) -> Any:
-    """The value of a parameter as a run takes it. Raises BindError or GraphError."""
+    """The value of a parameter in the form that the engine takes. Raises BindError or GraphError."""
     if isinstance(param.type, VertexSet):
         return _members(param.name, graph, value)
     if param.type == VERTEX:
@@ -108,7 +120,7 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
             number = float(value)
         except OverflowError:
             raise BindError(f"`{name}` is {_article(type_)} {type_}; a number this large does not fit") from None
-        with np.errstate(over="ignore"):  # what is too large becomes infinite; f16 is stored as its 16 bits
+        with np.errstate(over="ignore"):  # values that are too large become infinite; f16 is stored as its 16 bits
             return int(np.float16(number).view(np.uint16)) if type_ == F16 else number
     if value in (float("inf"), float("-inf")) and type_.kind == "int":
         return type_.highest if value > 0 else type_.lowest
@@ -122,9 +134,17 @@ def _scalar(name: str, type_: Scalar, value: Any) -> bool | int | float:
 
 
 def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], name: str) -> dict[str, NDArray[Any]]:
-    """Arrays for the vertex fields given, as stored: [n], or [n * k] for vectors, whose rows stand one behind the
-    other. Raises BindError for a missing, misshapen or misfit one, and GraphError for an edge field whose column could
-    not be read."""
+    """Arrays for the vertex fields given, as stored: shape [n], or [n * k] for vectors, in row-major order.
+
+    Args:
+        program: the IR, with the declarations of the fields.
+        graph: the graph of the run.
+        arguments: fields by name, without the parameters of the call.
+        name: of the program, for messages.
+
+    Raises BindError for a field that is missing or has the wrong shape or type, and GraphError for an edge field with a
+    column that could not be read.
+    """
     arrays: dict[str, NDArray[Any]] = {}
     for decl in program.fields:
         if decl.name in arguments:
@@ -146,7 +166,7 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
 
 
 def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each edge field that takes its default while the graph has columns that the program does not read.
+    """A sentence for each edge field that takes its default although the graph has unused columns.
 
     defaults: the texts of the defaults, by edge field.
     """
@@ -184,7 +204,7 @@ def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:
         return array.astype(np.uint8)
     if array.dtype.kind not in "biuf":
         raise BindError(f"`{decl.name}` is an array of numbers ({decl.type}), not of {array.dtype}")
-    with np.errstate(over="ignore"):  # what is too large becomes infinite
+    with np.errstate(over="ignore"):  # values that are too large become infinite
         if type_ == F16:
             return array.astype(np.float16).view(np.uint16)
         if type_.floating:

@@ -1,7 +1,7 @@
-"""The options of a run, among the arguments of a call: each read by its own rule, then held against each other.
+"""The options of a run among the arguments of a call: each is read by its own rule, then all are checked together.
 
-A program's parameters and fields come first: an argument of such a name is theirs, and an option of that name is given
-in `options`. Of the other arguments every one is an everyday option, `research` or `options`.
+A program's parameters and fields take precedence: an argument with such a name is bound to them, and an option of that
+name must be given in `options`. Every other argument is an everyday option, `research` or `options`.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ _DOORS = ("options", "research")
 def bind_options(
     program: Program, arguments: Mapping[str, Any], options: Options | Mapping[str, Any] | None = None
 ) -> tuple[Options, dict[str, Any]]:
-    """The options of a call, and its other arguments, which are parameters and fields of the program.
+    """The options of a call, and its other arguments: parameters and fields of the program.
 
     Args:
-        program: whose names come before those of options.
-        arguments: the keywords of the call. Everyday options and `research` replace what `options` says.
-        options: all options at once, if they came by position; the keyword `options` else.
+        program: its parameter and field names take precedence over option names.
+        arguments: the keywords of the call. Everyday options and `research` override `options`.
+        options: all options at once, if they were passed by position; else the keyword `options` is used.
 
-    Raises BindError for an argument that is neither, and for options that cannot be.
+    Raises BindError for an unknown argument, and for wrong or conflicting options.
     """
     own = _own_names(program)
     rest = {name: value for name, value in arguments.items() if name in own}
@@ -54,7 +54,7 @@ def bind_options(
 
 
 def check_options(given: Mapping[str, Any]) -> Options:
-    """Options by name, read and held against each other. Raises BindError."""
+    """Options by name, read and checked against each other. Raises BindError."""
     values = {name: read_option(name, value) for name, value in given.items()}
     options = Options(**{name: value for name, value in values.items() if value is not None})
     _fitting(options)
@@ -62,7 +62,7 @@ def check_options(given: Mapping[str, Any]) -> Options:
 
 
 def read_option(name: str, value: Any) -> Any:
-    """The value of one option as `Options` has it; None stands for the default. Raises BindError."""
+    """The value of one option as stored in `Options`; None means the default. Raises BindError."""
     option = OPTIONS[name]
     return None if value is None else _READERS[option.kind](option, value)
 
@@ -78,7 +78,7 @@ def option_choices(option: Option) -> tuple[str, ...]:
 
 
 def shadowed_note(program: Program) -> str:
-    """A line that says which options a program's own names keep from being keywords; "" if there are none."""
+    """A line that lists the options hidden by a program's own names; "" if there are none."""
     taken = [name for name in (*EVERYDAY, *_DOORS) if name in _own_names(program)]
     if not taken:
         return ""
@@ -93,14 +93,14 @@ def _own_names(program: Program) -> Collection[str]:
 
 
 def options_by_name(options: Options | Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """Options that came all at once, by name. Raises BindError for what is neither kind nor known."""
+    """The options of `options=...`, by name. Raises BindError for a wrong type or an unknown name."""
     if isinstance(options, Options):
         return {spec.name: getattr(options, spec.name) for spec in fields(options)}
     return _named("options", options, OPTIONS)
 
 
 def _named(door: str, given: Any, known: Mapping[str, Option]) -> Mapping[str, Any]:
-    """What `options={...}` or `research={...}` hold, all of it known."""
+    """The items of `options={...}` or `research={...}`. Raises BindError for an unknown name."""
     if given is None:
         return {}
     if not isinstance(given, Mapping):
@@ -123,7 +123,7 @@ _EXAMPLES = {"options": '{"threads": 2}', "research": '{"mode": "pull"}'}
 
 
 def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> str:
-    """What to write instead of an argument that is neither the program's nor an everyday option."""
+    """The error for an argument that is neither the program's nor an everyday option, with a proposal."""
     today = RENAMED.get(name, name)
     if today in RESEARCH:
         return f"{name} is a research option: write research={{\"{today}\": {value!r}}}"
@@ -133,11 +133,11 @@ def _unknown(program: Program, own: Collection[str], name: str, value: Any) -> s
     return f"{program.name} has no parameter, field or run option `{name}`{hint}"
 
 
-# --------------------------------------------------------------------------------------------- what excludes each other
+# --------------------------------------------------------------------------------------------- conflicting options
 
 
 def _fitting(options: Options) -> None:
-    """What one processor has, the other has not, and what excludes each other."""
+    """Refuse options that the device does not have, and options that exclude each other."""
     for name, option in OPTIONS.items():
         if getattr(options, name) == option.default:
             continue
@@ -155,7 +155,7 @@ def _fitting(options: Options) -> None:
 
 
 def _at_target(options: Options) -> None:
-    """What cannot be asked for together with a target, at which only a loop in order of priority can stop."""
+    """Refuse options that conflict with a target: only a loop in order of priority can stop at one."""
     asked = {"schedule=\"rounds\"": options.schedule == "rounds", "max_rounds": options.max_rounds is not None,
              f"mode={options.mode!r}": options.mode != "auto", "asynchronous=True": options.asynchronous,
              "blocking=\"always\"": options.blocking == "always"}
@@ -168,7 +168,7 @@ def _at_target(options: Options) -> None:
 
 
 def _by_priority(options: Options) -> None:
-    """What cannot be asked for together with schedule="priority"."""
+    """Refuse options that conflict with schedule="priority"."""
     if options.device != "cpu":
         raise BindError("schedule=\"priority\" is for runs on the CPU; a GPU goes by priority where that "
                         "pays; leave it out")
@@ -263,7 +263,7 @@ def _size(option: Option, value: Any) -> int:
 
 
 def _streams(option: Option, value: Any) -> int:
-    if value == "auto" or (value == 0 and _is_whole(value)):  # 0 is how Options says it
+    if value == "auto" or (value == 0 and _is_whole(value)):  # 0 in Options means this
         return 0
     number = int(value) if isinstance(value, str) and value.isascii() and value.isdigit() else value
     if not _is_whole(number) or not 1 <= number <= _MOST_STREAMS:

@@ -1,4 +1,4 @@
-"""What passes between a program and its runs: its stages at one precision, and a call whose arguments are bound."""
+"""Data passed from a program to its runs: its stages at one precision, and a call with bound arguments."""
 
 from __future__ import annotations
 
@@ -20,7 +20,14 @@ __all__ = ["Call", "Stages"]
 
 @dataclass(frozen=True)
 class Stages:
-    """One text at one precision, through every stage short of code. derived: fields whose loops rule D rewrote."""
+    """The stages of one text at one precision, up to the facts.
+
+    Attributes:
+        checked: the tree with the checker's tables.
+        program: the IR.
+        facts: the facts of its loops.
+        derived: fields of the loops that rule D rewrote.
+    """
 
     checked: Checked
     program: f.Program
@@ -30,8 +37,18 @@ class Stages:
 
 @dataclass(frozen=True)
 class Call:
-    """A call, bound. parameters: as the caller gave them; scalars: as a run takes them. fields: arrays that the caller
-    gave, as stored. old: others that take the place of initializers. starts: by number, loops that go on, and how."""
+    """A call with bound arguments.
+
+    Attributes:
+        graph: the graph of the run.
+        options: its options.
+        precision: 32 or 64, the bits of `int` and `float`.
+        parameters: as the caller passed them.
+        scalars: the parameters in the form that the engine takes.
+        fields: arrays that the caller passed, as stored.
+        old: further arrays that replace initializers.
+        starts: by number of the loop, the state from which it continues.
+    """
 
     graph: Graph
     options: Options

@@ -1,5 +1,7 @@
-"""A second run that takes every freedom which the facts of a program grant, and must come to the same (rules: language
-specification, section 10)."""
+"""A second run that uses every freedom granted by the facts of a program; its result must be the same.
+
+The rules are in section 10 of the language definition.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,7 @@ _MOST_THREADS = 4
 _MOST_PAGES = 64
 _LEAST_PAGE = 64  # bytes
 _ROUNDING = {16: 1e-2, 32: 1e-4, 64: 1e-9}  # relative, by the bits of a float
-_FACTOR = 100  # how far a loop that stops at a tolerance may be from its limit, in tolerances
+_FACTOR = 100  # distance from its limit, in tolerances, at which a loop with a tolerance may stop
 
 Run = Callable[[Graph, Options, Draws], "Result"]
 
@@ -41,7 +43,14 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
               plain: Result) -> ChaosReport:
     """Run once more with every freedom, and compare.
 
-    run: runs the program on a graph with options and draws. scalars: parameters given. plain: what the plain run gave.
+    Args:
+        run: runs the program on a graph with options and draws.
+        graph: the graph of the plain run.
+        options: its options.
+        facts: of the program.
+        scalars: parameters of the call.
+        plain: the outcome of the plain run.
+
     Raises ChaosError for the first value that differs.
     """
     assert options.chaos is not None
@@ -77,13 +86,13 @@ def _freedoms(loop: LoopFacts, draws: Draws) -> Iterator[Freedom]:
 
 @dataclass(frozen=True)
 class _Bound:
-    """How far floats may be apart. rounds: sums are rounded in another order; slack: what tolerances leave open."""
+    """The allowed difference of floats. rounds: sums are rounded in another order. slack: allowance for tolerances."""
 
     rounds: bool
     slack: float
 
     def wrong(self, a: NDArray[Any], b: NDArray[Any]) -> NDArray[np.bool_]:
-        """Where two arrays of one type differ by more."""
+        """Where two arrays of one type differ by more than the bound."""
         same: NDArray[np.bool_] = a == b
         if a.dtype.kind != "f":
             return ~same
@@ -99,7 +108,7 @@ class _Bound:
 
 
 def _difference(plain: Result, other: Result, bound: _Bound) -> str:
-    """The first value that is not the same, in words; "" if there is none."""
+    """The first value that differs, as text; "" if there is none."""
     for name in plain.fields:
         a, b = np.asarray(plain[name]), np.asarray(other[name])
         wrong = bound.wrong(a, b)
@@ -113,7 +122,7 @@ def _difference(plain: Result, other: Result, bound: _Bound) -> str:
 
 
 def _rounds(facts: Facts) -> bool:
-    """Whether a float depends on the order of contributions: by a sum, or by what a program declares."""
+    """Whether a float depends on the order of contributions: by a sum or a declared reduction."""
     parts = (part for statement in statements(facts.program.body) for expr in expressions(statement)
              for part in f.walk(expr))
     return any("rounding" in replicate(part).marks for part in parts if isinstance(part, f.Reduce)) or \
@@ -128,8 +137,10 @@ def _floating(type_: Type) -> bool:
 
 
 def _slack(facts: Facts, scalars: Mapping[str, Any], n: int) -> float:
-    """How far the tolerances of the loops let a value be from where it would end: those that `until` compares with,
-    and n times those of single vertices, `_FACTOR` times each."""
+    """The distance from the limit that the tolerances of the loops allow.
+
+    It adds the tolerances in `until` and n times the tolerances of single vertices, each multiplied by `_FACTOR`.
+    """
     total = 0.0
     for loop in facts.loops.values():
         repeat = loop.loop
@@ -160,7 +171,7 @@ def _limits(program: f.Program, cond: f.Expr, scalars: Mapping[str, Any]) -> Ite
 
 
 def _cause(facts: Facts) -> str:
-    """What may be behind a difference."""
+    """The possible causes of a difference, as text."""
     bug = "this is a bug in vlang: please report it with the program"
     declared = facts.program.reductions
     if declared:

@@ -1,4 +1,4 @@
-"""What a run needs and what a superstep moves, expected from counts: nothing is run and nothing measured."""
+"""The memory that a run needs and the bytes that a superstep moves, computed from counts without a run."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from vlang.types import Scalar, Tuple, Type, Vector
 __all__ = ["Cost", "SuperstepCost", "cost_of"]
 
 _ID = 4  # bytes of a neighbour's number
-_OFFSET = 8  # bytes of where the edges of a vertex begin
+_OFFSET = 8  # bytes of an offset into the edges
 
 
 @dataclass(frozen=True)
 class SuperstepCost:
     """One superstep of a loop in which every vertex is active and pulls.
 
-    line: of the loop. edges: that it traverses. bytes: read and written by its passes, every value counted each time it
-    is used: numbers of neighbours, edge columns and values of neighbours once an edge, offsets and the fields that are
-    written once a vertex. Caches save a part of it.
+    line: of the loop. edges: the number traversed. bytes: read and written by its passes, without regard to caches.
+    Neighbour numbers, edge columns and values of neighbours count once per edge; offsets and written fields count once
+    per vertex.
     """
 
     line: int
@@ -34,11 +34,13 @@ class SuperstepCost:
 
 @dataclass(frozen=True)
 class Cost:
-    """What a run on a graph needs, in bytes, and what the supersteps of each loop cost.
+    """The bytes that a run on a graph needs, and the cost of a superstep of each loop.
 
-    state: arrays of one value per vertex. adjacency: neighbours and offsets of every direction that is read, and of
-    both together where neighbourhoods are compared. columns:
-    edge columns that are read. supersteps: one entry a loop, in the order of the text.
+    Attributes:
+        state: bytes of arrays with one value per vertex.
+        adjacency: bytes of neighbours and offsets of every direction read, and of both together for neighbourhoods.
+        columns: bytes of the edge columns read.
+        supersteps: one entry per loop, in the order of the text.
     """
 
     state: int
@@ -48,7 +50,7 @@ class Cost:
 
     @property
     def memory(self) -> int:
-        """Bytes of all three."""
+        """The sum of state, adjacency and columns, in bytes."""
         return self.state + self.adjacency + self.columns
 
     def __str__(self) -> str:
@@ -60,7 +62,14 @@ class Cost:
 
 
 def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> Cost:
-    """The cost of a plan, of which these are the facts, on a graph. without: optimisations that it leaves out."""
+    """The cost of a plan on a graph.
+
+    Args:
+        plan: the plan.
+        facts: of the same program.
+        graph: the graph of the run.
+        without: optimisations that the plan leaves out.
+    """
     arrays = {spec.slot: _stored(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
     fields = {spec.name: _stored(spec.dtype) * spec.width for spec in plan.fields}
     arrays |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
@@ -80,7 +89,7 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> 
 
 
 def _kept(graph: Graph, domain: str) -> str:
-    """The domain whose adjacency is kept in memory: an undirected graph has one for all."""
+    """The domain whose adjacency is kept in memory: an undirected graph has one for all directions."""
     return domain if graph.directed else "in"
 
 
@@ -108,7 +117,7 @@ def _superstep(
 
 
 def _of_neighbours(gather: f.Gather, facts: GatherFacts, without: frozenset[str]) -> Iterator[f.Expr]:
-    """The values that an edge reads of the neighbour: messages whole, else fields and degrees."""
+    """The values of the neighbour that an edge reads: messages where they are stored, else fields and degrees."""
     messages = () if "hoist" in without else facts.messages
     reduce = gather.reduce
     return _values((reduce.body, *(() if reduce.cond is None else (reduce.cond,))), messages)

@@ -25,7 +25,7 @@ Array = NDArray[Any]
 
 
 def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
-    """An argument as an array with a row for each vertex; without labels as it is, of any shape.
+    """An argument as an array with a row for each vertex; a value without labels is returned unchanged.
 
     Labels are vertex ids. Raises BindError where they are not exactly the graph's ids, each once; and for a default
     index (0, 1, 2, ...) on a graph of other ids, since the values may then be meant by position.
@@ -33,20 +33,20 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
     Args:
         name: The field, for messages.
         graph: The graph of the run.
-        value: An array or what NumPy makes one of, or a dict, pandas Series or pandas DataFrame by vertex id.
+        value: An array-like value, or a dict, pandas Series or pandas DataFrame by vertex id.
         vector: Whether the field holds vectors; the one column of a DataFrame is taken for [n] otherwise.
     """
     if isinstance(value, Mapping):
         return _ordered(name, graph, _labels(list(value)), _array(list(value.values())))
     if getattr(value, "indexes", None):  # xarray
         raise BindError(f"`{name}` is a {type(value).__name__} with named coordinates: pass its to_series() where they "
-                        "are vertex ids, or its values if they stand in the order of graph.ids")
+                        "are vertex ids, or its values if they are in the order of graph.ids")
     index = getattr(value, "index", None)
     if index is None or callable(index) or not hasattr(value, "to_numpy"):
         return _array(value)
     if _default(index) and not (graph.ids.consecutive and graph.ids.base == 0):
         raise BindError(f"`{name}` is a {type(value).__name__} with the default index 0, 1, 2, ..., and the graph has "
-                        f"other ids. Pass {name}.to_numpy() if the values stand in the order of graph.ids, or set "
+                        f"other ids. Pass {name}.to_numpy() if the values are in the order of graph.ids, or set "
                         "the index to the vertex ids")
     rows = _array(value.to_numpy())
     if rows.ndim == 2 and rows.shape[1] == 1 and not vector:
@@ -55,12 +55,12 @@ def in_vertex_order(name: str, graph: Graph, value: Any, vector: bool) -> Array:
 
 
 def _default(index: Any) -> bool:
-    """Whether an index is the one that pandas gives what has none of its own."""
+    """Whether an index is the default one of pandas."""
     return type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
 def _array(values: Any) -> Array:
-    """What NumPy makes of values; objects where the rows of a list differ in length."""
+    """Values as an array; of objects where the rows of a list differ in length."""
     try:
         return np.asarray(values)
     except ValueError:
@@ -75,7 +75,7 @@ def _objects(values: Sequence[Any]) -> Array:
 
 
 def _labels(labels: Any) -> Array:
-    """Labels as integers if all are, else as the objects that they are."""
+    """Labels as integers if all are integers, else as objects."""
     if isinstance(labels, list):
         integral = all(isinstance(label, (int, np.integer)) and not isinstance(label, bool) for label in labels)
         found = np.asarray(labels) if integral and labels else _objects(labels)
@@ -106,7 +106,7 @@ def _ordered(name: str, graph: Graph, labels: Array, rows: Array) -> Array:
 
 
 def _vertices(graph: Graph, found: NDArray[np.intp]) -> str:
-    """Vertices, given by dense numbers, in words: how many there are and the first of them."""
+    """Vertices, given by dense numbers, as text: their number and the first few."""
     count = f"{len(found):,} {'vertex' if len(found) == 1 else 'vertices'}"
     return f"{count} of the graph: {_listed([graph.label(i) for i in found[: _SHOWN + 1].tolist()])}"
 

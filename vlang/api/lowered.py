@@ -24,7 +24,7 @@ __all__ = ["Lowered", "lower_program"]
 
 @dataclass(frozen=True, eq=False)
 class Lowered:
-    """A program as the compiler sees it, for a graph or, without one, for graphs with all of its edge columns.
+    """A program lowered for a graph or, without one, for graphs with all of its edge columns.
 
     Attributes: program, graph, options. Public as `vlang.Lowered`; `program.lower` makes it.
     """
@@ -40,12 +40,12 @@ class Lowered:
 
     @property
     def facts(self) -> Facts:
-        """What may be done with every loop, each rule with its reason; `loops` has one entry a loop."""
+        """The rules granted or refused for every loop, with reasons; `loops` has one entry per loop."""
         return self.stages.facts
 
     @property
     def plan(self) -> Plan:
-        """What the engine takes on the device: steps, arrays, and the text of the kernels."""
+        """The plan that the engine runs on the device: steps, arrays, and the text of the kernels."""
         return self.plan_for("numba" if self.options.device == "cpu" else "cuda")
 
     def plan_for(self, target: str) -> Plan:
@@ -58,9 +58,9 @@ class Lowered:
         return stage_text(self, stage)
 
     def cost(self) -> Cost:
-        """The bytes that a run on the graph needs, and edges and bytes of a superstep. Raises BindError without one.
+        """The memory of a run on the graph, and the cost of its supersteps. Raises BindError without a graph.
 
-        Nothing is run: the numbers follow from the counts of vertices and edges and the types of what is stored.
+        Nothing is run: the numbers follow from the counts of vertices and edges and the stored types.
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")

@@ -1,4 +1,4 @@
-"""Runs whose float sums left their type: the statement, a vertex, and whether the outputs show it."""
+"""Runs with float sums that overflowed: the statement, a vertex, and whether the outputs show it."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ __all__ = ["Overflow", "reported"]
 
 @dataclass(frozen=True)
 class Overflow:
-    """A statement whose value is infinite at `vertex`, the user's id (None for a graph-level value), although every
-    term is finite."""
+    """A statement with an infinite value at `vertex` although every term is finite.
+
+    vertex: the user's id; None for a graph-level value.
+    """
 
     place: Place
     vertex: int | str | None
@@ -33,10 +35,15 @@ class Overflow:
 def reported(
     outcome: Outcome, places: Sequence[Place], run: Callable[[], Mapping[str, Any]], graph: Graph
 ) -> tuple[str, ...]:
-    """What to warn of after a run.
+    """The overflows to warn of after a run.
 
-    run: runs the program with its notes, and gives them by field, bool[n]. Raises RangeError where what left its type
-    is no output, as the outputs computed from it may look like any other number.
+    Args:
+        outcome: the run with infinite values.
+        places: the statements to check.
+        run: runs the program again and returns by field, bool[n], where a sum overflowed.
+        graph: the graph of the run.
+
+    Raises RangeError where the overflowed value is no output: outputs computed from it may look like ordinary numbers.
     """
     import numpy as np  # start-up
 

@@ -25,15 +25,13 @@ def run_to(
     program: Program, precision: int, graph: Graph, scalars: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]],
     options: Options, goal: Goal, starts: Mapping[int, Start] | None = None,
 ) -> Outcome:
-    """Run a program up to a goal.
+    """Run a program up to a goal; the outcome holds the fields there, and why the loop of the goal ended.
 
     Args:
-        scalars: parameters given, as a run takes them.
+        scalars: parameters in the form that the engine takes.
         arrays: vertex fields that skip their initializers, as stored.
         options: of a run on the CPU.
-        starts: by number, loops that go on from another run.
-
-    The outcome holds the fields at the goal, and as its reason why the loop of the goal ended.
+        starts: by number, loops that continue another run.
     """
     plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without)
     machine = CpuMachine(plan, graph, options)
@@ -45,9 +43,14 @@ def run_to(
 
 def one_more_superstep(program: Program, result: Result, loop: int, names: tuple[str, ...], threads: int | None) -> \
         Outcome:
-    """Run a program up to a loop, which then starts at the fields `names` of a result, and that loop for one superstep.
+    """Run one superstep of a loop from the fields of a result, after the statements before the loop.
 
-    result: of a run of this program; it has its origin. loop: the number of the loop in the text.
+    Args:
+        program: the program of the result.
+        result: of a run; it has its origin.
+        loop: the number of the loop in the text.
+        names: the fields that the loop takes from the result.
+        threads: CPU threads.
     """
     origin = result.origin
     assert origin is not None, "the result of a run in this process"

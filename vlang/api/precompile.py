@@ -1,4 +1,4 @@
-"""Compiling ahead: everything that a run on the CPU would compile, into the cache directory."""
+"""Compiles all kernels of a run on the CPU in advance, into the cache directory."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
 
 @dataclass(frozen=True)
 class Warmed:
-    """What was compiled: kernels, seconds by the clock, bytes of object code. All 0 if all was there."""
+    """The work done: kernels, seconds by the clock, bytes of object code. All 0 if everything was cached."""
 
     compiled: int = 0
     seconds: float = 0.0
@@ -32,7 +32,7 @@ class Warmed:
 
 
 def folder() -> Path:
-    """The cache directory. Raises DiskError if there is none: then nothing could be kept."""
+    """The cache directory. Raises DiskError if there is none to write to."""
     place = cache_dir()
     if place is None:
         raise DiskError("compiled programs cannot be kept: no folder of yours can be written that others cannot write; "
@@ -41,7 +41,7 @@ def folder() -> Path:
 
 
 def warm_graphs() -> Warmed:
-    """What every program needs: what reads text, builds adjacency lists and generates graphs, and lets threads work."""
+    """Compile the kernels that every program needs: to read text, build adjacency, generate graphs and run threads."""
     from vlang.runtime.graph.kernels import kernel_files, kernels  # start-up
     from vlang.runtime.kernels import crew_kernels  # start-up
 
@@ -53,9 +53,9 @@ def warm_graphs() -> Warmed:
 
 
 def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
-    """A program (see `load`), for graphs with each of its edge columns and without those that have a default.
+    """Compile a program (see `load`) for graphs with all of its edge columns, and with the required ones only.
 
-    Fields are passed where they must be. Raises what `load` raises.
+    Required fields are passed. Raises the errors of `load`.
     """
     program = load(name, precision)
 
@@ -70,7 +70,7 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
 
 
 def _columns(program: Program) -> Iterator[frozenset[str]]:
-    """Which edge columns a graph may have: all that the program reads, and only those that it needs."""
+    """The sets of edge columns to compile for: all that the program reads, and only the required ones."""
     every = frozenset(edge.name for edge in program.edges)
     least = frozenset(edge.name for edge in program.edges if edge.required)
     yield every
@@ -79,7 +79,7 @@ def _columns(program: Program) -> Iterator[frozenset[str]]:
 
 
 def _counted(work: Callable[[], None]) -> Warmed:
-    """What some work compiled. The cache directory cannot tell: other processes may write to it meanwhile."""
+    """The kernels compiled by some work. The cache directory does not show this: other processes may write to it."""
     from vlang.runtime.compile.objects import compiled  # start-up
 
     before, begin = compiled(), time.perf_counter()

@@ -43,7 +43,14 @@ _Found = TypeVar("_Found")
 
 @dataclass(frozen=True)
 class Parameter:
-    """A parameter of a program. default: its value if the text gives a plain one, else the text; None if required."""
+    """A parameter of a program.
+
+    Attributes:
+        name: its name.
+        type: its type, as text.
+        default: its value if the text has a literal, else the text of the expression; None if required.
+        required: whether a call must pass it.
+    """
 
     name: str
     type: str
@@ -87,12 +94,12 @@ class Program:
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
-        """What the checker warned of."""
+        """The warnings of the checker."""
         return tuple(w for w in self.stages().checked.warnings if isinstance(w, Problem))
 
     @property
     def __signature__(self) -> inspect.Signature:
-        """Keywords with the names that Python allows; others, such as `lambda`, come among the options."""
+        """The keywords of a call; a name that Python does not allow, such as `lambda`, is passed through `**`."""
         own = inspect.Parameter
         keywords = {p.name: own.empty if p.required else p.default for p in self.params}
         keywords |= {field.name: own.empty for field in self.fields if field.required}
@@ -108,16 +115,17 @@ class Program:
         """Run the program on a graph.
 
         Args:
-            graph: the graph, which stays as it is.
+            graph: the graph; it is not changed.
             options: run options all at once, as `vlang.Options` or a dict of its fields; also as the keyword `options`.
             arguments: the program's parameters (vertices as the graph's ids); vertex fields (those without
                 initializer must be given) as arrays, shape [n], or [n, k] for vectors, in the order of graph.ids, or by
                 vertex id as a dict, a pandas Series or a DataFrame; everyday options by name, and `research`,
-                a dict of research options. Both replace what `options` says. A parameter or field with the name of an
-                option is what a keyword of that name means; the option is then given in `options`.
+                a dict of research options. Both override `options`. A keyword that names both a
+                parameter or field and an option means the former; the option is then passed in `options`.
 
-        The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them. Raises BindError,
-        GraphError, OutOfMemory, DeviceError, ChaosError.
+        The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
+
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -133,7 +141,7 @@ class Program:
         return options if options.target is None else replace(options, target=graph.find(options.target))
 
     def _run_bound(self, graph: Graph, options: Options, arguments: dict[str, Any]) -> Result:
-        """Run with options that are read and arguments that are the program's own."""
+        """Run with options already read, and arguments of the program only."""
         precision = options.precision or self.precision
         stages = self.stages(precision)
         arguments = kept_parameters(stages.program, arguments)
@@ -156,20 +164,28 @@ class Program:
         return result
 
     def resume(self, result: Result, /, added: Any = None, removed: Any = None, **options: Any) -> Result:
-        """The program on the graph of an earlier result with other edges, from that result where that is proved right.
+        """Run the program on a changed graph, from the result before the change where that is proved right.
 
-        result: of this program, whose parameters, given fields and precision hold again. added, removed: edges as
-        `Graph.changed` takes them; result.graph is the new graph. options: run options as in a call: everyday ones by
-        name, `research`, `options`. Loops for which
-        rule I is granted go on from where they ended; what stands around them is computed anew, and so are later loops
-        that are refused. Raises ResumeError, with the reason, where no loop may go on; and what a call raises.
+        Loops for which rule I is granted continue from their last state. Statements around them and later loops that
+        are refused are computed again.
+
+        Args:
+            result: of this program; its parameters, given fields and precision are used again.
+            added: edges to insert, as `Graph.changed` takes them.
+            removed: edges to delete, as `Graph.changed` takes them.
+            options: run options as in a call: everyday ones by name, `research`, `options`.
+
+        Returns:
+            The result on the new graph; its `graph` is that graph.
+
+        Raises ResumeError, with the reason, where no loop may continue, and the errors of a call.
         """
         from vlang.api.resume import resume  # start-up
 
         return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
-        """Run what is bound already; with draws, take every freedom at random."""
+        """Run a bound call. draws: makes every free choice at random."""
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
         from vlang.runtime.results.origin import Origin  # start-up
@@ -200,14 +216,16 @@ class Program:
         return result
 
     def _defaults(self) -> dict[str, str]:
-        """The defaults of the edge fields that have one, as the text says them."""
+        """The defaults of edge fields, by name, as in the text."""
         edges = [item for item in self.stages().checked.file.items if isinstance(item, EdgeField)]
         return {name: self.source[item.init.span.start : item.init.span.end]
                 for item in edges if item.init is not None for name in item.names}
 
     def _overflows(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
-        """What to warn of after a run that left infinite values: it runs once more, noting which sums left their type.
-        Raises RangeError where the outputs do not show it."""
+        """The warnings after a run that left infinite values; runs once more to find which sums overflowed.
+
+        Raises RangeError where the outputs do not show it.
+        """
         from vlang.api.overflow import reported  # start-up
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
@@ -230,7 +248,7 @@ class Program:
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
         """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
 
-        Nothing is compiled or run, and no GPU need be there. device: "cpu" or "gpu". options: run options as in a call,
+        Nothing is compiled or run, and no GPU is needed. device: "cpu" or "gpu". options: run options as in a call,
         by name, `research` and `options`. Raises BindError.
         """
         from vlang.api.lowered import lower_program  # start-up
@@ -238,12 +256,14 @@ class Program:
         return lower_program(self, graph, device, options)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None, **options: Any) -> str:
-        """A stage of the compilation as text: "tree", "ir", "facts", "numba", "cuda" or "plan". The rest as `lower`
-        takes it: this is `lower(graph, **options).text(stage)`."""
+        """A stage of the compilation as text: the same as `lower(graph, **options).text(stage)`.
+
+        stage: "tree", "ir", "facts", "numba", "cuda" or "plan".
+        """
         return self.lower(graph, **options).text(stage)
 
     def stages(self, precision: int | None = None) -> Stages:
-        """The program through every stage short of code, at a precision (default: its own)."""
+        """The stages of the program up to the facts, at a precision (default: its own)."""
         precision = precision or self.precision
         known = self._stages.get(precision)
         if known is None:
@@ -258,7 +278,7 @@ class Program:
     def derived(self, form: str | None) -> Program:
         """The program with linear loops rewritten to send changes, form "delta" (rule D); itself for None.
 
-        Loops that may not be rewritten stay. Raises BindError, with the reasons, if no loop may.
+        Loops that may not be rewritten are kept. Raises BindError, with the reasons, if no loop may be rewritten.
         """
         if form not in (None, "delta"):
             raise BindError(f"derive is 'delta' or None, not {form!r}")
@@ -272,7 +292,12 @@ class Program:
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
-        target: "numba" (CPU) or "cuda" (CUDA C). without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
+        Args:
+            columns: names of the graph's edge columns.
+            given: names of the vertex fields that the caller passes.
+            precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
+            target: "numba" (CPU) or "cuda" (CUDA C).
+            without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
@@ -284,14 +309,17 @@ class Program:
 
 
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
-    """A call in a copy of the context, which holds NumPy's handling of errors: `np.errstate` gives it back in Python
-    code, which an interrupt may leave out, and then the caller's NumPy would stay quiet."""
+    """Make a function run in a copy of the context, which holds NumPy's error handling.
+
+    `np.errstate` restores it in Python code. An interrupt may skip that code; then the caller's NumPy would report no
+    errors.
+    """
     return copy_context().run(function, *args, **named)
 
 
 def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
              without: frozenset[str]) -> Plan:
-    """The plan of an IR. columns: those of the graph; given, target, without: see `Program.plan`."""
+    """The plan of an IR; see `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
@@ -312,7 +340,7 @@ def _derived(plain: Stages) -> Stages:
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
-    """The program of a text. Raises ProgramError with every problem of the text, each with its line and a help."""
+    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice."""
     return Program(text, filename, precision)
 
 
@@ -345,7 +373,7 @@ def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exceptio
 
 
 def _documented(program: Program) -> str:
-    """How a program is called, and the comment above its header."""
+    """The docstring of a program: its signature, and the comment above its header."""
     signature = inspect.signature(program)
     graph = next(iter(signature.parameters))
     values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
@@ -384,7 +412,7 @@ def _result(
     for spec in outputs:
         array = outcome.values.fields[spec.name]
         array = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type.partition("[")[0], array.dtype))
-        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # of vectors, T[1] too
+        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # also of vectors of length 1
     values: Mapping[str, Any] = {
         name: bool(value) if type_ == "bool" else value
         for (name, type_), value in zip(plan.globals, outcome.values.globals.values())

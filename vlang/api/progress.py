@@ -1,4 +1,4 @@
-"""Progress for `progress=True`: a line a round, on stderr."""
+"""Progress for `progress=True`: a line per round, on stderr."""
 
 from __future__ import annotations
 

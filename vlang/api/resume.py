@@ -1,4 +1,4 @@
-"""Rule I at work: a program on a changed graph, from the result of a run on the graph before (language.md 10.3)."""
+"""Rule I: run a program on a changed graph from the result on the graph before the change (language.md 10.3)."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def resume(program: Program, result: Result, added: Any, removed: Any, arguments
 
 
 def _origin(program: Program, result: Result) -> Origin:
-    """Where the result is from. Raises ResumeError for a result from which nothing can go on."""
+    """The origin of the result. Raises ResumeError for a result that no run can continue."""
     origin = result.origin
     if origin is None:
         raise ResumeError("this result has lost the graph that it was computed on (it was read, or copied by pickle): "
@@ -80,7 +80,7 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
 
 
 def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]:
-    """The loops that may go on. Raises ResumeError with the reasons if none may."""
+    """The loops that may continue. Raises ResumeError with the reasons if none may."""
     name, grows = stages.program.name, changed.graph.n > changed.old.n
     if grows and result.origin is not None and result.origin.fields:
         given = min(result.origin.fields)
@@ -97,7 +97,7 @@ def _loops(stages: Stages, result: Result, changed: Change) -> tuple[Going, ...]
 
 @dataclass(frozen=True)
 class _Work:
-    """What starts are made of."""
+    """Builds the states from which loops continue."""
 
     program: Program
     origin: Origin
@@ -107,7 +107,7 @@ class _Work:
     result: Result
 
     def start(self, loop: Going) -> Start:
-        """How a loop begins."""
+        """The state from which a loop continues."""
         if loop.kind == "delta":
             return self._told(loop)
         fields = self._moved(loop, {name: self.result.stored(name) for name in loop.fields})
@@ -121,15 +121,19 @@ class _Work:
 
     @staticmethod
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
-        """The fields that must take the place of initializers: of loops that start with a uniform frontier (rule X2)
-        otherwise, whose kernels rely on that."""
+        """The fields that must replace initializers: otherwise the kernels of loops with a uniform initial frontier
+        (rule X2) rely on that frontier.
+        """
         return {name: array for loop in loops if loop.facts.early_exit.frontier.granted
                 for name, array in starts[loop.number].fields.items()}
 
     # --------------------------------------------------------------------------------------- I1
     def _merged(self, loop: Going, fields: dict[str, Array]) -> Start:
-        """One superstep over the inserted edges alone: L v e(L), as e of all edges is the join of e of the old ones,
-        under which L does not change, and of the new ones. Those that it changes are active."""
+        """One superstep over the inserted edges alone; the vertices that it changes are active.
+
+        It computes L v e_new(L). That is enough: over all edges, e(L) is the join of e_old(L) and e_new(L), and L is a
+        fixed point of the old edges.
+        """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
         heard = np.zeros(self.changed.graph.n, np.uint8)
         for name in loop.fields:
@@ -138,15 +142,19 @@ class _Work:
         return Start(after, heard=heard)
 
     def _ends(self) -> Array:
-        """The ends of every changed edge, by new numbers; some more than once."""
+        """The ends of every changed edge, by new numbers, with repetitions."""
         return np.concatenate([*self.changed.added, *map(self.changed.moved, self.changed.removed)])
 
     # --------------------------------------------------------------------------------------- I2
     def _told(self, loop: Going) -> Start:
-        """x = b + A t holds of the old edges. Vertices whose contributions change take back what they told, over the
-        old edges: with t = 0 there, it holds of the new edges as well, and they have everything yet to tell. They alone
-        are active at first, so that nobody tells the others what has been taken back before it is told anew; those who
-        lost something by it run in the first superstep, and see then whether they are active."""
+        """The state of a loop that sends changes, with the contributions of changed edges withdrawn.
+
+        Let t be the sum that each vertex has sent; x = b + A t holds for the old edges. A vertex with changed
+        contributions withdraws what it sent, over the old edges. With its t = 0 the equation holds for the new edges as
+        well, and its whole value is still to be sent. Only these vertices are active at first: otherwise other vertices
+        would forward the withdrawal before the new contribution arrives. Vertices that lost a contribution run in the
+        first superstep, which decides whether they become active.
+        """
         (name,) = loop.fields
         told, value = self.origin.told[loop.number][name], self.result.stored(name)
         width = max(1, len(value) // max(1, self.changed.old.n))
@@ -164,7 +172,7 @@ class _Work:
         return Start(fields, {name: rest}, None if self.options.device != "cpu" else heard)
 
     def _sources(self, loop: Going) -> Array:
-        """The vertices of the old graph whose contributions the changed edges change."""
+        """The vertices of the old graph with contributions that depend on the changed edges."""
         gone = tuple(map(self.changed.moved, self.changed.removed))
         picked = [end for ends in (self.changed.added, gone) for end, word in zip(ends, ("tail", "head"))
                   if word in loop.sources or not self.changed.graph.directed]
@@ -179,7 +187,7 @@ class _Work:
 
     # --------------------------------------------------------------------------------------- fields
     def _moved(self, loop: Going, fields: dict[str, Array]) -> dict[str, Array]:
-        """Fields of the old graph as fields of the new one, in which new vertices have their initial values."""
+        """Fields of the old graph as fields of the new one; new vertices have their initial values."""
         if self.changed.places is None:
             return fields
         types = {decl.name: decl.type for decl in self._stages.program.fields}
@@ -194,7 +202,7 @@ class _Work:
         return found
 
     def _spread(self, values: Array, new: Array) -> Array:
-        """Rows of old vertices where those are now. new: rows of all, or of one that stands for all new ones."""
+        """Rows of old vertices at their new numbers. new: rows of all vertices, or one row for all new vertices."""
         if self.changed.places is None:
             return values
         n, width = self.changed.graph.n, max(1, len(values) // max(1, self.changed.old.n))
@@ -216,7 +224,7 @@ class _Work:
     def _run(
         self, graph: Graph, scalars: Mapping[str, Any], given: dict[str, Array], starts: Mapping[int, Start], goal: Goal
     ) -> dict[str, Array]:
-        """The fields at a goal; on the CPU. given: fields that skip their initializers, beside those of the caller."""
+        """The fields at a goal, on the CPU. given: fields that skip their initializers, besides the caller's."""
         arrays = {**self.origin.fields, **given}
         options = Options(threads=self.options.threads, without=self.options.without)
         return run_to(self.program, self.origin.precision, graph, scalars, arrays, options, goal, starts).values.fields

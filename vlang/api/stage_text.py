@@ -27,7 +27,7 @@ __all__ = ["STAGES", "stage_text"]
 
 
 def stage_text(lowered: Lowered, stage: str) -> str:
-    """One stage as text. Raises BindError for a stage there is not."""
+    """One stage as text. Raises BindError for an unknown stage."""
     write = STAGES.get(stage)
     if write is None:
         raise BindError(f"there is no stage {stage!r}; the stages: {', '.join(STAGES)}")
@@ -53,7 +53,7 @@ def _numba(lowered: Lowered) -> str:
 
 
 def _cuda(lowered: Lowered) -> str:
-    """What is written from the program; the skeletons before it are the same for all."""
+    """The CUDA text generated from the program; the skeletons before it are the same for all programs."""
     from vlang.emit.cuda.cuda_notes import wrapped  # start-up
     from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS  # start-up
 
@@ -63,7 +63,7 @@ def _cuda(lowered: Lowered) -> str:
 
 
 def _plan(lowered: Lowered) -> str:
-    """The steps of the run, with what each reads, writes and may do; with a graph, also what it needs."""
+    """The steps of the run, with the fields and permissions of each; with a graph, also the memory needed."""
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
@@ -74,7 +74,7 @@ def _plan(lowered: Lowered) -> str:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
-    """What passes over edges do on a GPU: how they push and, with a graph, which kernel pulls its edges in one page."""
+    """The passes over edges on a GPU: how they push and, with a graph, which kernel pulls from a single page."""
     from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
 
     lines = []
@@ -92,7 +92,7 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
 
 
 def _lines(step: Step) -> list[str]:
-    """A step with what it holds."""
+    """The lines of a step and of the steps in it."""
     if isinstance(step, (StageSpec, ScalarSpec)):
         notes = step.notes if isinstance(step, StageSpec) else ()
         return [] if step.name.startswith("require.") else [_step(step), *(f"    {note}" for note in notes)]

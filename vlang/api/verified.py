@@ -1,4 +1,4 @@
-"""The compiler's own rules, checked where VLANG_VERIFY_IR is set; nothing is loaded or done elsewhere."""
+"""Checks of the compiler's own rules, if VLANG_VERIFY_IR is set; else nothing is loaded or done."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`apply`: only own vertex fields are written, each with a value of its type (V107, V111, V113, V117, V118, V120)."""
+"""`apply`: writes only fields of the own vertex, each with a value of its type (V107, V111, V113, V117, V118, V120)."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _is_field(item: t.Apply, at: Sight) -> bool:
 
 
 def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """An assignment without `apply` whose target is no field."""
+    """Report an assignment without `apply` to a target that is no field."""
     value = x.value(item.value, replace(at, place="let"))
     name = item.target.names[0]
     if name in x.run.broken:
@@ -71,7 +71,7 @@ def _no_apply(x: Expressions, item: t.Apply, at: Sight) -> None:
 
 
 def _targets(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> tuple[Symbol, ...] | None:
-    """The fields that are written; None after a message."""
+    """The fields that the statement writes; None after a message."""
     run, found = x.run, []
     for name, span in zip(item.target.names, item.target.name_spans, strict=True):
         symbol = at.scope.find(name) or run.builtins.get(name)
@@ -154,7 +154,7 @@ def _updated(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...], type_: 
 
 
 def _reduction_for(op: str, type_: Type | None) -> tuple[str, bool]:
-    """A reduction that suits a target, and whether it is joined by calling it."""
+    """A reduction that suits a target, and whether its operands are combined by a call."""
     if op != "=":
         return _UPDATES[op], False
     if type_ == BOOL:
@@ -196,7 +196,7 @@ def _uncombined(x: Expressions, item: t.Apply, symbols: tuple[Symbol, ...]) -> N
 
 
 def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
-    """V111: `apply u.f = e for self -> u`. The turned program receives instead of sending."""
+    """V111: `apply u.f = e for self -> u`. The proposed program receives instead of sending."""
     run, name, owner = x.run, item.target.names[0], item.target.owner or ""
     symbol = at.scope.find(name)
     domain = item.domain
@@ -217,7 +217,7 @@ def _foreign(x: Expressions, item: t.Apply, at: Sight) -> None:
 
 
 def _turned(x: Expressions, node: t.Expr | None, owner: str, at: Sight) -> str | None:
-    """An expression seen from the other end of the edge: own fields become those of `owner`, and back."""
+    """An expression seen from the other end of the edge: fields of `self` and of `owner` are exchanged."""
     if node is None:
         return None
     edits, skip = [], set()

@@ -1,4 +1,4 @@
-"""Calls: the functions of the language, and those that the program declares (language.md section 8)."""
+"""Calls of built-in functions and of functions that the program declares (language.md section 8)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = ["FUNCTIONS", "SPECIAL", "call"]
 Rule = Callable[["Expressions", t.Call, list[Value], Sight], Type | None]
 
 
-# Functions of other languages that the language writes otherwise.
+# Functions of other languages, and how a program writes them.
 _HABITS = {
     "int": "`floor(x)` gives an int", "ceil": "write `-floor(-x)`", "round": "write `floor(x + 0.5)`",
     "float": "an integer becomes a float where one is needed; `x * 1.0` is one", "bool": "write `x != 0`",
@@ -61,7 +61,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
                    help=f"for a product write `{name} * (...)`" if symbol.type and numeric(symbol.type) else ())
         return
     if name in REDUCTIONS:
-        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs to know over what", node.span,
+        run.report(Code.UNKNOWN_NAME, f"`{name}` is a reduction: it needs a domain", node.span,
                    "no `for` here",
                    help=f"`{name}(u.x for u -> self)` over edges, `{name}(v.x for v in vertices)` over vertices")
         return
@@ -74,7 +74,7 @@ def _unknown(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> None
 
 
 def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight) -> bool:
-    """Whether a function takes these arguments: as many for a declared one, of their types for others."""
+    """Whether a function takes these arguments: checks the number for a declared one, the types for a built-in one."""
     symbol = x.run.root.find(name)
     if symbol is not None and isinstance(symbol.decl, t.Function):
         return x.run.least_arguments(symbol) <= len(args) <= len(symbol.decl.params)
@@ -83,7 +83,7 @@ def _takes(x: Expressions, name: str, args: list[Value], node: t.Call, at: Sight
         return False
     before = len(x.run.problems)
     fits = rule(x, node, args, at) is not None
-    del x.run.problems[before:]  # what it says is about a name that the program does not have
+    del x.run.problems[before:]  # its message would name a function that is not in the program
     return fits
 
 
@@ -97,7 +97,7 @@ def _counted(x: Expressions, node: t.Call, least: int, most: int) -> bool:
 
 
 def _declared(x: Expressions, node: t.Call, symbol: Symbol, args: list[Value]) -> Type | None:
-    """A `fn`, or a reduction used as a function: its arguments must fit what it declares."""
+    """A `fn`, or a reduction used as a function: the arguments must fit its parameters."""
     run = x.run
     goals = run.argument_types(symbol)
     least = run.least_arguments(symbol)
@@ -238,7 +238,7 @@ def _position(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 _MANY = 255
 
-# Functions whose arguments are no ordinary values.
+# Functions whose arguments are not ordinary values.
 SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
     "old": old, "change": change, "changed": changed, "position": _position,
 }

@@ -31,7 +31,7 @@ def changed(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def change(x: Expressions, node: t.Call, at: Sight) -> Value:
-    """`change(f)`: what the vertex has not told yet; only where its neighbours hear it, and where it is judged."""
+    """`change(f)`: the change not yet sent; allowed in gathers (of a neighbour), `activate when` and `until`."""
     symbol, value = _in_time(x, node, at)
     if symbol is None or value.type is None:
         return value
@@ -39,7 +39,7 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
     owner = run.symbols.get(arg.value) if isinstance(arg, t.Member) else None
     of_neighbour = owner is not None and owner.kind == "neighbour"
     of_member = owner is not None and owner.kind == "member"
-    # An own change in `until` is a matter of its level: the caller says how to fold it.
+    # In `until`, an own change has the wrong level: the caller reports that, and how to fold it.
     judged = {"gather": of_neighbour, "activate": at.inside is None, "until": of_member or at.inside is None}
     right = judged.get(at.place, False)
     if not right:
@@ -64,7 +64,7 @@ def change(x: Expressions, node: t.Call, at: Sight) -> Value:
 
 
 def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Value]:
-    """The field that the argument names, and its value; complains if it is no field, or if time stands still."""
+    """The field that the argument names, and its value; reports an argument that is no field or never changes."""
     run, nothing = x.run, (None, Value(None))
     if len(node.args) != 1:
         run.report(Code.WRONG_TYPE, f"`{node.name}` takes 1 argument, not {len(node.args)}", node.span)
@@ -97,9 +97,9 @@ def _in_time(x: Expressions, node: t.Call, at: Sight) -> tuple[Symbol | None, Va
 
 
 def _moving(x: Expressions, node: t.Call, symbol: Symbol, at: Sight) -> bool:
-    """Whether there is a superstep in which the field has a past."""
+    """Whether the field has an old value in some superstep."""
     if at.loop is None:
-        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` speaks of a superstep, and there is no `repeat` here",
+        x.run.report(Code.MISPLACED_CHANGE, f"`{node.name}` needs a superstep, and there is no `repeat` here",
                      node.span)
     elif symbol in at.loop.local:
         x.run.report(Code.MISPLACED_CHANGE, f"`{symbol.name}` begins anew in every superstep", node.span,

@@ -21,12 +21,12 @@ __all__ = ["Declarations"]
 
 
 class Declarations:
-    """Enters what the program declares, and checks start values and bodies."""
+    """Enters the declarations of a program into the tables, and checks start values and bodies."""
 
     def __init__(self, x: Expressions) -> None:
         self.x = x
         self.run = x.run
-        self.visible = Scope()  # what a body sees besides its arguments: parameters, and globals so far
+        self.visible = Scope()  # names visible in a body besides its arguments: parameters, and globals declared so far
         self.sizes = Sizes(self.run)
         self._done: set[str] = set()
         self._busy: list[str] = []
@@ -34,7 +34,7 @@ class Declarations:
     # -------------------------------------------------------------------- types
 
     def type_of(self, expr: t.TypeExpr) -> Type | None:
-        """The type that is written; None after a message."""
+        """The type that the expression names; None after a message."""
         if expr.kind == "vertex":
             return VERTEX
         if expr.kind == "vertices":
@@ -173,7 +173,7 @@ class Declarations:
         return self.run.root.names[name]
 
     def call_of(self, node: t.Call | t.Reduce) -> Symbol | None:
-        """The function or reduction that a call names; complains if it is being defined by itself."""
+        """The function or reduction that a call names; reports a definition that calls itself."""
         if node.name in self._busy:
             self._recursive(node, self._busy)
             return None
@@ -205,7 +205,7 @@ class Declarations:
         self.x.fitting(item.identity, outer, symbol.type, f"the identity of `{item.name}`")
 
     def _give_type(self, item: t.Function, symbol: Symbol, type_: Type | None) -> None:
-        """The type of a function is that of its body, known only now."""
+        """Set the type of a function to the type of its body, which is known only now."""
         typed = Symbol(symbol.kind, symbol.name, type_, item)
         self.run.root.names[item.name] = typed
         self.run.places[typed] = item.name_span

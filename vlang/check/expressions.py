@@ -26,11 +26,11 @@ _BITS = frozenset({"<<", ">>", "|", "&", "^"})
 
 
 class Expressions:
-    """Gives each expression its type and level, and reports what is wrong, once, at the innermost place."""
+    """Finds the type and level of each expression; reports each mistake once, at the innermost expression."""
 
     def __init__(self, run: Run) -> None:
         self.run = run
-        self._level = 0  # of the expression at hand, through the bodies of functions
+        self._level = 0  # of the current expression, through the bodies of functions
         self.find_declared: Callable[[t.Call | t.Reduce], Symbol | None] = lambda node: None
         self._by_class: dict[type, Callable[[Any, Sight], Value]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
@@ -60,13 +60,27 @@ class Expressions:
         return value
 
     def fitting(self, node: t.Expr, at: Sight, target: Type | None, what: str) -> Value:
-        """A value that must fit `target` (None: anything); `what` names the place for the message."""
+        """Type and level of a value that must fit its place; V106 if it does not.
+
+        Args:
+            node: the expression.
+            at: its place.
+            target: the type needed; None for any.
+            what: names the place in the message.
+        """
         value = self.value(node, at)
         self.fit(node, value.type, target, what)
         return value
 
     def fit(self, node: t.Expr, source: Type | None, target: Type | None, what: str) -> bool:
-        """Whether a value may stand where `target` is needed; V106 if not."""
+        """Whether a value fits its place; V106 if not.
+
+        Args:
+            node: the expression.
+            source: its type; None after a message.
+            target: the type needed; None for no value.
+            what: names the place in the message.
+        """
         if source is None or target is None:
             return source is not None
         wrong = misfit(node, source, target)
@@ -94,7 +108,7 @@ class Expressions:
         return value
 
     def settled(self, type_: Type | None) -> Type | None:
-        """The type with weak parts made definite."""
+        """The type with definite types in place of weak ones."""
         return None if type_ is None else settle(type_, self.run.precision)
 
     # ------------------------------------------------------------------ leaves

@@ -1,4 +1,4 @@
-"""Places with one value for the whole graph: what to say, and to write, when there are many (V105)."""
+"""Places that need one value for the whole graph: the message and proposal for other values (V105)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,15 @@ _FOLDS = {"<": "max", "<=": "max", ">": "min", ">=": "min"}
 
 
 def graph_level(x: Expressions, node: t.Expr, value: Value, at: Sight, title: str) -> bool:
-    """Whether an expression has one value for the whole graph; V105 if not."""
+    """Whether an expression has one value for the whole graph; V105 if not.
+
+    Args:
+        x: the checker of expressions.
+        node: the expression.
+        value: its type and level.
+        at: its place.
+        title: of the message.
+    """
     if value.level == GRAPH or value.type is None:
         return value.level == GRAPH
     run = x.run
@@ -51,7 +59,7 @@ def _sum_type(x: Expressions, node: t.Expr) -> str | None:
 
 
 def _folded(x: Expressions, node: t.Expr, at: Sight) -> str | None:
-    """The expression folded over all vertices; None where the checker cannot tell how."""
+    """The expression folded over all vertices; None where the checker cannot choose a reduction."""
     type_ = x.run.types.get(node)
     if isinstance(node, t.Compare) and node.op in _FOLDS:
         left, right = (x.run.text(part) for part in (node.left, node.right))

@@ -1,8 +1,8 @@
-"""Integer sums some of whose terms may be infinite (V205): what may be `inf` or `-inf`, followed through the program.
+"""Integer sums with terms that may be infinite (V205): `inf` and `-inf` are followed through the program.
 
-Signs are "+" for `inf` and "-" for `-inf`. What wraps around counts as finite, and so does what a caller gives in the
-place of an initializer. Fields without one and edge fields may be infinite, but are not warned of. A condition excludes
-what it compares with: `x < y` is false where x is `inf`.
+Signs are "+" for `inf` and "-" for `-inf`. Values that wrap around count as finite, and so do
+values that a caller passes in place of an initializer. Fields without initializer and edge fields may be infinite, but
+cause no warning. A comparison excludes infinities: `x < y` is false where x is `inf`.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="
 
 
 def judge_sums(run: Run) -> dict[t.Reduce, Signs]:
-    """The sums of integers of which some term may be infinite, and which infinities; V205 for those where a statement
-    of the program gives one."""
+    """The integer sums with terms that may be infinite, and which infinities.
+
+    Reports V205 where a statement of the program gives such a term.
+    """
     inputs = {symbol for node in rewrite.inside(run.file)
               if isinstance(node, t.EdgeField) or (isinstance(node, t.VertexField) and node.init is None)
               for symbol in run.declared[node]}
@@ -45,8 +47,10 @@ def judge_sums(run: Run) -> dict[t.Reduce, Signs]:
 
 
 class _Flow:
-    """Which values may be infinite, followed through the program until nothing is added. inputs: those that may be from
-    the start."""
+    """The values that may be infinite, followed through the program until no more are found.
+
+    inputs: the values that may be infinite from the start.
+    """
 
     def __init__(self, run: Run, inputs: set[Symbol]) -> None:
         self._run = run
@@ -70,7 +74,7 @@ class _Flow:
             self._known[symbol] = self._known.get(symbol, _NO) | signs
 
     def within(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
-        """The infinities that an expression may be. excluded: those that texts cannot be here."""
+        """The infinities that an expression may have. excluded: by text of a value, the infinities ruled out here."""
         return self._signs(node, excluded) - excluded.get(self._run.text(node), _NO)
 
     def _signs(self, node: t.Expr, excluded: dict[str, Signs]) -> Signs:
@@ -118,7 +122,7 @@ class _Flow:
         return body | frozenset(_BY_FOLD.get(node.name, ""))
 
     def excluded(self, cond: t.Expr | None) -> dict[str, Signs]:
-        """By text, the infinities that values cannot be where a condition holds."""
+        """By text of a value, the infinities that it cannot have where a condition holds."""
         if isinstance(cond, t.Logical) and cond.op == "and":
             return _joined(self.excluded(cond.left), self.excluded(cond.right))
         if not isinstance(cond, t.Compare):
@@ -127,7 +131,7 @@ class _Flow:
         return {self._run.text(value): self._against(op, other) for value, op, other in sides}
 
     def _against(self, op: str, other: t.Expr) -> Signs:
-        """The infinities that x cannot be where `x op other` holds."""
+        """The infinities that x cannot have where `x op other` holds."""
         if op in ("<", ">"):
             return frozenset("+" if op == "<" else "-")
         signs = self.within(other, {})
@@ -152,7 +156,7 @@ def _signed(run: Run, node: t.Expr) -> bool:
 
 
 def _plain(node: t.Expr) -> bool:
-    """Whether a term is a value that is stored, or one chosen among such, rather than computed."""
+    """Whether a term is a stored value, or a choice between stored values, rather than computed."""
     if isinstance(node, t.Conditional):
         return _plain(node.yes) and _plain(node.no)
     if isinstance(node, t.Call):

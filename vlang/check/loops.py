@@ -1,4 +1,4 @@
-"""Loops that cannot work as written, and gathers that are lost (V201 to V204; language.md sections 9 and 15)."""
+"""Loops that cannot work as written, and gathers without effect (V201 to V204; language.md sections 9 and 15)."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FORGETS = {"any": "or", "all": "and", "bitor": "|", "bitand": "&"}
 
 @dataclass(frozen=True)
 class _Write:
-    """One `apply` in a loop. gated: a `where` whose condition moves in the loop is around it."""
+    """One `apply` in a loop. gated: it is in a `where` with a condition that changes in the loop."""
 
     node: t.Apply
     fields: tuple[Symbol, ...]
@@ -29,7 +29,7 @@ class _Write:
 
 
 class _Loop:
-    """A `repeat` with what it writes."""
+    """A `repeat` with the fields that it writes."""
 
     def __init__(self, run: Run, node: t.Repeat) -> None:
         self.run, self.node = run, node
@@ -50,7 +50,7 @@ class _Loop:
                 yield from self._writes(part.block, True)
 
     def parts(self, node: t.Node) -> Iterator[t.Node]:
-        """The nodes of an expression; accumulators and `let`s stand for what they name."""
+        """The nodes of an expression; accumulators and `let` names are replaced by their values."""
         for part in rewrite.inside(node):
             yield part
             symbol = self.run.symbols.get(part) if isinstance(part, t.Name) else None
@@ -69,13 +69,13 @@ class _Loop:
 
     @property
     def fixpoint(self) -> bool:
-        """Whether it runs until nothing changes: no limit, no `until`, default activation."""
+        """Whether the loop runs until nothing changes: no limit, no `until`, default activation."""
         if self.node.limit is not None or self.node.until is not None:
             return False
         return self.activate is None or self._default(self.activate.cond) >= self.lasting
 
     def _default(self, cond: t.Expr) -> set[Symbol]:
-        """The fields whose change a condition asks for, bit by bit; empty if it asks for anything else."""
+        """The fields in a condition that only tests for changes bit by bit; empty for any other condition."""
         if isinstance(cond, t.Logical) and cond.op == "or":
             left, right = self._default(cond.left), self._default(cond.right)
             return left | right if left and right else set()
@@ -93,7 +93,7 @@ class _Loop:
 
 
 def judge_loops(run: Run) -> None:
-    """V201 for loops that add the same for ever, V202 for floats that may creep."""
+    """V201 for loops that add the same value for ever, V202 for floats that may never come to rest."""
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Repeat):
             loop = _Loop(run, node)
@@ -105,7 +105,7 @@ def judge_loops(run: Run) -> None:
 
 
 def _repeats(loop: _Loop) -> bool:
-    """Report each `x += e` whose e is the same, or the whole of the neighbours' x, in every superstep."""
+    """Report each `x += e` where e is constant in the loop, or sums the whole x of the neighbours."""
     found = False
     for write in loop.writes:
         added = _added(loop, write)
@@ -135,7 +135,7 @@ def _added(loop: _Loop, write: _Write) -> t.Expr | None:
 
 
 def _linear(loop: _Loop, node: t.Expr, x: Symbol) -> str | None:
-    """How an expression depends on what the loop writes: "constant", "linear" in the neighbours' x, or None."""
+    """How an expression depends on fields written in the loop: "constant", "linear" in the neighbours' x, or None."""
     run = loop.run
     symbol = run.symbols.get(node) if isinstance(node, (t.Name, t.Member)) else None
     if isinstance(node, t.Name) and symbol is not None and isinstance(symbol.decl, (t.Gather, t.Let)):
@@ -247,7 +247,7 @@ def _rounding(run: Run, node: t.Node) -> bool:
 
 
 def _joins(loop: _Loop, write: _Write) -> bool:
-    """Whether the old value is joined by min, max or a declared reduction: such a field can only move one way."""
+    """Whether the old value is combined by min, max or a declared reduction; the field then moves one way only."""
     value = write.node.value
     if write.node.op != "=" or not isinstance(value, t.Call):
         return False
@@ -282,7 +282,7 @@ def _depends(loop: _Loop, write: _Write) -> set[Symbol]:
 
 
 def judge_gathers(run: Run) -> None:
-    """V203 for accumulators that nothing reads, V204 for applies that forget the old value."""
+    """V203 for accumulators that no statement reads, V204 for applies that discard the old value."""
     used = {s for n, s in run.symbols.items() if isinstance(n, t.Name)}
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Gather) and not used & set(run.declared[node]):

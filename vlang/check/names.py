@@ -1,4 +1,4 @@
-"""What a name, `self` or `v.f` stands for, and whether it may be read here."""
+"""The meaning of a name, `self` or `v.f`, and whether it may be read at a place."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _builtin(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 def read_self(run: Run, node: t.Self, at: Sight) -> Value:
     """`self` as a value."""
     if at.inside == "vertices":
-        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _nobody(at), write=_member_name(at))
+        run.report(Code.NO_VERTEX, "`self` has no meaning here", node.span, _no_vertex(at), write=_member_name(at))
         return Value(None)
     return _placed(run, node, "self", VERTEX, at)
 
@@ -85,11 +85,11 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
         member = _member_name(at)
         if symbol.kind == "accumulator":
             run.report(Code.MISPLACED_ACCUMULATOR, f"`{name}` is private to its vertex", node.span,
-                       _nobody(at),
+                       _no_vertex(at),
                        notes=run.note(symbol, "gathered here"), help="apply it to a field and read that field")
         else:
             groups = any(f"{member}.{name}" == other for other in _compared(run, node, at))
-            run.report(Code.NO_VERTEX, f"whose `{name}`?", node.span, _nobody(at),
+            run.report(Code.NO_VERTEX, f"`{name}` needs a vertex", node.span, _no_vertex(at),
                        help="a reduction over vertices has one value for the whole graph, not one for each group"
                        if groups else (), write=() if groups else f"{member}.{name}")
         return Value(None)
@@ -97,7 +97,7 @@ def _own(run: Run, node: t.Name, symbol: Symbol, type_: Type | None, at: Sight) 
 
 
 def _compared(run: Run, node: t.Name, at: Sight) -> Iterator[str]:
-    """What a name is compared with: the text of the other side."""
+    """The text of the expression that a name is compared with."""
     for part in rewrite.inside(at.item):
         if isinstance(part, t.Compare) and node in (part.left, part.right):
             yield run.text(part.right if node is part.left else part.left)
@@ -125,7 +125,7 @@ def _is_input(symbol: Symbol) -> bool:
     return isinstance(symbol.decl, t.VertexField) and symbol.decl.init is None
 
 
-def _nobody(at: Sight) -> str:
+def _no_vertex(at: Sight) -> str:
     symbol = next((s for s in at.scope.visible() if s.kind == "member"), None)
     domain = symbol.decl if symbol is not None else None
     group = domain.set_name if isinstance(domain, t.Domain) and domain.set_name else "vertices"
@@ -155,7 +155,15 @@ def _edge_field(run: Run, node: t.Name, symbol: Symbol, at: Sight) -> Value:
 
 
 def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value:
-    """A name that is nothing here: an accumulator out of its place, or unknown."""
+    """Report a name that is not visible here: an accumulator outside its block, or unknown.
+
+    Args:
+        run: the check.
+        node: the expression, for the tables.
+        name: the name.
+        span: of the name.
+        at: the place of the expression.
+    """
     if name in run.broken:
         return Value(None)
     past = at.scope.past(name)
@@ -186,7 +194,7 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
-    """The symbol of a name that stands for a thing rather than for a value (`for s in S`, `position(v, S)`)."""
+    """The symbol of a name that is used for its symbol, not its value (`for s in S`, `position(v, S)`)."""
     symbol = at.scope.find(name)
     if symbol is None:
         unknown(run, t.Name(span, name), name, span, at)
@@ -238,7 +246,7 @@ def _distant(run: Run, node: t.Member, owner: Value, type_: Type | None, at: Sig
 
 
 def field_symbol(run: Run, node: t.Member, at: Sight) -> Symbol | None:
-    """The field or degree that `v.name` names; complains if it is neither."""
+    """The field or degree that `v.name` names; reports a name that is neither."""
     name = node.name
     symbol = run.builtins.get(name) if name.endswith("degree") else at.scope.find(name)
     owner = rewrite.short(run.text(node.value))

@@ -26,7 +26,7 @@ _WORDS = {"sum": "total", "min": "least", "max": "greatest", "any": "some", "all
 _VERTEX_PLACES = {"apply": "`apply`", "where": "`where`", "activate": "`activate when`"}
 
 
-_OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # what differs inside a reduction
+_OF_ONE = frozenset({"field", "edge", "accumulator", "neighbour", "member"})  # one value of these per member
 
 
 def over_edges(domain: t.Domain) -> bool:
@@ -35,12 +35,12 @@ def over_edges(domain: t.Domain) -> bool:
 
 
 def word_for(reduction_name: str) -> str:
-    """A name for what a reduction gives."""
+    """A name for the result of a reduction."""
     return _WORDS.get(reduction_name, "found")
 
 
 def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """The value of a reduction, after judging whether there may be one here."""
+    """The value of a reduction, after checking that one is allowed here."""
     run = x.run
     if at.inside is not None:
         run.report(Code.NESTED_REDUCTION, "a reduction inside a reduction", node.span, "the inner one",
@@ -63,7 +63,7 @@ def reduction(x: Expressions, node: t.Reduce, at: Sight) -> Value:
 
 
 def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
-    """What to do with a reduction that stands inside another."""
+    """The proposal for a reduction inside another."""
     if over_edges(node.domain):
         return "apply the inner one to a field first"
     bound = {s.name for s in at.scope.visible() if s.kind in ("neighbour", "member")}
@@ -75,7 +75,7 @@ def _outside(x: Expressions, node: t.Reduce, at: Sight) -> str:
 
 
 def _unnamed(x: Expressions, node: t.Reduce, at: Sight, edges: bool) -> None:
-    """A reduction where only named values may stand. A text is proposed if what it reduces is right."""
+    """Report a reduction where only named values are allowed. A text is proposed if its body is correct."""
     run, word, before = x.run, x.run.fresh(word_for(node.name)), len(x.run.problems)
     reduced(x, node, replace(at, place="gather" if edges else "let"))
     right = len(run.problems) == before
@@ -117,7 +117,7 @@ def _second(x: Expressions, node: t.Reduce, first: t.Reduce, at: Sight, type_: T
 
 
 def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
-    """Type and level of a reduction that may stand here."""
+    """Type and level of a reduction that is allowed here."""
     run, domain = x.run, node.domain
     edges = over_edges(domain)
     group = None

@@ -1,7 +1,7 @@
 """How large expressions become when the functions that they call are written out, and the limits (V402).
 
 The IR holds no calls of a `fn`: each is replaced by its body. Ten functions of the form `f(f(x))` are 1,024 calls, so
-sizes are computed from those of the callees, without writing anything out.
+sizes are computed from the sizes of the callees, without the expansion.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from vlang.syntax.recovery import MOST_LEVELS
 __all__ = ["MOST_COMPONENTS", "MOST_OPERATIONS", "Sizes", "too_deep", "too_long"]
 
 MOST_OPERATIONS = 20_000
-MOST_COMPONENTS = 1024  # of a vector: its operations are written out for a CPU, and take LLVM a minute at this length
+MOST_COMPONENTS = 1024  # of a vector: its operations are unrolled for a CPU, and take LLVM a minute at this length
 
 
 @dataclass(frozen=True)
 class _Size:
-    """Operations and levels of an expression, without those of arguments.
+    """The number of operations and levels of an expression, without its arguments.
 
-    uses: how often, and how deep, each argument of the function stands in it.
+    uses: by argument of the function, how often the expression uses it, and how deep.
     """
 
     operations: int = 0
@@ -37,7 +37,7 @@ class _Size:
         return _Size(self.operations + 1, self.levels + 1, uses)
 
     def beside(self, other: _Size, times: int = 1, below: int = 0) -> _Size:
-        """With another expression in it, `times` times and `below` levels down."""
+        """The size with another expression inserted `times` times, `below` levels down."""
         uses = dict(self.uses)
         for name, (count, levels) in other.uses.items():
             old_count, old_levels = uses.get(name, (0, 0))
@@ -58,7 +58,7 @@ class Sizes:
         self._total = 0
 
     def function(self, node: t.Function) -> None:
-        """Measure a function whose callees are measured."""
+        """Measure a function, after its callees."""
         size = self._functions[node] = self._of(node.value)
         self._judge(node.value, size.operations, size.levels, f"`{node.name}` becomes")
 
@@ -106,7 +106,7 @@ def too_deep(run: Run, node: t.Expr) -> None:
 
 
 def _said(run: Run) -> bool:
-    """Whether a limit is reported: what exceeds one often exceeds it in many places."""
+    """Whether a limit has been reported: a program that exceeds one often does so in many places."""
     return any(p.code is Code.TOO_LARGE for p in run.problems)
 
 

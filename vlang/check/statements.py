@@ -1,4 +1,4 @@
-"""Statements: who may write what, and where each statement may stand (language.md sections 5 and 7)."""
+"""Statements: which fields each may write, and where each is allowed (language.md sections 5 and 7)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,14 @@ _LOOPS = (t.Repeat, t.Sweep, t.ForVertices, t.ForRange)
 
 @dataclass(frozen=True)
 class Around:
-    """What encloses a statement.
+    """The surroundings of a statement.
 
-    block: the node that owns the block (None at top level). last: the statement ends its block. sweep: the
-    innermost `sweep`.
+    Attributes:
+        scope: the names visible.
+        block: the node that owns the block (None at top level).
+        loop: the innermost `repeat`.
+        last: the statement is the last of its block.
+        sweep: the innermost `sweep`.
     """
 
     scope: Scope
@@ -39,7 +43,7 @@ class Around:
     sweep: t.Sweep | None = None
 
     def sight(self, place: str, item: t.Node) -> Sight:
-        """The place of an expression of a statement here."""
+        """The place of an expression in a statement of this block."""
         return Sight(self.scope, place, item, self.loop)
 
 
@@ -125,7 +129,7 @@ class Statements:
                        replaces=item.span)
         elif edges:
             write = rewrite.edited(text, item.span, [(item.value.span, run.text(edges[0]))])
-            run.report(Code.BAD_GATHER, "nothing may stand around the reduction of a `gather`", item.value.span,
+            run.report(Code.BAD_GATHER, "the value of a `gather` is one reduction and nothing else", item.value.span,
                        f"more than `{edges[0].name}(...)`",
                        help="gather the reduction alone, and compute with it where it is applied:", write=write,
                        replaces=item.span)
@@ -154,7 +158,7 @@ class Statements:
             return
         if isinstance(block, t.Repeat):
             others = [i for i in block.block.items if isinstance(i, t.Activate)]
-            title = "`activate when` may stand once in a loop" if len(others) > 1 else \
+            title = "`activate when` may occur once in a loop" if len(others) > 1 else \
                 "`activate when` is the last statement of its loop"
             self.run.report(Code.MISPLACED_ACTIVATE, title, item.span,
                             help="join the conditions with `or`" if len(others) > 1 else

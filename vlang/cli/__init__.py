@@ -1,7 +1,7 @@
-"""The command `vlang`. One module a command; this one turns whatever happens into an exit status.
+"""The command `vlang`. One module per command; this one turns every outcome into an exit status.
 
 0: done. 1: the user's error (a program, a graph, a file). 2: wrong usage. 70: a bug of vlang. 130: interrupted.
-141: whoever read the output went away.
+141: the reader of the output closed the pipe.
 """
 
 from __future__ import annotations
@@ -40,8 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _one_blas_thread() -> None:
-    """OpenBLAS, once NumPy is imported, starts a thread for each processor, and each spins for a while: time for
-    nothing, as vlang has no matrix product. A process of ours only, and not where the user says how many."""
+    """Limit OpenBLAS to one thread, unless the user sets the number.
+
+    On import of NumPy it starts a thread for each processor, and each spins for a while. vlang has no matrix product to
+    use them. Done in the process of the command only, not on `import vlang`.
+    """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
 
@@ -54,7 +57,7 @@ def _run(argv: list[str]) -> int:
 
         return shell_complete(cli, {}, "vlang", "_VLANG_COMPLETE", instruction)
     try:
-        # Not cli.main(): that has its own ideas of what a broken pipe means.
+        # Not cli.main(): it handles a broken pipe in another way.
         with cli.make_context("vlang", argv) as context:
             result = cli.invoke(context)
         return result if isinstance(result, int) else 0
@@ -77,13 +80,13 @@ def _run(argv: list[str]) -> int:
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
-            where = error.filename or "standard output"  # what writes files names them
+            where = error.filename or "standard output"  # functions that write files name them
             return _failed(f"error: {where}: {(error.strerror or str(error)).lower()}", 1)
         return _bug(error, f"{type(error).__name__}: {error}")
 
 
 def _bug(error: Exception, message: str) -> int:
-    """Say that this is our bug; the traceback is for those who ask for it."""
+    """Report a bug of vlang; the traceback is shown only on request."""
     if os.environ.get("VLANG_DEBUG"):
         import traceback  # start-up
 
@@ -94,7 +97,7 @@ def _bug(error: Exception, message: str) -> int:
 
 
 def _failed(message: str, status: int) -> int:
-    """Say it on stderr, after whatever stdout holds."""
+    """Print a message on stderr, after the pending output of stdout."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -104,12 +107,12 @@ def _failed(message: str, status: int) -> int:
 
 
 def _say(message: str) -> None:
-    with suppress(OSError):  # nobody can be told
+    with suppress(OSError):  # stderr is closed as well
         print(message, file=sys.stderr)
 
 
 def _discard_output() -> None:
-    """Let the interpreter's own flush at exit find an open descriptor."""
+    """Redirect stdout to the null device, so that the interpreter's flush at exit finds an open descriptor."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     os.close(nowhere)

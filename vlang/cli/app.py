@@ -25,7 +25,7 @@ _COMMANDS = {
 
 
 class _Commands(click.Group):
-    """A group that knows its commands' names without loading them."""
+    """A group that lists its commands without loading their modules."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)

@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
 @graph_options
 def command(graph: str, output: str, threads: int | None, **reading: Any) -> None:
-    """Read GRAPH and save it as OUT.npz, with its ids and edge columns. That file reads fast."""
+    """Read GRAPH and save it as OUT.npz, with its ids and edge columns. That file loads fast."""
     if not output.endswith(".npz"):
         raise click.UsageError(f"graphs are saved as .npz; write {output.rsplit('.', 1)[0]}.npz")
     check_writable(output)

@@ -23,7 +23,7 @@ __all__ = ["command"]
 
 @click.command()
 def command() -> None:
-    """Show what vlang runs on: versions, processor, cache directory, devices."""
+    """Show the environment of vlang: versions, processor, cache directory, devices."""
     rows = [("vlang", __version__), ("python", f"{platform.python_version()} on {platform.system()} "
                                                f"{platform.machine()}")]  # fmt: skip
     rows += [(name, _version(name)) for name in ("numpy", "numba", "llvmlite", "lark", "click", "rich")]
@@ -49,7 +49,7 @@ def _processor() -> str:
 
 
 def _costs() -> list[tuple[str, str]]:
-    """What edges cost on this processor, where that was measured."""
+    """The measured cost of edges on this processor; empty if it was not measured."""
     known = kept_costs()
     return [("measured", str(known))] if known else []
 
@@ -67,7 +67,7 @@ def _cache() -> str:
 
 
 def _gpu() -> list[tuple[str, str]]:
-    """The driver, the libraries and each GPU; or why there is none, and what to do."""
+    """The driver, the libraries and each GPU; or why none can be used, and what to do."""
     found = _cupy()
     rows = [("cupy", found)] if found else []
     try:
@@ -103,7 +103,7 @@ def _nvrtc() -> str:
 
 
 def _driver() -> str:
-    """The driver's own version, as its kernel module tells it."""
+    """The version of the driver, from its kernel module."""
     try:
         found = re.search(r"\b(\d+\.\d+(?:\.\d+)?)\b", Path("/proc/driver/nvidia/version").read_text())
     except OSError:
@@ -112,7 +112,7 @@ def _driver() -> str:
 
 
 def _listed() -> str:
-    """The NVIDIA devices that the kernel knows, whether or not they can be used."""
+    """The NVIDIA devices that the kernel lists, whether or not they can be used."""
     names = []
     for file in sorted(Path("/proc/driver/nvidia/gpus").glob("*/information")):
         for line in file.read_text(errors="replace").splitlines():

@@ -44,7 +44,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 
 
 def _formatted(name: str) -> tuple[str, str]:
-    """A file's text as it is and as it should be. Raises DiskError, ProgramError."""
+    """A file's text and its formatted text. Raises DiskError, ProgramError."""
     from vlang.syntax.format import format_text  # start-up
 
     try:
@@ -71,7 +71,7 @@ def _difference(name: str, before: str, after: str) -> Iterator[str]:
 
 
 def _write(path: Path, text: str) -> None:
-    from vlang.runtime.storage.output import whole_file  # start-up: loads NumPy, which --check and --diff do without
+    from vlang.runtime.storage.output import whole_file  # start-up: loads NumPy, which --check and --diff do not need
 
     with whole_file(path) as file:
         file.write(text.encode("utf-8"))

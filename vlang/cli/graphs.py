@@ -1,4 +1,4 @@
-"""The options that say how a graph is read; the same for every command that reads one."""
+"""The options for reading a graph, shared by all commands that read one."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def graph_options(command: F) -> F:
 
 
 def check_reading(program: Program, reading: dict[str, Any]) -> None:
-    """Raises click.UsageError for reading options that give what the program does not read."""
+    """Raise click.UsageError for reading options that supply data that the program does not read."""
     edges = [edge.name for edge in program.edges]
     if reading["weights"] is not None and "weight" not in edges:
         if not edges:
@@ -72,7 +72,16 @@ def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
     missing: Any = None, **options: Any,
 ) -> Graph:  # fmt: skip
-    """Read a file or generator, for a program if there is one, and say on stderr what the reader did."""
+    """Read a file or generator, and report on stderr what the reader did.
+
+    Args:
+        spec: the file or generator.
+        program: the program that will read the graph, if there is one.
+        quiet: print no report.
+        threads: CPU threads; None for all.
+        missing: as in `Graph.read`.
+            options: the options of `graph_options`.
+    """
     from vlang.runtime.graph.graph import Graph  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]

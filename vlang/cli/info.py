@@ -32,7 +32,7 @@ def command(graph: str, as_json: bool, threads: int | None, **reading: Any) -> N
 
 
 def describe(graph: Graph) -> dict[str, Any]:
-    """The properties of a graph, in types that JSON knows."""
+    """The properties of a graph, in types that JSON has."""
     facts: dict[str, Any] = {
         "vertices": graph.n,
         "edges": graph.m,

@@ -11,7 +11,7 @@ __all__ = ["command"]
 
 @click.command()
 def command() -> None:
-    """Speak the language server protocol on standard input and output, for editors.
+    """Serve editors by the language server protocol, on standard input and output.
 
     Diagnostics with their help while you write, types and levels on hover, completion, quick fixes from the `write:`
     of diagnostics, and formatting. Needs the extra `lsp`.

@@ -27,7 +27,7 @@ _FORMATS = (".csv", ".npz", ".json")
 
 
 class _Run(RunCommand):
-    """`--help` after a program's name tells about that program, too."""
+    """`--help` after a program's name describes that program as well."""
 
     def format_help(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         name = ctx.params.get("program")
@@ -113,7 +113,7 @@ def command(
 
 
 def _check_device(options: dict[str, Any]) -> None:
-    """Tell what is wrong with the device, or with options that it does not heed, before a graph is read."""
+    """Report problems of the device, and options that it does not have, before a graph is read."""
     from vlang.api.bind_options import check_options  # start-up
     from vlang.runtime.gpu.device.choose import check_device  # start-up
 
@@ -125,7 +125,7 @@ def _check_device(options: dict[str, Any]) -> None:
 
 
 def _as_options(text: str) -> str:
-    """A warning with the options of a call from Python as options of the command."""
+    """A warning with Python option names rewritten as command-line options."""
     return re.sub(r'weights="(.*)"', lambda found: f"--weights {shlex.quote(found[1])}", text)
 
 
@@ -133,7 +133,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
     count = len(result) if result.settled is None else int(result.settled.sum())
     if output == "-":
         result.to_csv(sys.stdout)
-        sys.stdout.flush()  # the summary comes after it
+        sys.stdout.flush()  # printed before the summary
     elif output is not None:
         {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
         if not quiet:
@@ -146,8 +146,8 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         rows = result.top(top)
         click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if count > len(rows) and not quiet:
-            settled = "" if result.settled is None else "settled "
-            note(f"the first {len(rows)} of {count:,} {settled}vertices; -o FILE.csv writes all")
+            final = "" if result.settled is None else "settled "
+            note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
             click.echo(f"{name} = {global_text(value, result.types[name])}", err=output == "-")

@@ -18,7 +18,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class RunCommand(click.Command):
-    """A command with options of a run. A research option that is written like an everyday one is explained."""
+    """A command with options of a run. A research option written like an everyday one gets an explaining error."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         try:
@@ -50,7 +50,7 @@ def run_options(*names: str, research: Sequence[str] = tuple(RESEARCH)) -> Calla
 
 
 def taken_options(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Of a command's keyword arguments the options of a run that were given, research ones among them."""
+    """The options of a run, research ones included, among a command's keyword arguments."""
     everyday = {name: value for name, value in given.items() if name in EVERYDAY and value is not None}
     return everyday | (given.get("research") or {})
 

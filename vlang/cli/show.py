@@ -1,4 +1,4 @@
-"""What the user sees: tables on stdout; notes and progress on stderr."""
+"""Output: tables on stdout; notes and progress on stderr."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def note(text: str) -> None:
 
 
 def cell(value: Any) -> str:
-    """A value in a table: six significant digits are enough to look at."""
+    """A value in a table, with six significant digits."""
     if value is None:
         return "none"
     if isinstance(value, bool):
@@ -57,10 +57,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
 
 
 class Progress:
-    """Tells on stderr how a run goes: a status line on a terminal, else plain lines.
+    """Shows the progress of a run on stderr: a status line on a terminal, else plain lines.
 
-    Plain lines come for rounds 1, 2, 5, 10, 20, 50, 100 and so on, and at least every five seconds.
-    A terminal's status line appears after half a second, so that short runs do not load what draws it.
+    Plain lines are printed for rounds 1, 2, 5, 10, 20, 50, 100 and so on, and at least every five seconds.
+    A terminal's status line appears after half a second, so that short runs do not load the library that draws it.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What the user writes on the command line, as values."""
+"""Converts command-line arguments to values."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
     """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
     vertex: int | str = text
     if not graph.ids.text:
-        with suppress(ValueError):  # `find` tells better what the ids are like
+        with suppress(ValueError):  # the error of `find` describes the ids better
             vertex = int(text)
     try:
         graph.find(vertex)
@@ -158,7 +158,7 @@ def _array(name: str, source: str, graph: Graph) -> Any:
         raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
     except (ValueError, EOFError, zipfile.BadZipFile) as error:
         raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
-    if array.shape[:1] != (graph.n,):  # binding looks at the rest
+    if array.shape[:1] != (graph.n,):  # binding checks the rest
         raise GraphError(f"{source}: `{name}` has shape {array.shape}; the graph has {graph.n} vertices")
     if ids is not None and not np.array_equal(ids.astype(str), graph.ids.values.astype(str)):
         raise GraphError(f"{source} was written for a graph with other vertices")

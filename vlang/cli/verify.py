@@ -1,6 +1,6 @@
-"""`vlang run --verify`: the same run in another cut gives the same bits, and loops are where they say that they end.
+"""`vlang run --verify`: a run with another partition must give the same bits, and loops must be at their fixpoints.
 
-What is checked follows from the facts of a program, never from its name.
+The checks follow from the facts of a program, never from its name.
 """
 
 from __future__ import annotations
@@ -25,9 +25,16 @@ __all__ = ["verify_run"]
 def verify_run(
     program: Program, graph: Graph, keywords: Mapping[str, Any], options: Mapping[str, Any], result: Result
 ) -> Iterator[str]:
-    """What was verified, or could not be, a sentence each. Raises InternalError where something does not hold.
+    """Verify a result; a sentence for each check done, and for each that could not be done.
 
-    keywords: parameters and fields of the run that gave the result. options: its run options by name.
+    Args:
+        program: the program of the run.
+        graph: its graph.
+        keywords: its parameters and fields.
+        options: its run options by name.
+        result: the result of the run.
+
+    Raises InternalError where a check fails.
     """
     compared = {**options, "chaos": None, "progress": None, "device_arrays": False}
     yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, compared, result)
@@ -50,8 +57,8 @@ def _another_cut(
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
             raise InternalError(f"`{name}` of {program.name} differs between two cuts of the same run ({other_cut})")
-    # In place, threads decide how fast changes spread; a loop that finds components (rule K) is one round, and rounds
-    # by priority (rule O) are buckets.
+    # In place, the threads determine how fast changes spread. A loop that finds components (rule K) is one round, and
+    # rounds by priority (rule O) are buckets.
     comparable = not options.get("asynchronous") and \
         all(row.mode not in ("connect", "priority") for row in result.history)
     if other.rounds != result.rounds and comparable:
@@ -75,7 +82,7 @@ def _on_the_cpu(
 
 
 def _on_cpu(options: Mapping[str, Any]) -> dict[str, Any]:
-    """The options of a run as those of one on the CPU."""
+    """The options of a run, changed for a run on the CPU."""
     return {name: value for name, value in options.items() if OPTIONS[name].devices != "gpu"} | {"device": "cpu"}
 
 
@@ -95,7 +102,7 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 
 
 def _once_more(program: Program, loop: Restart, threads: int | None, result: Result) -> str:
-    """What one more superstep of a loop does to its fields in the result."""
+    """The change of a loop's fields in the result by one more superstep."""
     from vlang.api.partial_run import one_more_superstep  # start-up
 
     after = one_more_superstep(program, result, loop.number, loop.fields, threads)

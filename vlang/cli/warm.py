@@ -18,8 +18,8 @@ __all__ = ["command"]
 def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     """Compile programs (.vp files, or names from `vlang list`; by default all of the list) into the cache directory.
 
-    Also what reads graphs and builds adjacency lists. What is there already is not compiled again. Exits 1 if a program
-    has errors; the others are compiled nevertheless.
+    The kernels that read graphs and build adjacency lists are compiled as well. Kernels in the cache are not compiled
+    again. Exits 1 if a program has errors; the others are compiled nevertheless.
     """
     from vlang import stdlib  # start-up
     from vlang.api.precompile import Warmed, folder, warm_graphs, warm_program  # start-up
@@ -28,12 +28,12 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     total = Warmed()
     wrong = 0
 
-    def tell(what: str, warmed: Warmed) -> None:
+    def report(what: str, warmed: Warmed) -> None:
         nonlocal total
         total += warmed
         click.echo(f"{what}: {warmed}")
 
-    tell("graphs", warm_graphs())
+    report("graphs", warm_graphs())
     names = programs or stdlib.names()
     for number, name in enumerate(names, 1):
         for bits in precision:
@@ -45,6 +45,6 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
                 break  # the other precision has the same error
             if programs and bits == precision[0]:
                 warn(program)
-            tell(f"{number}/{len(names)} {name}{'' if bits == '32' else ', 64 bits'}", warmed)
+            report(f"{number}/{len(names)} {name}{'' if bits == '32' else ', 64 bits'}", warmed)
     click.echo(f"in all: {total}, in {place}")
     return 1 if wrong else 0

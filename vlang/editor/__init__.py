@@ -1,1 +1,1 @@
-"""What editors and notebooks need: colours, a language server, a cell magic."""
+"""Support for editors and notebooks: colours, a language server, a cell magic."""

@@ -1,4 +1,4 @@
-"""What the tokens of a text are, for those who colour them: one table for all editors.
+"""Classes of tokens for syntax colouring: one table for all editors.
 
 The words come from the groups of `vlang.syntax.keywords` and from the tables of functions and reductions.
 """
@@ -24,7 +24,11 @@ PUNCTUATION = r"[()\[\],.:]"
 class WordClass:
     """Words of one colour.
 
-    token: the name of a Pygments token. scope: of a TextMate grammar. called: they are only meant before a bracket.
+    Attributes:
+        words: the words.
+        token: the name of a Pygments token.
+        scope: the scope in a TextMate grammar.
+        called: the words are coloured only before a bracket.
     """
 
     words: frozenset[str]

@@ -1,4 +1,4 @@
-"""What the words, reductions and functions of the language mean, in a line each (language.md sections 5 and 8)."""
+"""The meaning of the keywords, reductions and functions, one line each (language.md sections 5 and 8)."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ FUNCTION_HELP = {
     "hll_unit": "`hll_unit(seed, v)`: a HyperLogLog counter (`u8[64]`) of one element",
     "hll_size": "`hll_size(c)`: how many different elements a HyperLogLog counter has seen, about",
     "old": "`old(f)`: the field at the start of the superstep",
-    "change": "`change(f)`: what the vertex has not told its neighbours yet",
+    "change": "`change(f)`: the change that the vertex has not sent to its neighbours yet",
     "changed": "`changed(f)`: whether the field differs from its value at the start of the superstep",
     "position": "`position(v, S)`: the index of v in the parameter S, -1 if it is not there",
 }

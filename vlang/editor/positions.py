@@ -14,9 +14,9 @@ _WIDTHS = {"utf-8": 1, "utf-16": 2, "utf-32": 4}  # bytes of a unit
 
 @dataclass(frozen=True)
 class Places:
-    """A text, and the way between offsets in it and (line, column), both from 0.
+    """Converts between offsets in a text and (line, column), both from 0.
 
-    encoding: "utf-16" (the protocol's default), "utf-8" or "utf-32": what a column counts.
+    encoding: the unit of columns: "utf-16" (the protocol's default), "utf-8" or "utf-32".
     """
 
     text: str
@@ -32,7 +32,7 @@ class Places:
         return line, self._units(self.text[self._starts[line] : offset])
 
     def offset(self, line: int, column: int) -> int:
-        """The offset of a line and column; the nearest one for a place that the text does not have."""
+        """The offset of a line and column; the nearest one for a place outside the text."""
         if line >= len(self._starts):
             return len(self.text)
         start = self._starts[line]

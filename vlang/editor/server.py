@@ -29,7 +29,7 @@ _KINDS = {
 
 def build_server() -> LanguageServer:
     """The server, ready for `start_io()`."""
-    # Whole texts: programs are short, and nothing can get out of step.
+    # Whole texts instead of edits: programs are short, and the copies cannot diverge.
     server = LanguageServer("vlang", __version__, text_document_sync_kind=lsp.TextDocumentSyncKind.Full)
     server.feature(lsp.TEXT_DOCUMENT_DID_OPEN)(_opened)
     server.feature(lsp.TEXT_DOCUMENT_DID_CHANGE)(_changed)
@@ -43,7 +43,7 @@ def build_server() -> LanguageServer:
 
 
 class _Document:
-    """A document in the terms of the protocol."""
+    """A document, with results in the types of the protocol."""
 
     def __init__(self, server: LanguageServer, uri: str) -> None:
         document: TextDocument = server.workspace.get_text_document(uri)
@@ -61,7 +61,7 @@ class _Document:
         return self.range(span.start, span.end)
 
     def diagnostic(self, problem: Problem) -> lsp.Diagnostic:
-        """A problem with all that `vlang check` says of it."""
+        """A problem with the full text of `vlang check`."""
         said = [problem.title, problem.label, *(f"help: {line}" for line in problem.help),
                 *(f"write: {line}" for line in problem.write)]
         return lsp.Diagnostic(
@@ -75,7 +75,7 @@ class _Document:
         )
 
 
-# The parameter `ls` of an answer is filled in by pygls, which knows it by its name.
+# pygls passes the server as the parameter named `ls`.
 
 
 def _opened(ls: LanguageServer, params: lsp.DidOpenTextDocumentParams) -> None:
@@ -110,7 +110,7 @@ def _complete(ls: LanguageServer, params: lsp.CompletionParams) -> list[lsp.Comp
 
 
 def _actions(ls: LanguageServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """What diagnostics in the range say to write."""
+    """The quick fixes of diagnostics in the range."""
     document = _Document(ls, params.text_document.uri)
     first, last = document.offset(params.range.start), document.offset(params.range.end)
     found = []

@@ -1,6 +1,6 @@
-"""What an editor asks about a text: pure functions of the text and a place in it, as a character offset.
+"""Services for editors: pure functions of a text and a place in it, as a character offset.
 
-They answer for wrong texts as well: lines that do not parse are put aside (`vlang.syntax.recovery`).
+They work for wrong texts as well: lines that do not parse are left out (`vlang.syntax.recovery`).
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _FIRST_WORD = re.compile(r"[ \t]*\w*$")
 
 @dataclass(frozen=True)
 class Hover:
-    """What is said of a piece of the text, as Markdown."""
+    """The description of a piece of the text, as Markdown."""
 
     span: t.Span
     text: str
@@ -46,9 +46,13 @@ class Hover:
 
 @dataclass(frozen=True)
 class Completion:
-    """A word that may be written.
+    """A proposed word.
 
-    kind: as of a Symbol, or "word", "type", "built-in reduction" or "built-in function".
+    Attributes:
+        label: the word.
+        kind: as of a Symbol, or "word", "type", "built-in reduction" or "built-in function".
+        detail: its type and level.
+        help: its meaning, as Markdown.
     """
 
     label: str
@@ -59,7 +63,7 @@ class Completion:
 
 @dataclass(frozen=True)
 class Edit:
-    """What to write in place of the characters [start, end)."""
+    """The text that replaces the characters [start, end)."""
 
     start: int
     end: int
@@ -85,7 +89,7 @@ def _examined(text: str, filename: str = "<text>") -> tuple[Run | None, tuple[Pr
 
 @dataclass(frozen=True)
 class _Use:
-    """A place where a symbol stands. type and level: of the value there, None for that of the symbol."""
+    """A use of a symbol. type, level: of the value at the place; None for the type and level of the symbol."""
 
     span: t.Span
     symbol: Symbol
@@ -94,7 +98,7 @@ class _Use:
 
 
 def hover(text: str, offset: int) -> Hover | None:
-    """Type, level and declaration of the name at a place, or what the word there means."""
+    """Type, level and declaration of the name at a place, or the meaning of the word there."""
     run, _ = _examined(text)
     if run is not None:
         for use in _uses(run):
@@ -119,7 +123,7 @@ def _uses(run: Run) -> Iterator[_Use]:
 
 
 def _name_span(node: t.Node) -> t.Span:
-    """Where a node names its symbol."""
+    """The span of the name of a node's symbol."""
     if isinstance(node, (t.Member, t.Call, t.Reduce)):
         return node.name_span
     if isinstance(node, (t.Domain, t.ForVertices)) and node.set_span is not None:
@@ -142,18 +146,18 @@ def _said(run: Run, use: _Use) -> str:
 
 
 def _level(symbol: Symbol) -> Level:
-    """The level of what is declared."""
+    """The level of a declared symbol."""
     if symbol.kind in ("field", "accumulator", "member") or symbol.name.endswith("degree"):
         return Level.VERTEX
     return Level.EDGE if symbol.kind in ("edge", "neighbour") else Level.GRAPH
 
 
 def _called(run: Run, node: t.Call | t.Reduce) -> str:
-    """Of a reduction or function of the language."""
+    """The hover text of a built-in reduction or function."""
     table = REDUCTION_HELP if isinstance(node, t.Reduce) else FUNCTION_HELP
     kind = "reduction" if isinstance(node, t.Reduce) else "function"
     type_, level = run.types.get(node), run.levels.get(node)
-    for gather in inside(run.file):  # a reduction over edges is no value of its own
+    for gather in inside(run.file):  # a reduction over edges is not a separate value
         if isinstance(gather, t.Gather) and gather.value is node and gather in run.declared:
             type_, level = run.declared[gather][0].type, Level.VERTEX
     given = f", gives `{type_}`, {_LEVELS[level]}" if type_ is not None and level is not None else ""
@@ -176,7 +180,7 @@ def _word(text: str, offset: int) -> Hover | None:
 
 
 def completions(text: str, offset: int) -> tuple[Completion, ...]:
-    """The words that may be written at a place, those of the program first."""
+    """The words that may be written at a place; names of the program come first."""
     prefix = text[text.rfind("\n", 0, offset) + 1 : offset]
     if "#" in prefix:
         return ()
@@ -222,7 +226,7 @@ def _words(names: Iterable[str]) -> Iterator[Completion]:
 
 
 def fix(text: str, problem: Problem) -> Edit | None:
-    """What the `write:` of a diagnostic does to the text; None if it has none."""
+    """The edit that applies the `write:` of a diagnostic; None if it has none."""
     if not problem.write:
         return None
     span = problem.replaces or problem.span

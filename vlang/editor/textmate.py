@@ -1,6 +1,6 @@
 """Colours by a TextMate grammar, for Visual Studio Code, Sublime Text, TextMate and GitHub.
 
-`python -m vlang.editor.textmate FILE` writes the grammar that `editors/vscode` holds; a test says if that is stale.
+`python -m vlang.editor.textmate FILE` writes the grammar of `editors/vscode`; a test checks that it is up to date.
 """
 
 from __future__ import annotations

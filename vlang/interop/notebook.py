@@ -15,17 +15,17 @@ __all__ = ["CellError", "Shell", "load_ipython_extension"]
 
 
 class Shell(Protocol):
-    """What is used of IPython's shell."""
+    """The part of IPython's shell that is used."""
 
     def register_magic_function(self, func: Callable[[str, str], None], magic_kind: str, magic_name: str) -> None:
-        """Make a function a magic."""
+        """Register a function as a magic."""
 
     def push(self, variables: dict[str, Any]) -> None:
         """Bind variables."""
 
 
 class CellError(VlangError):
-    """A cell that is wrong. IPython shows its message alone, without a traceback, and runs no further cells."""
+    """A cell that is wrong. IPython shows only its message, without a traceback, and stops running cells."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

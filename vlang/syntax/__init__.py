@@ -1,4 +1,4 @@
-"""The text of a program, and the tree that it stands for."""
+"""The text of a program and its syntax tree."""
 
 from __future__ import annotations
 

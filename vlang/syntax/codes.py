@@ -44,7 +44,7 @@ class Code(StrEnum):
     NO_EDGE = ("V103", "an edge field without an edge",
                "An edge field is read by its name, inside a reduction over edges.",
                "apply dist = min(dist, near + weight)")
-    NO_VERTEX = ("V104", "whose value?",
+    NO_VERTEX = ("V104", "a value without its vertex",
                  "A reduction over vertices has no `self`; the vertex at hand is named, as in `v.rank`.",
                  "let total = sum(rank for v in vertices)")
     MANY_VALUES = ("V105", "more values than the place can hold",
@@ -90,7 +90,7 @@ class Code(StrEnum):
                    "Only vertex fields can be applied.",
                    "apply near = 3")
     MISPLACED_ACTIVATE = ("V119", "`activate when` out of its place",
-                          "`activate when` is the last statement of the block of a `repeat`, and stands there once.",
+                          "`activate when` is the last statement of the block of a `repeat`, and occurs there once.",
                           "activate when x < 3")
     SWEEP_ORDER = ("V120", "a sweep that changes its own order",
                    "The levels are fixed on entry, so the block does not write the field, and holds no loops.",

@@ -1,4 +1,4 @@
-"""Expressions in the syntax tree, and what every node has (see vlang.syntax.tree, where all of it is to be found)."""
+"""Expressions in the syntax tree, and the base of every node; import them from vlang.syntax.tree."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of the text: character offsets [start, end) and the line and column (from 1) of the start."""
+    """A piece of the text: character offsets [start, end), and line and column (from 1) of the start."""
 
     start: int
     end: int
@@ -22,7 +22,7 @@ class Span:
 
 @dataclass(frozen=True, eq=False)
 class Node:
-    """Anything that the text says, and where it says it."""
+    """A part of the program, with its place in the text."""
 
     span: Span
 
@@ -32,7 +32,7 @@ class Expr(Node):
 
 
 class Statement(Node):
-    """What a block may hold: statements proper and declarations."""
+    """An item of a block: a statement proper or a declaration."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,7 @@ class VectorExpr(Expr):
 
 @dataclass(frozen=True, eq=False)
 class Domain(Node):
-    """What a reduction ranges over.
+    """The domain of a reduction: edges or vertices.
 
     kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`),
     "vertices" (`v in vertices`), "set" (`v in S`; set_name is S).

@@ -1,8 +1,8 @@
 """The canonical layout of a program text (`vlang fmt`).
 
-Blocks are indented by four spaces. Within a block of consecutive lines the keywords, types and `=` of declarations
-stand in columns, and so do the names and `=` of gathers, applies and lets, and comments at line ends. At most one
-blank line divides two others. Lines are broken where the author broke them.
+Blocks are indented by four spaces. In consecutive lines these are aligned: the keywords, types and `=` of declarations,
+the names and `=` of gathers, applies and lets, and comments at line ends. At most one blank line divides two lines. The
+author's line breaks are kept.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ _FARTHEST_IF = 8  # spaces that may be spent to align the `if` of initial values
 def format_text(text: str, filename: str = "<text>") -> str:
     """The text in canonical layout: the same tokens, the same comments, other spaces.
 
-    Formatting a formatted text changes nothing. A text with other mistakes than those of syntax is formatted, too; one
-    whose lines only the parser's second, more patient reading understands (an indented line of a lone `\\`) stays as
-    it is. Raises ProgramError with the problems of a text that does not parse.
+    Formatting a formatted text changes nothing. A text that parses is formatted even if the checker refuses it. A text
+    that only parses after recovery (it has an indented line of a lone `\\`) is returned unchanged.
+
+    Raises ProgramError with the problems of a text that does not parse.
     """
     from lark.exceptions import LarkError  # start-up
 
@@ -71,7 +72,7 @@ def _above(line: Above) -> str:
 
 @dataclass(eq=False)
 class _Written:
-    """A row on its way to text. pads: spaces before a piece, beyond the one that may divide it from the last."""
+    """A row with its padding. pads: by piece, spaces before it in addition to its normal spacing."""
 
     row: Row
     pads: dict[int, int] = field(default_factory=dict)
@@ -82,11 +83,11 @@ class _Written:
         return _INDENT * self.row.depth
 
     def head(self, index: int) -> str:
-        """The pieces before `index`, as they stand in the first line."""
+        """The text of the pieces before `index`, in the first line."""
         return " " * self.indent + "".join(self.shown(i) for i in range(index))
 
     def shown(self, index: int) -> str:
-        """A piece with the spaces before it."""
+        """A piece as text, with the spaces before it."""
         piece = self.row.pieces[index]
         return " " * (piece.spaced + self.pads.get(index, 0)) + piece.text
 
@@ -94,7 +95,7 @@ class _Written:
         """The lines of the row, without the comment at its end."""
         lines: list[str] = []
         line = " " * self.indent
-        brackets: list[int | None] = []  # the column of what follows the bracket; None if nothing follows in its line
+        brackets: list[int | None] = []  # the column of the piece after the bracket; None if the bracket ends its line
         bases: list[int] = []  # the indentation of the line with the bracket
         base = self.indent
         for index, piece in enumerate(self.row.pieces):
@@ -114,7 +115,7 @@ class _Written:
         return [*lines, line]
 
     def _continued(self, piece: Piece, brackets: Sequence[int | None], bases: Sequence[int]) -> int:
-        """The indentation of a line that goes on with a statement."""
+        """The indentation of a continuation line of a statement."""
         if not brackets:
             return self.indent + 2 * _INDENT
         column = brackets[-1]
@@ -124,7 +125,7 @@ class _Written:
 
 
 def _joined(line: str, brackets: Sequence[int | None]) -> str:
-    """A line that is not the last of its statement."""
+    """A line, with the backslash that continues its statement where no bracket is open."""
     return line if brackets else line + " \\"
 
 
@@ -164,9 +165,9 @@ def _align(run: Sequence[_Written]) -> None:
 
 def _column(run: Sequence[_Written], find: Callable[[Row], int | None], *, right: bool = False,
             most: int | None = None) -> None:
-    """Align the pieces that `find` names (by their right edges, if so wished) in lines that follow each other.
+    """Align the pieces that `find` gives in consecutive lines.
 
-    most: spaces that may be spent; lines that would need more stay as they are.
+    right: align their right edges. most: the most spaces to insert; lines that need more stay unaligned.
     """
     found = [(line, _in_first_line(line.row, find(line.row))) for line in run]
     for has, group in groupby(found, key=lambda pair: pair[1] is not None):
@@ -185,7 +186,7 @@ def _in_first_line(row: Row, index: int | None) -> int | None:
 
 
 def _find(row: Row, kinds: frozenset[str], start: int = 0) -> int | None:
-    """The first piece of these kinds that stands in no bracket."""
+    """The first piece of these kinds outside brackets."""
     return next((i for i, p in enumerate(row.pieces) if i >= start and p.kind in kinds and p.depth == 0), None)
 
 
@@ -212,12 +213,12 @@ def _if(row: Row) -> int | None:
 
 
 def _operator(row: Row) -> int | None:
-    """The `=` or `+=` after a single name; a tuple of targets is as wide as it is."""
+    """The `=` or `+=` after a single name; a tuple of targets is not aligned."""
     return 2 if row.pieces[2].kind in ("EQUAL", "UPDATE") else None
 
 
 def _align_remarks(lines: Sequence[_Written]) -> None:
-    """Put the comments at line ends below each other where lines with such comments follow each other."""
+    """Align the comments at the ends of consecutive lines."""
     number = 0
     groups: list[tuple[int, _Written]] = []
     for line in lines:

@@ -1,4 +1,4 @@
-"""Why a line does not parse, in the words of the language: the special cases first, then what was expected."""
+"""Why a line does not parse: special cases first, then a list of the expected words."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _CONDITION_WORDS = frozenset({"where", "until", "if", "when", "require"})
 
 @dataclass(frozen=True)
 class _Case:
-    """A line that does not parse. at: the index of the first word that does not fit (past the last: the line ends)."""
+    """A line that does not parse. at: index of the first wrong word; number of words if the line ends too early."""
 
     found: Scan
     line: Line
@@ -63,7 +63,14 @@ class _Case:
 
 
 def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem:
-    """The problem of a line that the parser refused at `offset`, where it would have accepted `expected`."""
+    """The problem of a line that the parser refused.
+
+    Args:
+        found: the logical lines of the text.
+        line: the line.
+        offset: of the first character refused.
+        expected: the terminals that the parser accepts there.
+    """
     at = next((i for i, w in enumerate(line.words) if w.end > offset), len(line.words))
     case = _Case(found, line, at, expected)
     for rule in _RULES:
@@ -74,7 +81,7 @@ def explain(found: Scan, line: Line, offset: int, expected: set[str]) -> Problem
 
 
 def _parses(lines: tuple[str, ...]) -> bool:
-    """Whether a proposed line is right: the line that it replaces may have a second mistake."""
+    """Whether proposed lines parse: the line that they replace may have a second mistake."""
     if not lines or lines[0].startswith("program"):
         return True
     block = "\n    let _ = 0" if lines[-1].endswith(":") else ""
@@ -102,13 +109,13 @@ def _habit(case: _Case) -> Problem | None:
                          write=write)
     if first.text in ("param", "parameter", "input", "const"):
         return case.word(f"no statement begins with `{first.text}`", first,
-                         help=("parameters stand in the header: `program p(W: float)`",))
+                         help=("parameters are declared in the header: `program p(W: float)`",))
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
     if first.text in ("param", "parameter", "const", "input") and case.at <= 1:
         return case.word(f"there is no `{first.text}` statement", first,
-                         help=("parameters stand in the header: `program name(k: int = 3, start: vertex)`",))
+                         help=("parameters are declared in the header: `program name(k: int = 3, start: vertex)`",))
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None
@@ -156,7 +163,7 @@ def _apply_function(case: _Case) -> Problem | None:
     write = (f"apply {name} = {name} {function} {value}" if function in ("and", "or")
              else f"apply {name} = {function}({name}, {value})",)
     return case.problem(f"`{function} =` is not an assignment", words[2].start, words[3].end,
-                        "one of `= += -= *= |= &= ^=` stands here", help=("write it out:",), write=write)
+                        "expected one of `= += -= *= |= &= ^=`", help=("write it out:",), write=write)
 
 
 def _equals(case: _Case) -> Problem | None:
@@ -165,7 +172,7 @@ def _equals(case: _Case) -> Problem | None:
         return None
     if not any(w.text in _CONDITION_WORDS for w in case.words[: case.at]):
         return None
-    return case.word("`=` does not compare", here, "a condition stands here",
+    return case.word("`=` does not compare", here, "expected a condition",
                      write=case.edited(here.start, here.end, "=="))
 
 
@@ -256,7 +263,7 @@ def _header_twice(case: _Case) -> Problem | None:
 
 
 def _statement(case: _Case) -> Problem | None:
-    """A line that begins with no word of a statement."""
+    """The problem of a line that does not begin with a statement's keyword."""
     first = case.words[0]
     if case.at > 2 or first.text in STATEMENT_WORDS or first.text == "(":
         return None
@@ -280,7 +287,7 @@ _SPOKEN = {"NAME": "a name", "NUMBER": "a number", "TYPE": "a type", "UPDATE": "
 
 
 def _wanted(expected: set[str]) -> str:
-    """What would have been accepted, in words; empty if that is too much to say."""
+    """The expected terminals as text; empty if there are too many."""
     rest = set(expected)
     words = []
     if rest >= _VALUE:
@@ -294,7 +301,7 @@ def _wanted(expected: set[str]) -> str:
 
 def _general(case: _Case) -> Problem:
     wanted = _wanted(case.expected)
-    help_ = (f"here may stand {wanted}",) if wanted else ()
+    help_ = (f"expected: {wanted}",) if wanted else ()
     here, before = case.here, case.before
     if here is None:
         end = case.line.end

@@ -1,7 +1,7 @@
-"""A program text as logical lines: what can be said of it before it is parsed.
+"""A program text as logical lines, with the problems that can be found before parsing.
 
 The parser needs none of this for a correct text. For a wrong one, the lines are the unit of recovery: a line that
-does not parse is put aside and the others are parsed without it.
+does not parse is left out and the others are parsed without it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
     r"|(?P<number>0[xX][0-9a-fA-F]+|(?:[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+)(?:[eE][+-]?[0-9]+)?)"
     r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<op>\*\*|//|->|--|==|!=|<=|>=|<<|>>|[-+*|&^]=|[-+*/%<>=&|^()\[\],.:])|(?P<bad>.)", re.DOTALL)
-# A line that can only be a new statement, so that an open bracket above it has been forgotten.
+# A line that can only be a new statement: an open bracket above it was not closed.
 _NEW_STATEMENT = re.compile(
     r"[ \t]*(?:(?:gather|apply|let|where|repeat|sweep|activate|require|global|fn|reduction|program"
     r"|while|def|elif|return)\b"
@@ -53,7 +53,11 @@ class Word:
 class Line:
     """A logical line: from its first to its last token, perhaps over several lines of the text.
 
-    depth: how many blocks enclose it. bad: it is to be left out, because of a problem that has been reported.
+    Attributes:
+        words: its tokens.
+        indent: columns of indentation.
+        depth: number of enclosing blocks.
+        bad: whether it is left out, after a reported problem.
     """
 
     words: list[Word]
@@ -98,7 +102,7 @@ class Source:
 
 @dataclass
 class Scan:
-    """The logical lines of a text, and the problems that are plain without parsing."""
+    """The logical lines of a text, and the problems that are found without parsing."""
 
     source: Source
     lines: list[Line] = field(default_factory=list)
@@ -106,7 +110,17 @@ class Scan:
 
     def problem(self, title: str, start: int, end: int, label: str = "", *, help: tuple[str, ...] = (),
                 line: Line | None = None, write: tuple[str, ...] = ()) -> None:
-        """Record a syntax error; `write` replaces `line`."""
+        """Record a syntax error at the characters [start, end).
+
+        Args:
+            title: the mistake.
+            start: offset of the first character.
+            end: offset after the last character.
+            label: the text at the marks.
+            help: advice in words.
+            line: the line that `write` replaces.
+            write: lines of text that compile.
+        """
         span = self.source.span(start, end)
         whole = self.source.span(line.start, line.end) if line is not None else None
         self.problems.append(Problem(Code.SYNTAX, title, span, label, help=help, write=write, replaces=whole))
@@ -148,7 +162,7 @@ def _logical_lines(text: str, result: Scan) -> Iterator[Line]:
 
 
 def _indent(text: str, start: int) -> int:
-    """The width of the indentation; a tab reaches the next multiple of eight."""
+    """The width of the indentation; a tab extends to the next multiple of eight."""
     begin = text.rfind("\n", 0, start) + 1
     return len(text[begin:start].expandtabs(8))
 
@@ -204,7 +218,7 @@ def _layout(result: Scan) -> None:
     _tabs(result)
     levels = [0]
     previous: Line | None = None
-    astray = False  # in a run of lines that are deeper without reason: one message
+    astray = False  # one message for consecutive lines that are indented without reason
     for line in result.lines:
         if previous is None:
             levels = [line.indent]

@@ -17,7 +17,7 @@ GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
 
 
 class _Blocks(Indenter):
-    """Injects _INDENT and _DEDENT, and keeps quiet inside ( ) and [ ]."""
+    """Injects _INDENT and _DEDENT, except inside ( ) and [ ]."""
 
     NL_type = "_NL"
     OPEN_PAREN_types: ClassVar[list[str]] = ["LPAR", "LSQB"]
@@ -27,7 +27,7 @@ class _Blocks(Indenter):
     tab_len = 8
 
     def process(self, stream: Iterator[Token]) -> Iterator[Token]:
-        # A parse has its own depths: the parser is one for all threads.
+        # Each parse has its own depths: all threads share one parser.
         return cast(Iterator[Token], cast(Any, Indenter).process(_Blocks(), stream))
 
 
@@ -48,7 +48,7 @@ def grammar() -> Lark:
         key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:16]
         try:
             return Lark(text, cache=str(folder / f"grammar-{key}.lark"), **options)
-        except Exception:  # a damaged cache file: build afresh below
+        except Exception:  # a damaged cache file: rebuilt below
             (folder / f"grammar-{key}.lark").unlink(missing_ok=True)
     return Lark(text, **options)
 
@@ -59,20 +59,24 @@ def raw_tree(text: str) -> Tree[Token]:
 
 
 def parse_tree(text: str, filename: str) -> t.File:
-    """The tree of a text that is known to parse. Raises Lark's own errors."""
+    """The tree of a text that parses. Raises Lark's own errors."""
     return build(raw_tree(text), text, filename)
 
 
 def build(raw: Tree[Token], text: str, filename: str, place: Callable[[int, int], t.Span] | None = None) -> t.File:
     """The tree of a program from Lark's.
 
-    `place` gives the spans in `text` for offsets in what was parsed, where that is not `text` itself.
+    Args:
+        raw: Lark's tree.
+        text: the user's text.
+        filename: the name for messages.
+        place: maps an offset range of the parsed text to a span in `text`, where recovery parsed another text.
     """
     return cast(t.File, _Build(text, filename, place).transform(raw))
 
 
 def terminal_text(name: str) -> str:
-    """A terminal of the grammar as the user would write it."""
+    """A terminal of the grammar as it is written in a program."""
     try:
         return str(grammar().get_terminal(name).pattern.value)
     except KeyError:

@@ -1,4 +1,4 @@
-"""Diagnostics: what is wrong, where, and what to write instead. Data first; text only when it is shown."""
+"""Diagnostics: the mistake, its place, and a proposal. They are data; `render` builds the text."""
 
 from __future__ import annotations
 
@@ -13,19 +13,24 @@ from vlang.syntax.tree import Span
 __all__ = ["Problem", "failure", "in_order", "nearest", "render", "report"]
 
 
-_MOST = 20  # diagnostics that are shown
-_SHORT = 3  # letters of a name whose first one must be right
-_WIDEST = 160  # characters of a source line that are shown
+_MOST = 20  # diagnostics shown
+_SHORT = 3  # up to this length a similar name must have the same first letter
+_WIDEST = 160  # characters of a source line shown
 
 
 @dataclass(frozen=True)
 class Problem:
     """One diagnostic.
 
-    title: what is wrong, in the words of the program. span and label: where, and what is there. notes: further places
-    with their labels. help: what to do. write: lines of text that compile in place of `replaces` (of the primary span
-    where that is None); an empty `replaces` means that they are put below the line where it is. What leaves a part to
-    the reader belongs to `help`.
+    Attributes:
+        code: the row of the registry.
+        title: the mistake, in terms of the program.
+        span: the primary place.
+        label: the text at the marks below that place.
+        notes: further places with their labels.
+        help: advice in words, including proposals that the user must complete.
+        write: lines of text that compile in place of `replaces`.
+        replaces: None for the primary span. If it is empty, the lines are inserted below its line.
     """
 
     code: Code
@@ -44,15 +49,15 @@ class Problem:
 
 
 def in_order(problems: Iterable[Problem]) -> tuple[Problem, ...]:
-    """The problems by place, without repetitions."""
+    """The problems in order of place, without repetitions."""
     return tuple(dict.fromkeys(sorted(problems, key=lambda p: (p.span.start, p.span.end, p.code))))
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like `name`, if one is like it."""
+    """The known name most similar to `name`, if one is similar enough."""
     known = sorted(set(known))
     same = [k for k in known if k.lower() == name.lower()]
-    if len(name) <= _SHORT:  # in `sin` and `min` one letter differs, too
+    if len(name) <= _SHORT:  # `sin` and `min` differ by one letter as well
         known = [k for k in known if k[0].lower() == name[0].lower()]
     close = same or get_close_matches(name, known, n=1, cutoff=0.6)
     return close[0] if close else None
@@ -74,7 +79,7 @@ def render(problem: Problem, text: str, filename: str) -> str:
 
 
 def report(problems: Sequence[Problem], text: str, filename: str) -> str:
-    """The first diagnostics as text, with empty lines between, and how many there are more."""
+    """The first diagnostics as text, separated by empty lines, and the number of others."""
     shown = [render(p, text, filename) for p in problems[:_MOST]]
     more = len(problems) - len(shown)
     return "\n\n".join([*shown, *([f"and {more:,} more"] if more else [])])

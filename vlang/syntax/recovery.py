@@ -1,7 +1,7 @@
-"""Several syntax errors per run: what does not parse is put aside, and the rest is parsed again.
+"""Several syntax errors per run: lines that do not parse are left out, and the rest is parsed again.
 
 A line that does not parse is replaced by `let _=0`, or by a header if deeper lines follow (language.md, Appendix
-B). The replaced text is laid out afresh, so positions in it are translated back to the user's text.
+B). The text with replacements is laid out again, so positions in it are translated back to the user's text.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ MOST_LEVELS = 100  # levels of nesting: expressions are walked by recursive func
 
 @dataclass(frozen=True)
 class Reading:
-    """A text as far as it could be read.
+    """The parsed part of a text.
 
-    file: None if nothing could be. broken: the names on lines that were put aside.
+    file: None if nothing could be parsed. broken: the names on lines that were left out.
     """
 
     file: t.File | None
@@ -40,7 +40,7 @@ class Reading:
 
 
 def read(text: str, filename: str) -> Reading:
-    """Parse a text; of a wrong one, as much as possible."""
+    """Parse a text, as much of it as possible if it has errors."""
     whole = _whole(text)
     if whole is not None:
         return Reading(None, (whole,))
@@ -112,7 +112,7 @@ def _header(found: Scan) -> bool:
     later = [line for line in found.lines if line.first == "program"]
     start, end = first.start, first.words[0].end
     if later:
-        found.problem("the header stands above everything else", start, end,
+        found.problem("the header must come first", start, end,
                       help=(f"move line {found.source.span(later[0].start, later[0].end).line} to the top",))
     else:
         found.problem("the header is missing", start, end, help=("a program begins with its header:",),
@@ -137,7 +137,7 @@ def _put_aside(error: UnexpectedInput, layout: _Layout, found: Scan) -> bool:
 
 
 class _Layout:
-    """A text laid out afresh from the lines that are good, and the way back to the original positions."""
+    """A text built from the lines that parse, with the map back to the original positions."""
 
     def __init__(self, found: Scan, headed: bool) -> None:
         self._source = found.source
@@ -176,7 +176,7 @@ def _placeholder(line: Line, deeper: bool, header: bool) -> str:
 
 
 def _too_deep(raw: object, source: Source, layout: _Layout | None = None) -> Problem | None:
-    """A problem if the tree is nested deeper than the recursive stages can go."""
+    """A problem if the tree is nested deeper than the recursive stages can handle."""
     todo: list[tuple[object, int]] = [(raw, 0)]
     while todo:
         node, depth = todo.pop()

@@ -1,4 +1,4 @@
-"""Pieces of the user's own text, rearranged: what the `write:` part of a message is made of."""
+"""Pieces of the user's own text, rearranged for the `write:` part of messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def short(text: str, limit: int = 40) -> str:
 
 
 def one_line(text: str) -> str:
-    """The text with comments and line ends taken out."""
+    """The text without comments and line ends."""
     lines = [line.split("#")[0].rstrip().removesuffix("\\") for line in text.split("\n")]
     return " ".join(" ".join(lines).split()) if len(lines) > 1 else lines[0]
 

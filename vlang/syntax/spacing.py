@@ -1,4 +1,4 @@
-"""A program text as rows of pieces: what its canonical layout is written from.
+"""A program text as rows of pieces, from which the canonical layout is written.
 
 A row is a logical line: its tokens, the line ends and comments between them, and the comments and blank lines above
 it. Nothing is lost but spaces, blank lines and the widths of indentations.
@@ -27,9 +27,14 @@ _NEVER_BEFORE = frozenset({"COMMA", "COLON", "DOT", "RPAR", "RSQB"})
 class Piece:
     """A token of a row.
 
-    kind: the terminal of the grammar. depth: the brackets around it. spaced: whether a space stands before it.
-    broken: whether it begins a line of the text, but not its row; then `notes` are the comments above it and
-    `remark` is the comment at the end of the line before it.
+    Attributes:
+        kind: the terminal of the grammar.
+        text: its characters.
+        depth: number of brackets around it.
+        spaced: whether a space is written before it.
+        broken: whether it begins a continuation line.
+        remark: the comment at the end of the line before a broken piece.
+        notes: the comments above a broken piece.
     """
 
     kind: str
@@ -61,7 +66,15 @@ class Above:
 
 @dataclass
 class Row:
-    """A logical line. depth: the blocks around it. remark: the comment after it. column: of its first token."""
+    """A logical line.
+
+    Attributes:
+        depth: number of blocks around it.
+        above: comment lines and blank lines above it.
+        column: the column of its first token.
+        pieces: its tokens.
+        remark: the comment after it.
+    """
 
     depth: int
     above: list[Above]
@@ -83,7 +96,7 @@ class Rows:
     below: tuple[Above, ...]
 
     def tokens(self) -> list[tuple[int, str, str]]:
-        """What the text means, as (depth, terminal, text) of every token, rows divided by a token of no text."""
+        """The tokens of the text as (depth, terminal, text), with an empty token between rows."""
         return [token for row in self.rows
                 for token in (*((row.depth, p.kind, p.text) for p in row.pieces), (row.depth, "", ""))]
 
@@ -135,12 +148,12 @@ def _piece(token: Token, gap: str, before: list[Piece], brackets: int) -> Piece:
 
 
 def _comment(line: str) -> str:
-    """The comment of a line without tokens; a backslash at its end goes with the spaces."""
+    """The comment of a line without tokens; a backslash at its end is removed with the spaces."""
     return line[line.index("#") :].rstrip(" \t\r") if "#" in line else ""
 
 
 def _spaced(before: list[Piece], kind: str) -> bool:
-    """Whether a space stands between the pieces of a row and a token that follows them."""
+    """Whether a space is written between the pieces of a row and a token after them."""
     last = before[-1]
     if kind in _NEVER_BEFORE:
         return kind == "DOT" and last.kind == "NUMBER"  # `1 .x` is a member of 1, `1.x` is no token
@@ -159,10 +172,10 @@ def _sign(pieces: list[Piece]) -> bool:
 
 
 def _between(rows: list[Row], gap: str, depth: int) -> list[Above]:
-    """The comments and blank lines between two rows; gives the first row its remark.
+    """The comments and blank lines between two rows; also sets the remark of the first row.
 
-    A comment below a block and above a shallower row belongs to the innermost block that begins at its column or
-    further left.
+    A comment below a block and above a shallower row belongs to the innermost block that begins at or left of its
+    column.
     """
     lines = gap.split("\n")[:-1] if "\n" in gap else []
     if rows and lines:

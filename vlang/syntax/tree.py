@@ -1,8 +1,8 @@
-"""The syntax tree: what a `.vp` text says, as frozen dataclasses with spans.
+"""The syntax tree of a `.vp` text, as frozen dataclasses with spans.
 
 Nodes compare by identity, so that they can key the tables that later stages keep beside the tree (types, levels,
-declarations). Expressions stand in `vlang.syntax.expression_tree`. `dump` gives the structure as text, without spans,
-for comparing trees and for `vlang explain --stage tree`.
+declarations). A field `x_span` is the span of `x`. Expressions are in `vlang.syntax.expression_tree`. `dump` gives the
+structure as text, without spans, for comparing trees and for `vlang explain --stage tree`.
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ class Contract(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Target(Node):
-    """What is written: one name, several in parentheses, or (a mistake) `u.f`: then `owner` is u."""
+    """The target of an `apply`: one name, several in parentheses (many), or, by mistake, `u.f` with u as owner."""
 
     names: tuple[str, ...]
     name_spans: tuple[Span, ...]

@@ -1,4 +1,4 @@
-"""The values that a declared reduction meets: contracts restrict them (language.md section 12)."""
+"""The operands of a declared reduction, as restricted by contracts (language.md section 12)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 @dataclass(frozen=True)
 class Interval:
-    """The numbers from low to high; an open end is not among them."""
+    """The numbers from low to high. open_low, open_high: whether that end is excluded."""
 
     low: float = -math.inf
     high: float = math.inf
@@ -140,8 +140,10 @@ def parameter_domains(run: Run) -> dict[str, tuple[Scalar, Interval]]:
 
 
 def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
-    """Values for the parameters of the program that reductions and functions read: of each its default, and numbers
-    that the contracts admit, as a law holds for all of these. The first combination is that of the defaults."""
+    """Combinations of values for the parameters that reductions and functions read; the defaults come first.
+
+    A law must hold for every value that the contracts admit, so each parameter takes its default and other such values.
+    """
     known = parameter_domains(run)
     defaults = {param.name: param.default for param in run.file.params}
     names = list(known)
@@ -152,7 +154,7 @@ def parameter_values(run: Run) -> list[dict[str, NDArray[Any]]]:
 
 
 def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[NDArray[Any]]:
-    """Values of a parameter, its default first."""
+    """Values to try for a parameter, its default first."""
     if type_ == BOOL:
         first = isinstance(default, t.Literal) and default.value is True
         return [np.asarray(first), np.asarray(not first)]
@@ -168,5 +170,5 @@ def _choices(type_: Scalar, default: t.Expr | None, interval: Interval) -> list[
 
 
 def _diagonal(ranges: list[range]) -> Iterator[tuple[int, ...]]:
-    """All combinations, those near the first one ahead."""
+    """All combinations, in order of distance from the first one."""
     return iter(sorted(itertools.product(*ranges), key=lambda places: (sum(places), places)))

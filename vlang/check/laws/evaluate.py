@@ -1,4 +1,4 @@
-"""Bodies of declared reductions, evaluated for many operands at once: the ground that their laws are tested on.
+"""Bodies of declared reductions, evaluated for many operands at once, to test their laws.
 
 Values are NumPy arrays of shape [n], tuples of them for tuple types. Floats are evaluated in 64 bits, since a law
 is about real numbers; integers wrap as they do in a run, and the largest signed value is `inf`.
@@ -36,7 +36,7 @@ _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
 
 
 class Unsupported(Exception):
-    """A body that has a value only in a run: it speaks of the graph, or of vertices."""
+    """A body that has a value only in a run: it reads the graph or its vertices."""
 
 
 def dtype_of(type_: Scalar) -> np.dtype[Any]:
@@ -67,7 +67,7 @@ def converted(value: Operand, type_: Type) -> Operand:
 
 
 class Evaluator:
-    """Evaluates expressions over operands and parameters. `given`: the values of the parameters that matter."""
+    """Evaluates expressions over operands and parameters. given: the values of the parameters that they read."""
 
     def __init__(self, run: Run, given: dict[str, Array]) -> None:
         self.run = run
@@ -211,7 +211,7 @@ def _absorbed(op: str, left: Array, right: Array, result: Array, type_: Scalar) 
 
 
 def _lexicographic(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, Array]:
-    """Element by element: whether left comes before right, and whether they are equal."""
+    """For each element, whether left comes before right, and whether they are equal."""
     less: Array = np.asarray(False)
     equal: Array = np.asarray(True)
     for x, y in zip(left, right, strict=True):

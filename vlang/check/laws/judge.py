@@ -1,8 +1,8 @@
 """Is a declared reduction a commutative monoid with its identity? (V301; language.md section 12)
 
-By the shape of its body, else by all operands where they are few, else by telling operands, then by z3 where it is
-installed, else by random operands. A refutation carries the smallest witness: small numbers before large ones, positive
-before negative.
+The methods, in order: the shape of the body; all operands, where they are few; special operands; z3, where it is
+installed; random operands. A refutation carries the smallest witness: small numbers before large ones, positive before
+negative.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ _RANDOM_TRIPLES = 20_000
 _TOLERANCE = 1e-9
 _IDEMPOTENT = frozenset({"min", "max", "and", "or", "&", "|"})
 Pool = tuple[Operand, Operand, Operand]
-"""Triples of operands, one behind the other."""
+"""Triples of operands, concatenated."""
 _COMMUTATIVE = frozenset({"+", "*", "^"}) | _IDEMPOTENT
 
 
 def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
-    """What is known of a declared reduction; None, after a V301, if a law does not hold."""
+    """The laws of a declared reduction; None, after a V301, if one does not hold."""
     if symbol.type is None:
         return None
     operators = _structure(node.value, node.left, node.right)
     try:
         trial = _Trial(run, node, symbol)
-        broken = trial.broken_law(trial.telling, identity_only=operators is not None)
+        broken = trial.broken_law(trial.special_rows, identity_only=operators is not None)
         found = Found()
         if broken is None and operators is None and not trial.exhaustive:
             found, broken = _solved(run, node, trial)
@@ -62,7 +62,7 @@ def judge_reduction(run: Run, node: t.Reduction, symbol: Symbol) -> Laws | None:
 
 
 def _solved(run: Run, node: t.Reduction, trial: _Trial) -> tuple[Found, _Broken | None]:
-    """What z3 proves, and what breaks the law that it says can be broken, if trying confirms it."""
+    """The result of z3: a proof, or a counterexample that evaluation confirms."""
     if not installed():
         return Found(), None
     found = solve(run, node, trial.type, trial.domain, parameter_domains(run))
@@ -77,7 +77,7 @@ def _all_idempotent(operators: set[str] | None) -> bool:
 
 
 def _structure(body: t.Expr, left: str, right: str, index: int | None = None) -> set[str] | None:
-    """The operators of a body that is known to be associative and commutative by its shape; None for others."""
+    """The operators of a body that is associative and commutative by its shape; None for others."""
     if isinstance(body, t.TupleExpr) and index is None:
         parts = [_structure(part, left, right, i) for i, part in enumerate(body.items)]
         known = [p for p in parts if p is not None]
@@ -93,7 +93,7 @@ def _structure(body: t.Expr, left: str, right: str, index: int | None = None) ->
 
 
 def _operand(node: t.Expr, index: int | None) -> str | None:
-    """The operand that a node is: `a`, or `a[index]` in a tuple."""
+    """The operand that a node names: `a`, or `a[index]` in a tuple."""
     if index is not None:
         indexed = isinstance(node, t.Index) and isinstance(node.index, t.Literal) and node.index.value == index
         return _operand(node.value, None) if indexed and isinstance(node, t.Index) else None
@@ -105,8 +105,10 @@ def _operand(node: t.Expr, index: int | None) -> str | None:
 
 @dataclass(frozen=True)
 class _Broken:
-    """A law that does not hold: "commutative", "associative" or "identity", the calls that show it, and the values of
-    the parameters for which they do."""
+    """A law that does not hold ("commutative", "associative" or "identity"), with calls that show it.
+
+    given: the values of the parameters in these calls.
+    """
 
     law: str
     lines: tuple[str, ...]
@@ -123,13 +125,13 @@ class _Trial:
         self.domain = domain_of(run, symbol, node)
         self.identity = self._identity_for(self.evaluators[0])
         self.exhaustive = self._bits() <= 8
-        self.telling, self.random = self._pools()
+        self.special_rows, self.random = self._pools()
 
     @property
     def tried(self) -> int:
-        """How many triples of operands are tried, for each of the values of the parameters."""
+        """The number of triples of operands tried with each combination of parameter values."""
         return sum(max(np.size(part) for part in (op if isinstance(op, tuple) else (op,)))
-                   for op, _, _ in (*self.telling, *self.random))
+                   for op, _, _ in (*self.special_rows, *self.random))
 
     def with_parameters(self, given: dict[str, Array]) -> _Trial:
         """The same tests for other values of the parameters."""
@@ -169,7 +171,7 @@ class _Trial:
     def idempotent(self) -> bool:
         """Whether f(a, a) = a for all operands tried."""
         return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators
-                   for (a, _, _) in (*self.telling, *self.random))
+                   for (a, _, _) in (*self.special_rows, *self.random))
 
     def _f(self, evaluator: Evaluator, left: Operand, right: Operand) -> Operand:
         return evaluator.call(self.node, left, right, self.type)
@@ -212,23 +214,23 @@ class _Trial:
     # ------------------------------------------------------------- operands
 
     def _pools(self) -> tuple[list[Pool], list[Pool]]:
-        """Triples of operands: the telling ones (all of them, if they are few), and random ones."""
+        """Triples of operands: special ones (all operands, if they are few), and random ones."""
         scalars = self._scalars()
         if self.exhaustive:
             values = [_all_values(s, d) for s, d in zip(scalars, self.domain, strict=True)]
             rows = sorted(itertools.product(*values), key=lambda row: [(abs(v), v < 0) for v in row])
-            few = self._triples(rows[:9])  # so that the witness is a small one
+            few = self._triples(rows[:9])  # for a small witness
             return [few, *(self._with_first(rows, first) for first in range(len(rows)))], []
         special = [_special(s, d, i) for s, d, i in zip(scalars, self.domain, self._identities(), strict=True)]
         rows = list(itertools.product(*special))
         rng = np.random.default_rng(20_000)
-        telling = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
+        special_rows = self._triples(rows) if len(rows) ** 3 <= 1_000_000 else self._drawn(special, rng)
         drawn = []
         for draw in (_random_integers, _random_values):
             columns = [[self._cast(draw(s, d, rng), s) for s, d in zip(scalars, self.domain, strict=True)]
                        for _ in range(3)]
             drawn.append(self._operands(columns))
-        return [telling], drawn
+        return [special_rows], drawn
 
     def _identities(self) -> list[Any]:
         parts = self.identity if isinstance(self.identity, tuple) else (self.identity,)
@@ -244,14 +246,14 @@ class _Trial:
         return self._operands([[part[which] for part in parts] for which in grid])
 
     def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
-        """All triples whose first operand is one row."""
+        """All triples with one row as first operand."""
         grid = np.indices((len(rows),) * 2).reshape(2, -1)
         parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
         same = np.full(grid.shape[1], first)
         return self._operands([[part[which] for part in parts] for which in (same, *grid)])
 
     def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
-        """Random triples of special values, where all of them are too many."""
+        """Random triples of special values, used where there are too many to try all."""
         columns = [[rng.choice(np.array(values, dtype_of(s)), 100_000)
                     for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
         return self._operands(columns)
@@ -277,7 +279,7 @@ def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
         values = [0.0, -0.0, 1.0, -1.0, 2.0, float("inf"), float("-inf"), identity, domain.low, domain.high]
     else:
         dtype_of(scalar)
-        # Without -inf: what inf and -inf give together is unspecified.
+        # Without -inf: inf combined with -inf is unspecified.
         edges = [2**31 - 1, -(2**31)] if scalar.bits == 64 else []
         values = [0, 1, -1, 2, identity, scalar.highest, *edges]
         values += [int(v) for v in (domain.low, domain.high) if np.isfinite(v)]
@@ -310,7 +312,7 @@ def _random_values(scalar: Scalar, domain: Interval, rng: np.random.Generator) -
 
 
 def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
-    """Where two results differ by more than rounding. NaN says nothing, unless `undefined` counts as different."""
+    """Where two results differ by more than rounding. NaN equals everything, unless `undefined` counts as different."""
     if isinstance(left, tuple) and isinstance(right, tuple):
         parts = [_differ(x, y, undefined) for x, y in zip(left, right, strict=True)]
         return cast(Array, np.logical_or.reduce(np.broadcast_arrays(*parts)))
@@ -326,7 +328,7 @@ def _differ(left: Operand, right: Operand, undefined: bool = False) -> Array:
 
 
 def _smallest(wrong: Array, operands: tuple[Operand, ...]) -> tuple[Operand, ...] | None:
-    """The smallest operands for which `wrong` holds: by the sum of their sizes, then one after the other."""
+    """The smallest operands for which `wrong` holds: by the sum of their sizes, then operand by operand."""
     size = max(np.size(part) for op in operands for part in (op if isinstance(op, tuple) else (op,)))
     places = np.flatnonzero(np.broadcast_to(wrong, (size,)))
     if not len(places):

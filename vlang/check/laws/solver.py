@@ -1,8 +1,8 @@
 """The laws of a declared reduction by z3, where it is installed: proofs for all operands, and witnesses.
 
-A proof holds for every operand that the contracts admit and every finite value of the parameters. Operands for which a
-sum or product of finite integers wraps onto the pattern of `inf` are left out: check mode reports these. A witness is a
-hint, which the caller tries: it may be one of what is left open here.
+A proof holds for every operand that the contracts admit and every finite value of the parameters. Operands for
+which a sum or product of finite integers wraps to the bit pattern of `inf` are left out: check mode reports these. A
+witness is a hint that the caller must confirm: it may depend on a value that these formulas leave open.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from vlang.types import BOOL, F64, Scalar, Tuple, Type
 
 __all__ = ["Found", "solve"]
 
-_MILLISECONDS = 2000  # for a proof, and for looking for a smaller witness
+_MILLISECONDS = 2000  # for a proof, and for the search for a smaller witness
 _SIZES = (1, 2, 3, 5, 10, *(10**k for k in range(2, 19)))
 _PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
                                                            "/": operator.truediv}
@@ -30,10 +30,13 @@ _PLAIN: Mapping[str, Callable[[Any, Any], Any]] = {"+": operator.add, "-": opera
 
 @dataclass(frozen=True)
 class Found:
-    """What z3 says.
+    """The result of z3. Neither `proved` nor `operands`: nothing is known.
 
-    proved: all laws hold; idempotent: f(a, a) = a, too. Else `operands` may break a law: each a number or a tuple of
-    them; given: with these values of the parameters. Without operands, nothing is known.
+    Attributes:
+        proved: all laws hold.
+        idempotent: f(a, a) = a as well.
+        operands: may break a law; each is a number or a tuple of numbers.
+        given: the values of the parameters with these operands.
     """
 
     proved: bool = False
@@ -46,9 +49,14 @@ def solve(
     run: Run, node: t.Reduction, type_: Type, domain: Sequence[Interval],
     parameters: Mapping[str, tuple[Scalar, Interval]],
 ) -> Found:
-    """Prove the laws of a reduction over `type_`, whose components lie in `domain`, or find operands that break one.
+    """Prove the laws of a reduction over the operands in `domain`, or find operands that break a law.
 
-    parameters: those that the body may read, by name.
+    Args:
+        run: the check.
+        node: the reduction.
+        type_: of its operands.
+        domain: for each component of the operands, the values allowed.
+        parameters: those that the body may read, by name, with type and values allowed.
     """
     try:
         return _Query(run, node, type_, domain, parameters).answer()
@@ -78,7 +86,7 @@ class _Query:
         return self.body.joined(self.node, left, right, self.type)
 
     def answer(self) -> Found:
-        """The laws one after the other."""
+        """Decide the laws one after the other."""
         a, b, c = self.operands
         identity = self.terms.fit(self.body.value(self.node.identity, {}), self.type)
         differ = self.terms.differ
@@ -106,7 +114,7 @@ class _Query:
         return verdict, self._smallest(solver, count)
 
     def _smallest(self, solver: Any, count: int) -> Any:
-        """A model in which the operands are whole numbers as small as can be found in a while; else any."""
+        """A model with whole operands, as small as the time limit allows; else any model."""
         values = (*self.operands[:count], *self.given.values())
         best, ends = solver.model(), time.monotonic() + _MILLISECONDS / 1000
         solver.set("timeout", _MILLISECONDS // 4)
@@ -134,7 +142,7 @@ class _Query:
         return found
 
     def _within(self, value: Any, size: int) -> Iterator[Formula]:
-        """That a value is a whole number of at most this size."""
+        """The formula that a value is a whole number of at most this size."""
         if isinstance(value, tuple):
             for part in value:
                 yield from self._within(part, size)
@@ -149,7 +157,7 @@ class _Query:
 
 
 def _scalars(types: Sequence[Type]) -> list[Scalar]:
-    """The types, all of which must be scalars."""
+    """The types, checked to be scalars."""
     found = [type_ for type_ in types if isinstance(type_, Scalar)]
     if len(found) < len(types):
         raise Untranslatable
@@ -222,7 +230,7 @@ class _Translator:
         raise Untranslatable
 
     def _alike(self, a: Any, b: Any, node: t.Expr | None) -> tuple[Any, Any]:
-        """Two values as of one type: that of `node`, else of whichever is no literal."""
+        """Two values converted to one type: that of `node`, else that of the operand that is no literal."""
         if node is not None:
             type_ = settle(self.run.types[node], self.run.precision)
             return self.terms.fit(a, type_), self.terms.fit(b, type_)
@@ -297,7 +305,7 @@ class _Translator:
         return self.value(decl.value, inner)
 
     def _extreme(self, name: str, a: Any, b: Any) -> Any:
-        """`min` or `max`; what is undefined stays so."""
+        """`min` or `max`; an undefined operand gives an undefined result."""
         takes = self.terms.less(b, a) if name == "min" else self.terms.less(a, b)
         if isinstance(b, Real):
             takes = self.terms.all(self.terms.not_(a.nan), self.terms.any(takes, b.nan))

@@ -1,8 +1,8 @@
 """Values as formulas of z3, for proofs about declared reductions (see vlang.check.laws.solver).
 
 Floats are real numbers with two infinities and an undefined value, since a law is about real numbers: the two zeros are
-one, and what a division by zero gives is left open. Integers are bit vectors whose largest and least patterns are `inf`
-and `-inf` where they have a sign.
+one, and the result of a division by zero is left open. Integers are bit vectors; in signed ones the largest and the
+least pattern are `inf` and `-inf`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlang.types import BOOL, Scalar, Tuple, Type
 __all__ = ["Formula", "Real", "Terms", "Untranslatable", "Whole", "installed"]
 
 Formula = Any
-"""A Boolean or other expression of z3, whose package has no types."""
+"""A Boolean or other expression of z3; its package has no types."""
 
 
 class Untranslatable(Exception):
@@ -27,7 +27,7 @@ class Untranslatable(Exception):
 
 
 def installed() -> bool:
-    """Whether z3 is there (extra `smt`)."""
+    """Whether z3 is installed (extra `smt`)."""
     return importlib.util.find_spec("z3") is not None
 
 
@@ -51,7 +51,7 @@ class Whole:
 
 @dataclass
 class Terms:
-    """Makes formulas, in a context of their own, as threads may not share one. assumed: what holds of every operand."""
+    """Builds formulas, in a context of its own, as threads may not share one. assumed: facts about every operand."""
 
     z3: Any = field(default_factory=lambda: importlib.import_module("z3"))
     assumed: list[Formula] = field(default_factory=list)
@@ -67,7 +67,14 @@ class Terms:
 
     # ------------------------------------------------------------------- leaves
     def variable(self, name: str, type_: Scalar, interval: Interval, finite: bool) -> Any:
-        """An operand or parameter, assumed to lie in the interval. finite: it is not infinite."""
+        """An operand or parameter, assumed to lie in an interval.
+
+        Args:
+            name: of the formula's variable.
+            type_: its type.
+            interval: the values allowed.
+            finite: excludes infinite values.
+        """
         if type_ == BOOL:
             return self.z3.Bool(name, self.context)
         if type_.floating:
@@ -84,7 +91,7 @@ class Terms:
             high = min(high, most if interval.holds(most) else most - 1)
         if low > high:
             raise Untranslatable
-        if type_.kind == "int":  # what inf and -inf give together is unspecified
+        if type_.kind == "int":  # inf combined with -inf is unspecified
             low, high = max(low, type_.lowest + 1), min(high, type_.highest - finite)
         ends = (self.fit(low, type_), self.fit(high, type_))
         self.assumed += [self.not_(self.less(whole, ends[0])), self.not_(self.less(ends[1], whole))]
@@ -169,7 +176,7 @@ class Terms:
         return self.z3.Or(*parts)
 
     def choice(self, test: Formula, yes: Any, no: Any) -> Any:
-        """`yes if test else no`, of values of one type."""
+        """`yes if test else no`, for values of one type."""
         if isinstance(yes, tuple):
             return tuple(self.choice(test, y, n) for y, n in zip(yes, no, strict=True))
         if isinstance(yes, Real):
@@ -212,7 +219,7 @@ class Terms:
         return self.all(a.bits != a.type.highest, a.bits != a.type.lowest) if a.type.kind == "int" else True
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
-        """Whether two results differ. What is undefined differs from all else where `undefined`, else from nothing."""
+        """Whether two results differ. undefined: undefined values differ from all others; else from none."""
         if isinstance(a, tuple):
             return self.any(*(self.differ(x, y, undefined) for x, y in zip(a, b, strict=True)))
         different = self.not_(self.equal(a, b))
@@ -303,7 +310,7 @@ class Terms:
         return Real(a.value * b.value, self.all(far, same), self.all(far, self.not_(same)), nan)
 
     def _divide(self, a: Real, b: Real) -> Real:
-        """a / b; whatever it may be where b is 0."""
+        """a / b; left open where b is 0."""
         z3 = self.z3
         (a_up, a_down, _), (b_up, b_down, b_zero) = self._signs(a), self._signs(b)
         a_far, b_far = self.any(a.up, a.down), self.any(b.up, b.down)

@@ -1,1 +1,1 @@
-"""What a check fills in: types, levels, symbols and scopes beside the tree."""
+"""The tables that a check fills: types, levels, symbols and scopes beside the tree."""

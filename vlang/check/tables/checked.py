@@ -1,4 +1,4 @@
-"""What the checker found out about a correct program: the tables that lowering reads."""
+"""The results of the checker for a correct program: the tables that lowering reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["Checked", "Laws", "Symbol"]
 
 @dataclass(frozen=True, eq=False)
 class Symbol:
-    """What a name stands for. Symbols compare by identity: two loops may both have a `near`.
+    """The declaration behind a name. Symbols compare by identity: two loops may both have a `near`.
 
     kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
     form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of `v in vertices`
@@ -31,10 +31,10 @@ class Symbol:
 
 @dataclass(frozen=True)
 class Laws:
-    """What is known of a declared reduction that was not refuted (language.md section 12).
+    """The laws of a declared reduction that was not refuted (language.md section 12).
 
     method: "structure", "exhaustion" and "solver" are proofs; "sampling" found no counterexample in `tried` triples;
-    "untested" could not be evaluated outside a run. idempotent: f(a, a) = a, as far as the method tells.
+    "untested" could not be evaluated outside a run. idempotent: f(a, a) = a, as far as the method shows.
     """
 
     method: str
@@ -43,12 +43,12 @@ class Laws:
 
     @property
     def proved(self) -> bool:
-        """Whether the laws are certain; only then may idempotence be relied on."""
+        """Whether the laws are proved; only then may the compiler rely on idempotence."""
         return self.method in ("structure", "exhaustion", "solver")
 
     @property
     def said(self) -> str:
-        """What is known, in words."""
+        """The method and its result as text."""
         how = {"structure": "proved by its structure", "exhaustion": "proved by trying all operands",
                "solver": "proved by z3", "sampling": f"no counterexample in {self.tried:,} triples of operands",
                "untested": "not tested: its body has a value only in a run"}[self.method]

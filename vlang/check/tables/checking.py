@@ -22,7 +22,7 @@ Notes = tuple[tuple[t.Span, str], ...]
 
 @dataclass(eq=False)
 class Run:
-    """The state of one check. `broken`: names on lines that did not parse; nothing is said about them."""
+    """The state of one check. broken: names on lines that did not parse; they are not reported."""
 
     file: t.File
     precision: int
@@ -59,7 +59,7 @@ class Run:
     def report(self, code: Code, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
                replaces: t.Span | None = None) -> None:
-        """Record a problem; the fields are those of Problem."""
+        """Record a problem; the arguments are the fields of Problem."""
         helps = (help,) if isinstance(help, str) else help
         writes = (write,) if isinstance(write, str) else write
         self.problems.append(Problem(code, title, span, label, notes, helps, writes, replaces))
@@ -69,13 +69,13 @@ class Run:
         return self.file.text[node.span.start : node.span.end]
 
     def note(self, symbol: Symbol, label: str) -> Notes:
-        """A further place: where `symbol` is declared."""
+        """A note with the place where `symbol` is declared."""
         span = symbol.decl.span if symbol.decl is not None else None
         return () if span is None else ((first_line(self.file.text, span), label),)
 
     def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
                 local: bool = False) -> Symbol:
-        """Enter a name, complaining if it is taken (V102); returns its symbol either way."""
+        """Enter a name and return its symbol, also after V102 for a name that is taken."""
         symbol = Symbol(kind, name, type_, node, local)
         self.places[symbol] = span
         self.declared[node] = (*self.declared.get(node, ()), symbol)
@@ -107,7 +107,7 @@ class Run:
         return [s.type for s in self.arguments.get(symbol, ())]
 
     def least_arguments(self, symbol: Symbol) -> int:
-        """How many arguments a call must give: those of a `fn` without default, and all before them."""
+        """How many arguments a call needs: up to the last parameter without default."""
         if not isinstance(symbol.decl, t.Function):
             return 2
         needed = [i for i, p in enumerate(symbol.decl.params) if p.default is None]

@@ -1,4 +1,4 @@
-"""What a name means where: nested scopes, and what is known of the place of an expression."""
+"""Nested scopes of names, and the properties of the place of an expression."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ GRAPH, VERTEX_LEVEL, EDGE = Level.GRAPH, Level.VERTEX, Level.EDGE
 
 @dataclass(frozen=True)
 class Value:
-    """What is known of an expression.
+    """Type and level of an expression.
 
-    type: None if it is wrong and has been reported. cause: the first part that has the level.
+    type: None if the expression is wrong and has been reported. cause: the first part that has the level.
     """
 
     type: Type | None
@@ -47,7 +47,7 @@ def joined(type_: Type | None, *parts: Value) -> Value:
 
 @dataclass(eq=False)
 class Scope:
-    """The names of one block. `ended` holds accumulators of blocks inside that are over."""
+    """The names of one block. ended: accumulators of inner blocks that are complete."""
 
     parent: Scope | None = None
     names: dict[str, Symbol] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Scope:
         return None
 
     def past(self, name: str) -> Symbol | None:
-        """An accumulator of that name whose block is over."""
+        """An accumulator of that name in an inner block that is complete."""
         scope: Scope | None = self
         while scope is not None:
             if name in scope.ended:
@@ -72,14 +72,14 @@ class Scope:
         return None
 
     def visible(self) -> Iterator[Symbol]:
-        """All symbols that can be seen, innermost first."""
+        """All visible symbols, innermost first."""
         scope: Scope | None = self
         while scope is not None:
             yield from scope.names.values()
             scope = scope.parent
 
     def close(self) -> None:
-        """End the block: its accumulators are known to the enclosing block as ended."""
+        """End the block: the enclosing block keeps its accumulators as ended."""
         if self.parent is not None:
             gone = {n: s for n, s in self.names.items() if s.kind == "accumulator"}
             self.parent.ended |= self.ended | gone
@@ -87,7 +87,15 @@ class Scope:
 
 @dataclass(eq=False)
 class Loop:
-    """A `repeat` while it is checked. applied: fields written so far in the superstep; local: declared in its block."""
+    """A `repeat` during its check.
+
+    Attributes:
+        node: the loop.
+        parent: the enclosing loop.
+        will_apply: names of all fields that the loop writes.
+        applied: fields written so far in the superstep, with the statement.
+        local: fields declared in its block.
+    """
 
     node: t.Repeat
     parent: Loop | None
@@ -100,9 +108,13 @@ class Loop:
 class Sight:
     """The place of an expression.
 
-    place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
-    (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
-    inside: "edges" or "vertices" within a reduction. loop: the innermost `repeat`. item: the statement.
+    Attributes:
+        scope: the names visible.
+        place: "gather", "apply", "where", "activate", "let", "global", "until", "limit", "init", "require", "edge"
+            (default of an edge field), "param" (default of a parameter), "fn" or "reduction" (body).
+        item: the statement.
+        loop: the innermost `repeat`.
+        inside: "edges" or "vertices" within a reduction.
     """
 
     scope: Scope
@@ -113,7 +125,7 @@ class Sight:
 
     @property
     def highest(self) -> Level:
-        """The highest level that the place admits."""
+        """The highest level that is allowed at the place."""
         if self.place == "require":
             return EDGE
         return VERTEX_LEVEL if self.place in ("gather", "apply", "where", "activate", "init") else GRAPH

@@ -1,4 +1,4 @@
-"""Questions about types that the checker asks, and how it speaks of them."""
+"""Functions of types that the checker needs, and the texts of types in messages."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def a(type_: Type) -> str:
 
 
 def spoken(type_: Type) -> str:
-    """The type as a program would write it."""
+    """The text of the type in a program."""
     return str(type_).replace("i32", "int").replace("f32", "float")
 
 
@@ -43,13 +43,13 @@ def kind_of(type_: Type) -> str:
 
 
 def kinds_spoken(kinds: frozenset[str]) -> str:
-    """What a reduction takes, in words."""
+    """The operands of a reduction as text."""
     words = [w for k, w in _SPOKEN.items() if k in kinds]
     return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def item(type_: Type) -> Scalar | None:
-    """The scalar that elementwise operations see: the type itself, or that of a vector's components."""
+    """The scalar type that elementwise operations act on: the type itself, or the type of a vector's components."""
     if isinstance(type_, Vector):
         return type_.item
     return type_ if isinstance(type_, Scalar) else None
@@ -61,7 +61,7 @@ def with_item(type_: Type, new: Scalar) -> Type:
 
 
 def numeric(type_: Type) -> bool:
-    """A number, or a vector of numbers."""
+    """Whether the type is a number or a vector of numbers."""
     scalar = item(type_)
     return scalar is not None and scalar.numeric
 
@@ -76,7 +76,7 @@ def as_read(type_: Type | None) -> Type | None:
 
 
 def settle(type_: Type, precision: int) -> Type:
-    """Weak types made definite, inside vectors and tuples as well."""
+    """The type with definite types in place of weak ones, inside vectors and tuples as well."""
     if isinstance(type_, Tuple):
         return Tuple(tuple(s for s in (settled(i, precision) for i in type_.items) if isinstance(s, Scalar)))
     if isinstance(type_, Vector):
@@ -86,7 +86,7 @@ def settle(type_: Type, precision: int) -> Type:
 
 
 def unified(left: Type, right: Type) -> Type | None:
-    """The type of a value that is either of the two; None if there is none."""
+    """The common type of two alternatives; None if there is none."""
     if left == right:
         return left
     if isinstance(left, Tuple) and isinstance(right, Tuple):
@@ -99,7 +99,7 @@ def unified(left: Type, right: Type) -> Type | None:
 
 
 def misfit(expr: t.Expr, source: Type, target: Type) -> tuple[t.Expr, str] | None:
-    """Why a value cannot stand where `target` is needed: the part that is wrong, and the reason; None if it can."""
+    """Why a value does not fit where `target` is needed: the wrong part and the reason; None if it fits."""
     if not converts(source, target):
         return expr, f"this is {a(source)}"
     for literal, negative, goal in _literals(expr, target, False):
@@ -160,7 +160,7 @@ def comparable(left: Type, right: Type, ordering: bool) -> bool:
 
 
 def zero(type_: Type | None) -> str:
-    """A start value of a type, as text: what a message proposes."""
+    """A start value of a type, as text, for proposals in messages."""
     scalar = type_.item if isinstance(type_, Vector) else type_
     if scalar == VERTEX:
         return "none"
