@@ -51,10 +51,10 @@ from vlang.runtime.plan.layouts.order_words import (
 )
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PrioritySpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Priority", "PriorityLoop"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
 _WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
@@ -176,7 +176,7 @@ class PriorityLoop:
         self._words = push_spec(stage)
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
-        self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
+        self._out = graph.adjacency(OPPOSITE[stage.domain], tuple(name for name, _ in stage.columns))
         self._packed = _packed(stage, graph, self._out)
         runs = runs_of(n, workers)
         self._links = empty(runs, np.int64)

@@ -41,10 +41,10 @@ from vlang.runtime.plan.layouts.pass_words import (
 )
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PushSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushes_refused"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _FROM_START = 0
 _RUN = 64  # entries of a queue in a task, at most
 _RUNS = 64  # tasks of a launch over a queue for each thread, about
@@ -171,7 +171,7 @@ class PushLoop:
         self._push_spec = push_spec(stage)
         n = passes.graph.n
         names = tuple(name for name, _ in stage.columns)
-        self._out = passes.graph.adjacency(_AGAINST[stage.domain], names)
+        self._out = passes.graph.adjacency(OPPOSITE[stage.domain], names)
         room = n + len(self._out) // WALK_EDGES + (passes.cpu.threads + 1) * WALK_RESERVED
         self._queues = [empty(room, np.uint64), empty(room, np.uint64)]
         self._bits = zeros(-(-n // 64), np.uint64)

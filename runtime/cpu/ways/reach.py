@@ -60,10 +60,10 @@ from vlang.runtime.plan.layouts.reach_words import (
 )
 from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Reach", "ReachLoop"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
 _RUN = 32  # words of a bitmap in a task
 _NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
@@ -110,7 +110,7 @@ class ReachLoop:
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._looks, self._free = looks, free
         graph, threads = passes.graph, passes.cpu.threads
-        self._out, self._into = graph.adjacency(_AGAINST[stage.domain]), graph.adjacency(stage.domain)
+        self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
         self._narrow = _NARROW + graph.n // 512
         self._bits = [empty(words, np.uint64) for _ in range(3)]
