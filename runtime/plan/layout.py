@@ -1,4 +1,4 @@
-"""Tables of 64-bit words that kernels and Python share, each word declared once: a constant, its place and what it is.
+"""Tables of 64-bit words that kernels and Python share; each word is declared once, with its place and its meaning.
 
     _TABLE = Layout()
     SUM_PULL = _TABLE.part(PAGE_WORDS, "the page row along which vertices gather")
@@ -13,7 +13,7 @@ from __future__ import annotations
 __all__ = ["LINE", "Layout"]
 
 LINE = 8
-"""Words of a line of the processor's cache, 64 bytes."""
+"""Words of a cache line of 64 bytes."""
 
 
 class Layout:
