@@ -81,7 +81,7 @@ def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
-    """Nor, as all runs on the CPU, what only a GPU needs, or arrays that nobody uses."""
+    """Nor, as all runs on the CPU, modules that only a GPU needs, or unused array libraries."""
     assert run(tmp_path, code=RUNS) == ("24", "True")
     assert run(tmp_path, code=RUNS) == ("24", "False")
 
@@ -199,7 +199,7 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home() -> None:
-    """As in containers that run under a number nobody has: no HOME, no entry in the table of users."""
+    """As in containers that run under an unknown user id: no HOME, no entry in the table of users."""
     code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
             "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
     assert run(None, code=code) == (RIGHT, "True")
