@@ -35,8 +35,10 @@ class Layout:
         return begin
 
     def line(self, what: str) -> int:
-        """The number of the next word that begins a line, which it has to itself: other words lie in other lines, so
-        that whoever writes them does not take this one away."""
+        """Reserve a whole cache line, and return the number of its first word.
+
+        Workers that write other words then do not evict this line (no false sharing).
+        """
         self._next = -(-self._next // LINE) * LINE
         return self.part(LINE, what)
 

@@ -47,7 +47,7 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What a process printed; it must have ended well and silently."""
+    """The output of a process, which must succeed without messages on stderr."""
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, ""), err
     return out.strip().rsplit(" ", 1)[0], out.strip().rsplit(" ", 1)[1]

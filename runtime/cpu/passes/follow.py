@@ -12,7 +12,7 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """The kernels that have been run ahead for the present state, and so need not run.
+    """The kernels whose work is already done for the present state, so that they need not run.
 
     frame: u64, the frame as it will be after the running pass.
     """
