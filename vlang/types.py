@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 __all__ = [
-    "BOOL", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "U8", "U16", "U32", "U64",
+    "BOOL", "F16", "F32", "F64", "I8", "I16", "I32", "I64", "NUMBER", "INTEGER", "OPPOSITE", "U8", "U16", "U32", "U64",
     "VERTEX", "VERTICES", "Scalar", "Tuple", "Type", "Vector", "VertexSet", "common", "converts", "scalar_named",
 ]
+
+OPPOSITE = {"in": "out", "out": "in", "both": "both"}
+"""The domain of edges seen from their other end: where a gather reads along "in", its senders push along "out"."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Where compiled kernels and the parser's tables are kept between runs."""
+"""The directory in which compiled kernels and the parser's tables are kept between runs."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from pathlib import Path
 
 @functools.cache
 def cache_dir() -> Path | None:
-    """The cache directory, created if need be; None where none can be written.
+    """The cache directory, created if need be; None if no directory is writable.
 
-    `VLANG_CACHE` names it; else `$XDG_CACHE_HOME/vlang`, else `~/.cache/vlang`. A folder that others
-    could write to is not used: object code is loaded from it.
+    `VLANG_CACHE` names it; else `$XDG_CACHE_HOME/vlang`, else `~/.cache/vlang`. A folder that other users can write
+    to is not used, because object code is loaded from it.
     """
     chosen = os.environ.get("VLANG_CACHE")
     try:

@@ -25,21 +25,21 @@ _TYPES: dict[str, Any] = {
 
 
 def _with_room(function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that calls deeply."""
+    """Call a function with deep recursion, on a frame that reserves stack memory for its callees (see below)."""
     return function(*args)
 
 
-# CPython keeps the frames of functions in pieces of 16 KiB, and gives a piece back as soon as its first frame ends:
-# where a loop far down in numba calls over the end of one, every call maps and unmaps memory (390,000 times in a test
-# of 17 s). A frame that claims room for so many values gets a piece in which the frames of all its callees fit, too;
-# what is not touched takes no memory. Measured: by how deep the caller stands, nothing to a quarter of the time.
+# CPython keeps the frames of functions in chunks of 16 KiB, and frees a chunk as soon as its first frame ends. Where a
+# loop deep inside numba makes calls across the end of a chunk, every call maps and unmaps memory (390,000 times in a
+# test of 17 s). A frame that reserves space for so many values gets a chunk that also fits the frames of all its
+# callees; untouched pages take no memory. Measured: it saves up to a quarter of the time, depending on the call depth.
 _ROOM = 1 << 15
 _with_room.__code__ = _with_room.__code__.replace(co_stacksize=_ROOM)
 
 
 @contextmanager
 def _without_collections() -> Iterator[None]:
-    """Collect no garbage while a kernel is compiled: looking for it takes a fifth of the time."""
+    """Disable garbage collection while a kernel is compiled: it takes a fifth of the time."""
     if not gc.isenabled():
         yield
         return
@@ -51,7 +51,7 @@ def _without_collections() -> Iterator[None]:
 
 
 class Compiler:
-    """Compiles functions of one text, each when it is asked for; what several of them call is typed once.
+    """Compiles functions of one text, each on request; helpers that several of them call are typed once.
 
     Integer division by zero and the like follow NumPy, so that no kernel raises.
     """
@@ -63,7 +63,14 @@ class Compiler:
         self._namespace: dict[str, Any] = {}
 
     def object_code(self, name: str, result: str, args: tuple[str, ...], symbol: str) -> bytes:
-        """Object code of a function, found in it as `symbol`. Raises InternalError if numba rejects the text."""
+        """Object code of a function of the text. Raises InternalError if numba rejects the text.
+
+        Args:
+            name: the function.
+            result: "void" or "i64".
+            args: its argument types, such as "u32*".
+            symbol: the name of the function in the object code.
+        """
         with _without_collections():
             code: bytes = _with_room(self._object_code, name, result, args, symbol)
         return code

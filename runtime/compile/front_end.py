@@ -1,9 +1,9 @@
 """numba's front end alone: from Python functions to LLVM text, without machine code for any of them.
 
-numba makes every function runnable from Python: it optimises each helper by itself, makes machine code of it, and does
-both again for whatever calls it. Kernels need neither, as vlang links a kernel with its helpers, optimises that once,
-and keeps the object code itself. And kernel text has no closures, no `with` and no loops over tuples of several types,
-so the passes that rewrite those, half of all, have nothing to do. Measured on the stdlib: a third of the time.
+numba makes every function callable from Python: it optimises each helper, generates machine code for it, and does both
+again for each caller. Kernels need neither: vlang links a kernel with its helpers, optimises the whole once, and keeps
+the object code itself. Kernel text also has no closures, no `with` and no loops over tuples of several types, so the
+passes that rewrite those, half of all, are left out. Measured on the stdlib: compiling takes a third of the time.
 """
 
 from __future__ import annotations
@@ -33,15 +33,15 @@ _PASSES: tuple[tuple[Any, str], ...] = (
 
 
 _APART = re.compile(r"_ZN\d+vlang_kernels\d+(arrive|after_block)_")
-"""Functions that stay apart from their callers: they are called a few times a task, and LLVM takes the loops of what it
-inlines into account when it decides what to do with those over edges."""
+"""Functions that are never inlined: they are called a few times a task, and if they were inlined, their loops would
+change LLVM's decisions about the loops over edges."""
 
 
 class FrontEnd(compiler.CompilerBase):
     """A `pipeline_class` of numba.njit."""
 
     def define_pipelines(self) -> list[PassManager]:
-        """The passes over one function, which lies in a library of ours."""
+        """The passes over one function of a `_Library`."""
         self.state.targetctx = self.state.targetctx.subtarget(_internal_codegen=_texts())
         return [_passes()]
 
@@ -50,7 +50,7 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy", "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "_nrt": False,
     "pipeline_class": FrontEnd,
 }  # fmt: skip
-"""Of numba.njit: division follows NumPy, no way in from Python is built, and nothing is counted by reference."""
+"""Options of numba.njit: division follows NumPy, no wrapper for Python is built, and nothing is reference-counted."""
 
 
 @cache
@@ -63,18 +63,18 @@ def _passes() -> PassManager:
 
 
 class _Library(codegen.JITCodeLibrary):
-    """LLVM text of one function, in registers as far as that takes no inlining, and the libraries that it calls."""
+    """LLVM text of one function and the libraries that it calls; variables are in registers, but nothing is inlined."""
 
     def finalize(self) -> None:
-        """Nothing is added any more; there is nothing else to do."""
+        """Mark the library as complete; no machine code is generated."""
         self._finalized = True
 
     def get_pointer_to_function(self, name: str) -> int:
-        """No function can be called."""
+        """No address: functions here are never called."""
         return 0
 
     def parts(self, found: dict[Any, Any]) -> dict[Any, Any]:
-        """Its text and that of all libraries that it needs, by library."""
+        """The parsed texts of this library and of all libraries that it needs, by library."""
         if self not in found:
             found[self] = self._final_module
             for library in self._linking_libraries:
@@ -86,15 +86,15 @@ class _Library(codegen.JITCodeLibrary):
 
 
 class _Texts(codegen.JITCPUCodegen):
-    """Makes libraries for this processor, and never runs them."""
+    """Builds libraries for this processor, and never runs them."""
 
     _library_class = _Library
 
     def _add_module(self, module: Any) -> None:
-        """The engine gets nothing."""
+        """Nothing is added to the execution engine."""
 
     def set_env(self, env_name: str, env: Any) -> None:
-        """No function can be called, so none needs its globals."""
+        """Nothing to set: functions here are never called, so none needs its globals."""
 
 
 @cache
@@ -103,9 +103,9 @@ def _texts() -> _Texts:
 
 
 def link(library: Any, entry: str, symbol: str) -> Any:
-    """One optimised LLVM module of a compiled function and all that it calls, with one symbol for others to see.
+    """One optimised LLVM module of a compiled function and all its callees.
 
-    entry: the function's name in LLVM.
+    entry: the function's name in LLVM. symbol: the only exported name.
     """
     whole = _texts().create_library(symbol)
     for module in library.parts({}).values():

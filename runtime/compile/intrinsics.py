@@ -1,4 +1,4 @@
-"""What kernels need that numba lacks: typed slots of a frame, and indivisible steps. Imported by kernel text only."""
+"""Intrinsics that numba lacks: typed slots of a frame, and atomic operations. Imported by kernel text only."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def _slot_value(type_: Any) -> Any:
 
 
 def _slot_store(type_: Any) -> Any:
-    """`f(frame, k, value)`: keep a value in slot k of the frame."""
+    """`f(frame, k, value)`: store a value in slot k of the frame."""
 
     def typing(context: Any, frame: Any, slot: Any, value: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -79,7 +79,7 @@ store_f32, store_f64 = _slot_store(types.float32), _slot_store(types.float64)
 
 
 def _local(size: int) -> Any:
-    """`f(values)`: for each item of a tuple a pointer to memory of this call for `size` such items, bools as u8."""
+    """`f(values)`: for each item of a tuple, a pointer to stack memory for `size` items of its type, bools as u8."""
 
     def typing(context: Any, values: Any) -> Any:
         items = [types.uint8 if item == types.boolean else item for item in values]
@@ -99,7 +99,7 @@ local, lanes = _local(RUN), _local(LANES)
 
 @intrinsic
 def fetch_add(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_add(p, i, v)`: p[i] += v by one indivisible step; the value before. p points to i64."""
+    """`fetch_add(p, i, v)`: p[i] += v atomically; returns the previous value. p points to i64."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -121,7 +121,7 @@ def lowest(context: Any, word: Any) -> Any:
 
 @intrinsic
 def fetch_add_ordered(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_add` that orders memory: what a worker has written before, those see that add later."""
+    """`fetch_add` that orders memory: workers that add later see all earlier writes of this one."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -132,7 +132,7 @@ def fetch_add_ordered(context: Any, pointer: Any, index: Any, value: Any) -> Any
 
 @intrinsic
 def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`fetch_or(p, i, v)`: p[i] |= v by one indivisible step; the value before. p points to u64."""
+    """`fetch_or(p, i, v)`: p[i] |= v atomically; returns the previous value. p points to u64."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -143,9 +143,9 @@ def fetch_or(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
-    """`replace(p, i, old, new)`: p[i] = new by one indivisible step if p[i] has the bits of `old`; whether it had.
+    """`replace(p, i, old, new)`: atomically, p[i] = new if p[i] has the bits of `old`; returns whether it had.
 
-    Both values are converted to what p points to: an integer or float of 8 to 64 bits.
+    Both values are converted to the type of p[i]: an integer or float of 8 to 64 bits.
     """
     type_ = pointer.dtype
 
@@ -164,8 +164,10 @@ def replace(context: Any, pointer: Any, index: Any, old: Any, new: Any) -> Any:
 def replace_both(
     context: Any, pointer: Any, index: Any, old: Any, old_next: Any, new: Any, new_next: Any
 ) -> Any:
-    """`replace_both(p, i, a, b, c, d)`: p[2 i], p[2 i + 1] = c, d by one indivisible step if they are a and b; whether
-    they were. p points to u64 at a multiple of 16 bytes."""
+    """`replace_both(p, i, a, b, c, d)`: atomically, p[2 i], p[2 i + 1] = c, d if they are a and b.
+
+    Returns whether they were. p points to u64 at a multiple of 16 bytes.
+    """
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         whole = ir.IntType(128)
@@ -201,7 +203,7 @@ bits_of, float_of = _reinterpreted("uint"), _reinterpreted("float")
 
 @intrinsic
 def peek(context: Any, pointer: Any, index: Any) -> Any:
-    """`peek(p, i)`: p[i], read as it is now although other threads write it."""
+    """`peek(p, i)`: an atomic read of p[i], which other threads may write."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -212,7 +214,7 @@ def peek(context: Any, pointer: Any, index: Any) -> Any:
 
 @intrinsic
 def peek_first(context: Any, pointer: Any, index: Any) -> Any:
-    """`peek_first(p, i)`: as `peek`, before whatever is read after it."""
+    """`peek_first(p, i)`: as `peek`, ordered before all later reads (acquire)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -223,7 +225,7 @@ def peek_first(context: Any, pointer: Any, index: Any) -> Any:
 
 @intrinsic
 def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`poke(p, i, v)`: p[i] = v, for other threads to see."""
+    """`poke(p, i, v)`: an atomic write p[i] = v, visible to other threads."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -236,7 +238,7 @@ def poke(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
-    """`poke_last(p, i, v)`: as `poke`, after whatever was written before it."""
+    """`poke_last(p, i, v)`: as `poke`, ordered after all earlier writes (release)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
@@ -249,14 +251,14 @@ def poke_last(context: Any, pointer: Any, index: Any, value: Any) -> Any:
 
 @intrinsic
 def prefetch(context: Any, pointer: Any, index: Any) -> Any:
-    """`prefetch(p, i)`: let the processor bring p[i] near, which is read soon; harmless whatever lies there."""
+    """`prefetch(p, i)`: prefetch p[i] into the caches; harmless for any address."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         at = builder.gep(args[0], [context.cast(builder, args[1], index, types.intp)])
         byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
         kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
         function = get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
-        builder.call(function, [builder.bitcast(at, byte), word(0), word(3), word(1)])  # to read, into all levels, data
+        builder.call(function, [builder.bitcast(at, byte), word(0), word(3), word(1)])  # read, all levels, data
         return context.get_dummy_value()
 
     return types.void(pointer, index), generate
@@ -264,7 +266,7 @@ def prefetch(context: Any, pointer: Any, index: Any) -> Any:
 
 @intrinsic
 def fence(context: Any) -> Any:
-    """`fence()`: what was written before is seen by whoever sees what is written after it."""
+    """`fence()`: a thread that sees a write after the fence sees all writes before it."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.fence("seq_cst")
@@ -274,7 +276,7 @@ def fence(context: Any) -> Any:
 
 
 def _of_library(name: str, arguments: str) -> Any:
-    """`f(words, at)`: a function of the C library that takes the address words[at:], and null for each "0"."""
+    """`f(words, at)`: call a function of the C library with the address words[at:], and null for each "0"."""
 
     def typing(context: Any, words: Any, at: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -297,7 +299,7 @@ signal_sent = _of_library("pthread_cond_signal", "p")
 
 @intrinsic
 def signal_awaited(context: Any, words: Any, signal: Any, lock: Any) -> Any:
-    """`signal_awaited(words, s, l)`: give the lock at words[l:] back, sleep until the signal at words[s:], take it."""
+    """`signal_awaited(words, s, l)`: release the lock at words[l:], sleep until the signal at words[s:], lock again."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         byte = ir.IntType(8).as_pointer()
@@ -313,7 +315,7 @@ def signal_awaited(context: Any, words: Any, signal: Any, lock: Any) -> Any:
 
 @intrinsic
 def give_way(context: Any) -> Any:
-    """`give_way()`: let another thread have the processor (sched_yield of the C library)."""
+    """`give_way()`: yield the processor to another thread (sched_yield of the C library)."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         function = get_or_insert_function(builder.module, ir.FunctionType(ir.IntType(32), []), "sched_yield")
@@ -325,7 +327,7 @@ def give_way(context: Any) -> Any:
 
 @intrinsic
 def pause(context: Any) -> Any:
-    """`pause()`: let what shares this processor's units go first for a few dozen cycles; while looking for a change."""
+    """`pause()`: in a spin loop, leave the core's units to its other hardware thread for a few dozen cycles."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if platform.machine().lower() in ("x86_64", "amd64"):
@@ -338,8 +340,10 @@ def pause(context: Any) -> Any:
 
 @intrinsic
 def call_words(context: Any, words: Any) -> Any:
-    """`call_words(words)`: run the kernel at words[CREW_FUNCTION] with the first words[CREW_COUNT] of the arguments
-    from words[CREW_ARGS] on, integers of 64 bits or pointers; its status as i64. words points to i64."""
+    """`call_words(words)`: run the kernel at words[CREW_FUNCTION]; returns its status as i64. words points to i64.
+
+    It passes words[CREW_COUNT] arguments, from words[CREW_ARGS] on: integers of 64 bits or pointers.
+    """
     word, status = ir.IntType(64), ir.IntType(32)
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:

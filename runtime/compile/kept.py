@@ -1,4 +1,4 @@
-"""Files of the cache directory: sealed entries, which appear whole or not at all and are checked when they are read."""
+"""Files of the cache directory: entries with a checksum, written atomically and checked when they are read."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def key_of(*parts: str) -> str:
 
 
 def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
-    """What was kept under a key; None if there is no sound entry. magic: names the format of the entry."""
+    """The data kept under a key; None if there is no valid entry. magic: identifies the format of the entry."""
     path = _path(key, suffix)
     if path is None:
         return None
@@ -33,7 +33,14 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 
 
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
-    """Keep an entry; a full disk or a read-only folder only costs the next process the work."""
+    """Keep an entry. If the disk is full or the folder read-only, it is dropped, and the next process works again.
+
+    Args:
+        key: from `key_of`.
+        suffix: of the file name.
+        magic: identifies the format of the entry.
+        data: the contents.
+    """
     path = _path(key, suffix)
     if path is None:
         return

@@ -1,4 +1,4 @@
-"""LLVM for the processor at hand: what it is called, a machine that emits code for it, an engine that loads it."""
+"""LLVM for this processor: its name and features, a target machine that emits code, and an engine that loads it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _initialize() -> None:
 
 
 def target_machine() -> Any:
-    """LLVM's machine for this processor, at full optimisation."""
+    """LLVM's target machine for this processor, at full optimisation."""
     _initialize()
     name, features = cpu()
     return llvm.Target.from_default_triple().create_target_machine(
@@ -32,6 +32,6 @@ def target_machine() -> Any:
 
 
 def execution_engine() -> Any:
-    """An empty engine of LLVM that object code is loaded into."""
+    """An empty LLVM execution engine, into which object code is loaded."""
     machine = target_machine()
     return llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)

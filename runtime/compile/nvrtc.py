@@ -1,6 +1,6 @@
-"""CUDA C to machine code: compiled by NVRTC once, kept in the cache directory, found again by everything it depends on.
+"""CUDA C to machine code: compiled by NVRTC once, and kept in the cache directory under a key of all its inputs.
 
-The compiler is a parameter, so that what is kept can be tested where there is no GPU.
+The compiler is a parameter, so that the cache can be tested without a GPU.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 __all__ = ["Compiler", "CupyCompiler", "Rejected", "compile_cubin", "options_for", "whole_source"]
 
 _MAGIC = b"vlang cubin 1\n"
-_LINES = 12  # of the compiler's log that a message shows
+_LINES = 12  # of the compiler's log, shown in a message
 
 
 class Rejected(Exception):
@@ -27,34 +27,42 @@ class Rejected(Exception):
 
 
 class Compiler(Protocol):
-    """NVRTC. version: what machine code depends on."""
+    """NVRTC. version: part of the key of machine code."""
 
     @property
     def version(self) -> str:
         """The version, such as "13.0"."""
 
     def supports(self, architecture: str) -> bool:
-        """Whether it makes machine code for "sm_90"."""
+        """Whether it can generate machine code for an architecture such as "sm_90"."""
 
     def compile(self, source: str, options: tuple[str, ...]) -> bytes:
         """Machine code (a cubin). Raises Rejected."""
 
 
 def options_for(architecture: str) -> tuple[str, ...]:
-    """How kernels are compiled: operations are not fused, so that they round as on the CPU."""
+    """The options of NVRTC: no fused multiply-add, so that results round as on the CPU."""
     return ("--std=c++17", "-fmad=false", f"-arch={architecture}")
 
 
 def whole_source(text: str, entries: Mapping[str, str]) -> str:
-    """A text with its `__global__` functions behind it, in the order of their names."""
+    """A text followed by its `__global__` functions, in the order of their names."""
     return "\n".join([text.rstrip("\n"), *(entries[name] for name in sorted(entries))]) + "\n"
 
 
 def compile_cubin(text: str, entries: Mapping[str, str], architecture: str, compiler: Compiler) -> bytes:
-    """Machine code of a text and its entries for an architecture ("sm_90"), from the cache if it is there.
+    """Machine code (a cubin) of a text and its entries, from the cache if it is there.
 
-    Raises DeviceError if the compiler does not know the architecture; InternalError, with the place where the source
-    is kept, if it rejects the source: kernels are written by vlang, so that is a bug of vlang.
+    Args:
+        text: CUDA C.
+        entries: the `__global__` functions, by name.
+        architecture: such as "sm_90".
+        compiler: NVRTC, or a substitute in tests.
+
+    Raises:
+        DeviceError: the compiler does not support the architecture.
+        InternalError: it rejects the source, which vlang wrote, so that is a bug of vlang; the message names the file
+            with the source.
     """
     options = options_for(architecture)
     key = key_of(text, json.dumps(dict(entries), sort_keys=True), *options, compiler.version, __version__)
@@ -81,7 +89,7 @@ def _message(log: str, place: Path, options: tuple[str, ...]) -> str:
 
 
 def _kept(source: str, key: str) -> Path:
-    """The file in which a rejected source is kept: in the cache directory, else in the one for temporary files."""
+    """The file with a rejected source: in the cache directory, else in the directory for temporary files."""
     path = (cache_dir() or Path(tempfile.mkdtemp(prefix="vlang-"))) / f"rejected-{key[:12]}.cu"
     path.write_text(source, encoding="utf-8")
     return path

@@ -1,10 +1,10 @@
 """Kernel text to callable machine code: compiled by numba once, kept as object code, loaded by llvmlite.
 
-A kernel is compiled, or loaded, when it is first asked for: of the kernels of a program a run needs about half. A warm
-process never imports numba: the object code of a kernel is found in the cache directory by a key made of the text, the
-modules that it and the compiler import (`sources`), the name and signature, the versions of numba and llvmlite and the
-processor. An entry that is damaged or foreign is
-ignored and built again; entries appear whole or not at all, so that two processes may build the same one at once.
+A kernel is compiled, or loaded, on first use: a run needs about half of the kernels of a program. A warm process never
+imports numba: it finds the object code of a kernel in the cache directory. The key is a digest of the text, the modules
+that the text and the compiler import (`sources`), the name and signature, the versions of numba and llvmlite, and the
+processor. A damaged or foreign entry is ignored and rebuilt. Entries are written atomically, so that two processes may
+build the same one at once.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _CTYPES: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class _Signature:
-    """`i64(u32*, i64)` taken apart: the result ("void" or "i64") and the argument types ("u32*", "i64")."""
+    """A parsed signature `i64(u32*, i64)`: the result ("void" or "i64") and the argument types ("u32*", "i64")."""
 
     result: str
     args: tuple[str, ...]
@@ -64,10 +64,10 @@ class _Signature:
 
 
 class Kernel:
-    """Machine code as a callable. Arrays stand for pointers (dtype and contiguity are checked), numbers for scalars.
+    """Machine code as a callable. Arrays are passed as pointers (dtype and contiguity are checked), numbers as scalars.
 
-    address: of the code. wide: whether all arguments are words of 64 bits. A call releases the GIL. The machine
-    code is `int32 (void *result, void *unused, args...)`.
+    A call releases the GIL. The machine code is `int32 (void *result, void *unused, args...)`. address: of the code.
+    wide: whether all arguments take 64 bits.
     """
 
     __slots__ = ("_checks", "_function", "address", "name", "wide")
@@ -86,13 +86,13 @@ class Kernel:
         return result.value
 
     def words(self, args: Sequence[Any]) -> list[int | None]:
-        """Arguments as they are passed: addresses and numbers. Arrays must live until the kernel has run."""
+        """The arguments as passed: addresses and numbers. The arrays must stay alive until the kernel has run."""
         if len(args) != len(self._checks):
             raise TypeError(f"{self.name} takes {len(self._checks)} arguments, not {len(args)}")
         return [a if check is None else _address(self.name, a, check) for a, check in zip(args, self._checks)]
 
     def ended(self, status: int) -> None:
-        """Raise InternalError unless the status is that of success."""
+        """Raise InternalError unless the status means success."""
         if status:
             raise InternalError(f"kernel {self.name} stopped with status {status}")
 
@@ -116,21 +116,20 @@ def _address(name: str, array: Any, dtype: np.dtype[Any]) -> int | None:
 
 
 def address_of(array: NDArray[Any]) -> int:
-    """Where a contiguous array begins. What NumPy offers for it takes four times as long. Raises ValueError for one
-    that is not."""
+    """The address of a contiguous array, four times faster than NumPy's own. Raises ValueError for other arrays."""
     try:
         return ctypes.addressof(_NOTHING.from_buffer(cast(Any, array)))
-    except TypeError:  # it cannot be written to, or is not contiguous
+    except TypeError:  # read-only, or not contiguous
         if not array.flags.c_contiguous:
             raise ValueError("not contiguous") from None
         return int(array.ctypes.data)
 
 
 class Kernels(Mapping[str, Kernel]):
-    """The kernels of one text, by name; holds the loaded code alive. Threads may share it."""
+    """The kernels of one text, by name; keeps the loaded code alive. Threads may share it."""
 
     def __init__(self, text: str, exports: Mapping[str, str]) -> None:
-        self._text, self._key = text, ""  # what object code depends on, but for the kernel's name and types
+        self._text, self._key = text, ""  # the inputs of a cache key, without the kernel's name and types
         self._signatures = {name: _Signature.parse(signature) for name, signature in exports.items()}
         self._compiler: Compiler | None = None
         self._engine: Any = None
@@ -139,14 +138,14 @@ class Kernels(Mapping[str, Kernel]):
 
     @property
     def compiled(self) -> tuple[int, ...]:
-        """Bytes of object code, of each kernel that was compiled here and not found in the cache."""
+        """The size of the object code, in bytes, of each kernel that this object compiled."""
         return tuple(self._sizes)
 
     def __getitem__(self, name: str) -> Kernel:
         known = self._kernels.get(name)
         if known is None:
             signature = self._signatures[name]
-            # numba and LLVM keep state of the process, which an interrupt in the middle of them would leave half done.
+            # numba and LLVM keep process-wide state, which an interrupt would leave inconsistent.
             known = completed(lambda: self._loaded_once(name, signature))
         return known
 
@@ -164,8 +163,10 @@ class Kernels(Mapping[str, Kernel]):
         return len(self._signatures)
 
     def prepare(self, names: Iterable[str]) -> None:
-        """Load kernels now, compiling those that the cache lacks, so that no pass waits for them. An interrupt ends it
-        behind the kernel at work."""
+        """Load kernels now, and compile those that the cache lacks, so that no pass waits for them.
+
+        An interrupt takes effect after the kernel that is being compiled.
+        """
         for name in names:
             self[name]
 
@@ -199,11 +200,11 @@ class Kernels(Mapping[str, Kernel]):
 _lock = threading.RLock()
 _loaded: dict[str, Kernels] = {}
 _MOST_SEEN = 256
-_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity, of objects that stay for that
+_seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity; values keep the objects
 
 
 def _settled() -> None:
-    """Wait for a kernel that is being compiled after an interrupt: a process must not end or fork in the middle."""
+    """Wait for a kernel that is still being compiled after an interrupt: a process must not end or fork meanwhile."""
     with _lock:
         pass
 
@@ -235,7 +236,7 @@ def load_kernels(text: str, exports: Mapping[str, str]) -> Kernels:
 
 
 def compiled() -> tuple[int, ...]:
-    """Bytes of object code, of each kernel that this process has compiled so far."""
+    """The size of the object code, in bytes, of each kernel that this process has compiled so far."""
     with _lock:
         return tuple(size for kernels in _loaded.values() for size in kernels.compiled)
 

@@ -1,4 +1,4 @@
-"""What object code depends on beside its text: the project's modules that the text and the compiler import."""
+"""The modules of the project that object code depends on: those that its text or the compiler imports."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def sources_digest(text: str) -> str:
 
 
 def modules_of(text: str) -> dict[str, str]:
-    """Those modules, by name, with their texts."""
+    """The modules on which the object code of a kernel text depends: texts by module name."""
     return imported({_COMPILER, *_IMPORT.findall(text)})
 
 
 def imported(modules: Iterable[str]) -> dict[str, str]:
-    """Modules and what they import at their top level, transitively, inside the project: texts by name."""
+    """Modules and their transitive top-level imports inside the project: texts by module name."""
     found: dict[str, str] = {}
     waiting = sorted(modules)
     while waiting:

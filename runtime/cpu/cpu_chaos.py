@@ -1,11 +1,11 @@
-"""Draws for runs on the CPU that take every freedom which the facts of a program grant, superstep by superstep.
+"""Random choices for runs on the CPU that take every freedom that the facts of a program grant, superstep by superstep.
 
-Threads take tasks, and lists of vertices, in random order; a pass runs over rows or cache blocks; a superstep runs in
-full, over the vertices that must run again and any others (rule N), or along the edges of the active vertices (rule P)
+Tasks and lists of vertices are taken in random order, and a pass runs over rows or cache blocks. A superstep runs over
+all vertices, over those that must run again and any others (rule N), or along the edges of the active vertices (rule P)
 and of others, some twice. Where vertices may run in any order (rules A and S), some supersteps run over a random part
-of the vertices, in place or not, and read messages of which only some are new; frontiers are put off in part. Where
-changes may be sent in any order (rule A'), a random part of the active vertices sends. Rules X2, Z, O and K are a
-choice among ways to run. A loop ends only after a superstep that left no vertex out.
+of the vertices, in place or not, with only some messages updated; parts of frontiers are delayed. Where changes may be
+sent in any order (rule A'), a random part of the active vertices sends. Rules X2, Z, O and K choose among ways to run.
+A loop ends only after a superstep that left no vertex out.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from vlang.runtime.plan.plan import LoopSpec
 
 __all__ = ["Chaos"]
 
-_ORDERED = 48  # supersteps after which none is left out, so that a loop ends, and before cycles are looked for
-_BUSY = 1 << 20  # what a launch claims to cost, so that all threads take part
+_ORDERED = 48  # supersteps after which no vertex is left out: a loop must end, and before cycles are looked for
+_BUSY = 1 << 20  # the cost given for a launch, so that all threads take part
 
 T = TypeVar("T")
 
 
 class _Workers(Cpu):
-    """Threads that share even the smallest launch."""
+    """A `Cpu` that runs even the smallest launch on all threads."""
 
     def launch(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int,
                after: tuple[Any, ...] = ()) -> None:
@@ -42,20 +42,25 @@ class _Workers(Cpu):
 
 
 class Chaos(Freedoms):
-    """Freedoms drawn at random. line: of the loop under way, 0 for the whole run. order: the rule by which its vertices
-    may run in any order; "" where none is granted, or where supersteps are counted."""
+    """Freedoms drawn at random.
+
+    Args:
+        draws: the random choices of the run.
+        line: the line of the running loop, 0 for the whole run.
+        order: the rule by which its vertices may run in any order; "" if none is granted or supersteps are counted.
+    """
 
     def __init__(self, draws: Draws, line: int = 0, order: str = "") -> None:
         self._draws, self._line, self._order = draws, line, order
-        self._later = np.zeros(0, np.uint64)  # entries of the frontier that are put off
+        self._later = np.zeros(0, np.uint64)  # delayed entries of the frontier
 
     def of(self, loop: LoopSpec, bound: int | None) -> Chaos:
-        """Draws for one loop."""
+        """Random choices for one loop."""
         return Chaos(self._draws, loop.line, loop.order if bound is None else "")
 
     # --------------------------------------------------------------------------------------------------- the run
     def cpu(self, threads: int | None) -> Cpu:
-        """Threads that share every launch."""
+        """A `Cpu` that runs every launch on all threads."""
         return _Workers(threads)
 
     def ways(self, ways: Sequence[T]) -> Sequence[T]:
@@ -87,24 +92,24 @@ class Chaos(Freedoms):
         return mixed
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
-        """Some other vertices run, too."""
+        """Mark some other vertices to run, too."""
         if self._draws.coin():
             marks[self._draws.some(len(marks))] = 1
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """Either, whatever pays."""
+        """A random answer, whichever is cheaper."""
         chosen = self._draws.coin()
         if chosen and rule:
             self.took(rule)
         return chosen
 
     def took(self, rule: str) -> None:
-        """Count it."""
+        """Count the use of a rule."""
         self._draws.use(self._line, rule)
 
     def many(self) -> bool:
-        """Now and then."""
+        """True at random."""
         return self._draws.coin(0.25)
 
     def in_place(self, asked: bool) -> bool:
@@ -122,12 +127,12 @@ class Chaos(Freedoms):
         return self._draws.some(n)
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """Under rule S all passes of a superstep run over the same vertices, since one that is done must not be written
+        """Under rule S all passes of a superstep run over the same vertices, since a final vertex must not be written
         again."""
         return part if self._order == "S" else self._draws.some(n)
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """Other vertices send old messages."""
+        """A random part of the vertices; the messages of the others stay old."""
         return self._draws.some(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
@@ -142,7 +147,7 @@ class Chaos(Freedoms):
         return True
 
     def before_push(self, frontier: Frontier) -> None:
-        """The frontier in random order, some of it twice, some of it later, with vertices that are not in it."""
+        """Shuffle the frontier, repeat some entries, delay some, and add vertices that are not in it."""
         draws = self._draws
         entries = frontier.entries()
         draws.order(entries)
@@ -156,7 +161,7 @@ class Chaos(Freedoms):
         self.took("P")
 
     def after_push(self, frontier: Frontier) -> None:
-        """What a push found, and what it put off, is the frontier."""
+        """Make the vertices found by a push, and the delayed entries, the frontier."""
         if len(self._later):
             self.took("A")
             found = frontier.entries()

@@ -30,7 +30,7 @@ _DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
 
 
 def prepare_all(plan: Plan) -> None:
-    """Compile, or load from disk, all that runs on a CPU may need of a plan, whatever their graphs and options."""
+    """Compile, or load from disk, all kernels of a plan that runs on a CPU may need, for any graph and options."""
     kernels = load_kernels(plan.text, plan.exports)
     kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
     if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
@@ -42,8 +42,16 @@ def prepare_all(plan: Plan) -> None:
 
 
 class CpuMachine:
-    """A machine (see vlang.runtime.engine.machine) of threads. Compiles, or loads from disk, what a run is sure to
-    need; other kernels when they are first launched. freedoms: what the run may choose."""
+    """A machine of CPU threads (see vlang.runtime.engine.machine).
+
+    It compiles, or loads from disk, the kernels that every run needs; others when they are first launched.
+
+    Args:
+        plan: the program.
+        graph: the graph.
+        options: the options of the run.
+        freedoms: the choices of the run.
+    """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN) -> None:
         self._plan, self._graph, self.options = plan, graph, options
@@ -78,7 +86,7 @@ class CpuMachine:
                              freedoms=freedoms)
 
     def _prepare(self, segmented: set[str]) -> None:
-        """Load kernels before the clock of the run starts. segmented: orientations in which vertices are cut."""
+        """Load kernels before timing starts. segmented: adjacency directions in which long vertices are cut."""
         plan, options = self._plan, self.options
         roles = dict.fromkeys((stage.name for stage in plan.stages), FULL)
         spared: set[str] = set()
@@ -105,7 +113,7 @@ class CpuMachine:
         return self.state.scalar(name)
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """The values of a vertex field."""
+        """Store the values of a vertex field."""
         self.state.arrays[f"field:{field}"][:] = array
 
     def array(self, slot: str) -> NDArray[Any]:
@@ -113,7 +121,7 @@ class CpuMachine:
         return self.state.arrays[slot]
 
     def others(self, slot: str, value: int) -> int:
-        """How many entries of a vertex array are not `value`."""
+        """The number of entries of a vertex array that differ from `value`."""
         return int(np.count_nonzero(self.state.arrays[slot] != value))
 
     def evaluate(self, spec: ScalarSpec) -> None:
@@ -123,7 +131,7 @@ class CpuMachine:
         self._kernels["scalars"](self.state.frame, spec.index, -(-self._graph.n // BLOCK))
 
     def run_pass(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices; the edges traversed."""
+        """Run a pass over all vertices; returns the edges traversed."""
         stats, edges = self.passes.full(stage)
         for name in stage.swaps:
             self.state.swap(name)
@@ -132,7 +140,7 @@ class CpuMachine:
         return edges
 
     def counted(self) -> Stats:
-        """What the last pass that decides activity counted."""
+        """The counts of the last pass that decides activity."""
         return self._stats
 
     def copy(self, slot: str, source: str) -> None:
@@ -162,7 +170,7 @@ class CpuMachine:
         return all(_same_bits(copy, self.state.arrays[slot]) for slot, copy in zip(slots, kept))
 
     def forget(self, kept: object) -> None:
-        """A copy goes when nobody refers to it."""
+        """Nothing to release: a copy is freed with its last reference."""
 
     def settle(self) -> None:
         """Passes return when they are done."""
@@ -174,7 +182,7 @@ class CpuMachine:
                       {name: self.state.scalar(name) for name, _ in self._plan.globals})
 
     def close(self) -> None:
-        """Let the threads go."""
+        """Give the threads back."""
         self._cpu.close()
 
 

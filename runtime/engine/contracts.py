@@ -1,4 +1,4 @@
-"""Contracts (`require`): checked when a program meets a graph."""
+"""Contracts (`require`): checked when a program runs on a graph."""
 
 from __future__ import annotations
 
@@ -20,19 +20,21 @@ _COMPARE = {"lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": opera
 
 
 def open_checks(steps: Sequence[Step], graph: Graph) -> list[Step]:
-    """The steps that check contracts, without those of contracts that follow from the ranges of the graph's columns."""
+    """`steps` without the contracts that the ranges of the graph's columns prove, and without their passes."""
     left: list[Step] = []
     for step in steps:
         if isinstance(step, Contract) and step.bounds and all(_in_range(bound, graph) for bound in step.bounds):
-            left.pop()  # the pass over all edges, which stands before its contract
+            left.pop()  # the pass over all edges that precedes its contract
         else:
             left.append(step)
     return left
 
 
 def _in_range(bound: Bound, graph: Graph) -> bool:
-    """Whether the range of a column shows it. Both ends are rounded as values are, which keeps their order; NaN shows
-    nothing."""
+    """Whether the range of a column proves a bound.
+
+    Both ends are rounded like values, which keeps their order; NaN proves nothing.
+    """
     dtype = DTYPES[bound.dtype]
     with np.errstate(over="ignore"):
         ends = np.array(graph.column_range(bound.column), np.float64).astype(dtype)

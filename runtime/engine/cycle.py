@@ -11,12 +11,12 @@ WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have en
 
 
 class CycleWatch:
-    """Notices when the state of a loop returns to what it was, by Brent's method: one copy, kept at powers of two.
+    """Detects that the state of a loop repeats an earlier one, by Brent's method: one copy, taken at powers of two.
 
-    A superstep is a function of the state, so from there on everything repeats. Rounding does this to tolerances that
-    the precision cannot reach: the last bits of some values flip for ever. Counted loops and loops that read
-    `iteration` are not watched, nor those whose fields move one way only (rule A). Costs a comparison a superstep, and
-    that only where as many vertices changed as then.
+    A superstep is a function of the state, so from there on everything repeats. This happens with tolerances that the
+    precision cannot reach: the last bits of some values flip for ever. Counted loops, loops that read `iteration`, and
+    loops with monotonic fields (rule A) are not watched. The state is compared with the copy only where a superstep
+    counted the same as the superstep of the copy.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
@@ -30,7 +30,7 @@ class CycleWatch:
         self._kept_at, self._kept_stats = 0, Stats()
 
     def period(self, rounds: int, stats: Stats) -> int | None:
-        """How many supersteps ago the state was the same; None if it never was, as far as is known."""
+        """How many supersteps ago the state was the same; None if no repetition was found."""
         if not self._watched or rounds < WATCHED_FROM:
             return None
         if self._kept is not None and stats == self._kept_stats and \

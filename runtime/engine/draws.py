@@ -1,4 +1,4 @@
-"""Random choices of one run, and which freedoms they used."""
+"""Random choices of one run, and the freedoms that they used."""
 
 from __future__ import annotations
 
@@ -12,15 +12,17 @@ __all__ = ["Draws"]
 
 
 class Draws:
-    """A seeded source of choices. used: (line of a loop, rule) -> how often its freedom was taken; line 0 stands for
-    the whole run."""
+    """A seeded source of choices.
+
+    used: (line of a loop, rule) -> how often its freedom was used; line 0 is the whole run.
+    """
 
     def __init__(self, seed: int) -> None:
         self.rng = np.random.default_rng(seed)
         self.used: Counter[tuple[int, str]] = Counter()
 
     def coin(self, chance: float = 0.5) -> bool:
-        """True in about that share of calls."""
+        """True with probability `chance`."""
         return bool(self.rng.random() < chance)
 
     def use(self, line: int, rule: str) -> None:
@@ -28,9 +30,9 @@ class Draws:
         self.used[line, rule] += 1
 
     def some(self, n: int) -> NDArray[Any]:
-        """A random share of 0 .. n - 1, at least one if there is any, in random order; int64."""
+        """A random non-empty part of 0 .. n - 1, in random order; int64; empty if n is 0."""
         return self.rng.permutation(n)[: max(1, int(self.rng.integers(0, n + 1)))] if n else np.zeros(0, np.int64)
 
     def order(self, items: NDArray[Any]) -> None:
-        """Bring the rows of an array into random order, in place."""
+        """Shuffle the rows of an array, in place."""
         self.rng.shuffle(items)

@@ -1,7 +1,7 @@
 """Runs a plan on a graph: walks the tree of its steps.
 
-What a superstep does is in the plan, how it runs is the machine's (`cpu_machine`, `gpu.machine`); here is only the
-order of things, and when a loop ends.
+The plan says what a superstep computes, and a machine (`cpu_machine`, `gpu.machine`) runs it. This module decides only
+the order of steps, and when a loop ends.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ __all__ = ["Goal", "Options", "Outcome", "run_plan"]
 
 @dataclass(frozen=True)
 class Goal:
-    """A run that ends early: when the loop of that number has run so many supersteps."""
+    """The early end of a run: a loop, by number, and how many supersteps of it to run."""
 
     loop: int
     supersteps: int
@@ -55,10 +55,12 @@ class _Reached(Exception):
 
 @dataclass
 class Outcome:
-    """What a run left: values, and how its loops went. seconds: wall-clock, without building, compiling and
-    the checks of `require`. kept: copies of vertex arrays that were asked for, by slot. settled: bool[n], of a run that
-    may stop at its target, whether the values of a vertex are final. infinite: some watched value was infinite;
-    infinite_inside: one that is no output."""
+    """The results of a run: values, and the history of its loops.
+
+    seconds: wall-clock time, without building, compiling and the checks of `require`. kept: copies of the requested
+    vertex arrays, by slot. settled: bool[n], whether the values of a vertex are final, for runs that may stop at a
+    target. infinite: whether a watched value was infinite. infinite_inside: whether one was that is no output.
+    """
 
     values: Values = field(default_factory=Values)
     rounds: int = 0
@@ -77,9 +79,19 @@ def run_plan(
     options: Options, starts: Mapping[int, Start] | None = None, keep: Sequence[str] = (), goal: Goal | None = None,
     watch: Watch = NO_WATCH,
 ) -> Outcome:
-    """Run a plan. scalars: parameters given. fields: arrays of vertex fields given, which skip their initializers.
-    starts: by number, loops that go on from another run, each entered once. keep: slots of arrays wanted at the end.
-    goal: where to stop, None for the end. watch: what is looked at for infinities, at the end of every block and run.
+    """Run a plan on a graph.
+
+    Args:
+        plan: the program.
+        graph: the graph.
+        machine: holds the state, and runs passes.
+        scalars: the given parameters, by name.
+        fields: the given arrays of vertex fields, by name; they replace the initializers.
+        options: the options of the run.
+        starts: by number, loops that continue another run; each is entered once.
+        keep: slots of arrays to return.
+        goal: where to stop early; None for the end.
+        watch: the values tested for infinities, at the end of every block and of the run.
 
     Raises OutOfMemory, GraphError (a contract that does not hold), DeviceError, InternalError.
     """
@@ -118,7 +130,7 @@ class _Run:
         return self.outcome
 
     def _look_inside(self) -> None:
-        """Look at what the next pass through a block overwrites, until something infinite has been seen."""
+        """Test values that the next pass through a block overwrites, until one was infinite."""
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
@@ -127,7 +139,7 @@ class _Run:
         self.outcome.infinite |= inside
 
     def _steps(self, steps: Sequence[Step]) -> int:
-        """Run steps in order; the edges traversed, without those of loops, which report their own."""
+        """Run steps in order; returns the edges traversed, without those of loops, which report their own."""
         return sum(map(self._step, steps))
 
     def _step(self, step: Step) -> int:
@@ -148,7 +160,7 @@ class _Run:
         return 0
 
     def _bind(self, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]]) -> None:
-        """Parameters, defaults and given fields to their slots."""
+        """Store parameters, defaults and given fields in their slots."""
         machine, graph = self.machine, self.graph
         machine.set_scalar("N", graph.n)
         machine.set_scalar("M", graph.m)
@@ -186,7 +198,7 @@ class _Run:
         return edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
-        """Its rounds are counted, bounded and noted like those of a loop; they know no activity."""
+        """Rounds are counted, bounded and recorded like those of a loop, but have no activity."""
         low, high, most = int(self._value(spec.low)), int(self._value(spec.high)), self.options.max_rounds
         rounds, reason, converged = 0, "", True
         while not reason:
@@ -247,22 +259,22 @@ class _Run:
             raise _Reached
 
     def _finish(self, rounds: int, reason: str, converged: bool) -> None:
-        """Add a loop that ended to the outcome."""
+        """Record the end of a loop in the outcome."""
         outcome = self.outcome
         outcome.rounds += rounds
-        if outcome.converged:  # why the first loop that did not ended, or else the last one
+        if outcome.converged:  # the reason of the first loop that did not converge, or else of the last loop
             outcome.reason = reason
         outcome.converged &= converged
 
     def _note(self, spec: LoopSpec | ForRangeSpec, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Add rounds of a loop, from number `first` on, to the history, and show them. seconds: of each."""
+        """Add rounds of a loop to the history, from number `first` on, and report progress. seconds: of each round."""
         self.outcome.history.add(self._numbers[id(spec)], first, seconds, done)
         if self.options.progress is not None:
             for shown in self.outcome.history.rounds(-1):
                 self.options.progress(shown)
 
     def _advance(self, loop: Loop, spec: LoopSpec, rounds: int, bound: int | None) -> int:
-        """Run at least one superstep; how many have run now."""
+        """Run at least one superstep; returns the number of supersteps so far."""
         begin = time.perf_counter()
         self._iteration = rounds + 1
         if spec.reads_iteration:
@@ -279,7 +291,7 @@ class _Run:
         return rounds + len(done)
 
     def _ended(self, spec: LoopSpec, loop: Loop) -> tuple[str, bool]:
-        """Why the loop ends here, or nothing, and whether it did what its text wants (language.md 4.6)."""
+        """Why the loop ends here ("" if it does not), and whether it converged (docs/language.md, section 4.6)."""
         stats: Stats = loop.stats
         if spec.until is not None:
             if self.machine.scalar(spec.until.name):
@@ -294,29 +306,29 @@ class _Run:
         return "", True
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
-        """Which vertices are settled, and why the loop ended: with all of them as without a target."""
+        """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""
         settled = self.outcome.settled = _settled_vertices(spec, self.machine.array, target)
         if settled.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False
 
     def _untold(self, spec: LoopSpec) -> bool:
-        """Whether some vertex has a change that it has not told its neighbours."""
+        """Whether some vertex has a change that it has not sent to its neighbours."""
         array = self.machine.array
         pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
         return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
 
 
 def _has_infinity(array: Any) -> bool:
-    """Whether a float is infinite in a vertex array as stored, in host memory or on a device: f16 as 16 bits."""
+    """Whether a stored vertex array has an infinite float, in host memory or on a device (f16: as 16 bits)."""
     return bool(np.isinf(array.view(np.float16) if array.dtype == np.uint16 else array).any())
 
 
 def _settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """bool[n]: whether the value of a vertex is final once that of the target is: no worse ones are.
+    """bool[n]: whether the value of a vertex is final once the target is: if it is no worse than that of the target.
 
-    spec: a loop that ran in order of priority. array: the vertex array in a slot; that of the field whose order decides
-    is no f16: arithmetic widens those, so no gather is joined with one.
+    spec: a loop that ran in order of priority. array: returns the vertex array in a slot. The field that decides the
+    order is never f16: arithmetic widens f16, so no gather is joined with it.
     """
     (stage,) = spec.stages
     priority = stage.way("priority", PrioritySpec)
@@ -328,7 +340,7 @@ def _settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], targ
 
 
 def _repeats(period: int) -> str:
-    """Why a loop is stopped whose supersteps repeat each other."""
+    """The message for a loop that stops because its supersteps repeat each other."""
     what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
     return (f"stopped: {what} for ever, as rounding keeps the values from settling; ask for a larger tolerance, or "
             "precision 64")

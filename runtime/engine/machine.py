@@ -1,4 +1,4 @@
-"""What the engine runs a plan on: the state of a run, and the kernels that change it, on one kind of processor."""
+"""The interface between engine and processor: the state of a run, and the operations that change it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["Done", "Loop", "Machine", "Start", "Stats", "Sweep", "Values"]
 
 @dataclass(frozen=True)
 class Stats:
-    """What a pass counted: vertices changed, and vertices active."""
+    """The counts of a pass: vertices changed, and vertices active."""
 
     changed: int = 0
     active: int = 0
@@ -25,7 +25,7 @@ class Stats:
 
 @dataclass
 class Values:
-    """What a run left: the arrays of the output fields as stored, and the globals."""
+    """The results of a run: the arrays of the output fields as stored, and the globals."""
 
     fields: dict[str, Any] = field(default_factory=dict)
     globals: dict[str, Any] = field(default_factory=dict)
@@ -33,11 +33,11 @@ class Values:
 
 @dataclass(frozen=True)
 class Start:
-    """How a loop begins that goes on from what another run left (rule I).
+    """The initial state of a loop that continues another run (rule I).
 
-    fields: what the loop finds in fields that it writes, as stored; a machine need not look at them. told: by field,
-    what each vertex has told its neighbours, as stored. heard: uint8[n], bit 0 for vertices that are active, bit 1 for
-    those that must run again themselves; None: all are active, which is always right.
+    fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them. told: by
+    field, the value that each vertex last sent to its neighbours, as stored. heard: uint8[n], bit 0 for active
+    vertices, bit 1 for vertices that must run again themselves; None: all are active, which is always correct.
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)
@@ -46,39 +46,39 @@ class Start:
 
 
 class Loop(Protocol):
-    """A loop under way."""
+    """A running loop."""
 
     @property
     def stats(self) -> Stats:
-        """What the last superstep counted."""
+        """The counts of the last superstep."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run at least one superstep, and no more than `room`.
+        """Run at least one superstep, and no more than `room`; returns them.
 
-        More than one only where nothing but the number of active vertices decides whether the next one runs, and all
-        but the last left some active. Nothing is returned for a single superstep that may still be running.
+        It may run several only if the end of the loop depends on nothing but the number of active vertices, and each
+        superstep but the last left some active. The result is empty for a single superstep that may still be running.
         """
 
     def last(self) -> Done:
         """The last superstep, which has ended."""
 
     def close(self) -> None:
-        """The loop has ended."""
+        """Release the memory of the loop, which has ended."""
 
 
 class Sweep(Protocol):
-    """A sweep under way. levels: in the order in which they are run."""
+    """A running sweep. levels: in the order in which they run."""
 
     @property
     def levels(self) -> Sequence[int]:
         """The values of the field, in the order of the sweep."""
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass over the vertices of level number `level`; the edges traversed."""
+        """Run a pass over the vertices of level number `level`; returns the edges traversed."""
 
 
 class Machine(Protocol):
-    """The state of one run on one kind of processor. Everything raises OutOfMemory or DeviceError as it must."""
+    """The state of one run on one kind of processor. Every method may raise OutOfMemory or DeviceError."""
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value."""
@@ -87,22 +87,22 @@ class Machine(Protocol):
         """A graph-level value as a Python number."""
 
     def give(self, field: str, array: NDArray[Any]) -> None:
-        """The values of a vertex field."""
+        """Store the values of a vertex field."""
 
     def array(self, slot: str) -> NDArray[Any]:
-        """A vertex array as it is now, in host memory; to be read only."""
+        """The present vertex array, in host memory; read-only."""
 
     def others(self, slot: str, value: int) -> int:
-        """How many entries of a vertex array of u8 or u32 are not `value`."""
+        """The number of entries of a vertex array of u8 or u32 that differ from `value`."""
 
     def evaluate(self, spec: ScalarSpec) -> None:
         """Compute a graph-level value into its slot."""
 
     def run_pass(self, stage: StageSpec) -> int:
-        """Run a pass over all vertices; the edges traversed."""
+        """Run a pass over all vertices; returns the edges traversed."""
 
     def counted(self) -> Stats:
-        """What the last pass that decides activity counted."""
+        """The counts of the last pass that decides activity."""
 
     def copy(self, slot: str, source: str) -> None:
         """Copy one vertex array over another of the same type."""
@@ -111,25 +111,28 @@ class Machine(Protocol):
         """Set every byte of a vertex array."""
 
     def loop(self, spec: LoopSpec, bound: int | None, start: Start | None = None) -> Loop:
-        """Begin a loop without blocks inside. bound: supersteps at most, as far as is known. start: how it goes on."""
+        """Begin a loop without blocks inside.
+
+        bound: supersteps at most, None if unknown. start: the state from which it continues another run, if any.
+        """
 
     def begin_sweep(self, spec: SweepSpec) -> Sweep:
-        """Begin a sweep: its levels are those of now."""
+        """Begin a sweep over the present values of its field."""
 
     def keep(self, slots: Sequence[str]) -> object:
         """A copy of vertex arrays, until it is forgotten."""
 
     def forget(self, kept: object) -> None:
-        """Give back a copy."""
+        """Release a copy."""
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as a copy."""
 
     def settle(self) -> None:
-        """Wait until everything asked for has been done."""
+        """Wait until all launched work is done."""
 
     def values(self) -> Values:
         """The results."""
 
     def close(self) -> None:
-        """Give back what the run needed."""
+        """Release the resources of the run."""

@@ -1,4 +1,4 @@
-"""Loops with blocks inside, and sweeps, in terms of what every machine can do."""
+"""Loops with blocks inside, and sweeps, built on the operations that every machine has."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ __all__ = ["MaskedSweep", "NestedLoop", "finite"]
 class NestedLoop:
     """Runs the supersteps of a loop with blocks inside, one a call; a `vlang.runtime.engine.machine.Loop`.
 
-    run: runs steps, and returns the edges that their passes traverse. stats: what the last superstep counted.
+    run: runs steps, and returns the edges that their passes traverse. stats: the counts of the last superstep.
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine, run: Callable[[Sequence[Step]], int]) -> None:
@@ -30,7 +30,7 @@ class NestedLoop:
             machine.fill(spec.slot("work", "active"), 1)
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep; its edges are without those of loops inside, which report their own."""
+        """Run one superstep; its edges do not include those of inner loops, which report their own."""
         for name in self._spec.starts:
             self._machine.copy(self._spec.slot("start", name), f"field:{name}")
         edges = self._run(self._spec.steps)
@@ -43,11 +43,11 @@ class NestedLoop:
         return self._last
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to release."""
 
 
 def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which integers do not stand for infinity, as the least and the greatest signed ones do."""
+    """Which values are finite: the least and the greatest signed integer represent infinity."""
     if values.dtype.kind != "i":
         return np.ones(len(values), np.bool_)
     limits = np.iinfo(values.dtype)
@@ -56,7 +56,7 @@ def finite(values: NDArray[Any]) -> NDArray[np.bool_]:
 
 
 class MaskedSweep:
-    """A sweep whose passes look at every vertex for each level; a `vlang.runtime.engine.machine.Sweep`."""
+    """A sweep whose passes test every vertex for each level; a `vlang.runtime.engine.machine.Sweep`."""
 
     def __init__(self, spec: SweepSpec, machine: Machine) -> None:
         self._machine = machine
@@ -68,5 +68,5 @@ class MaskedSweep:
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
-        """Run a pass, whose mask picks the vertices of the level; the edges traversed."""
+        """Run a pass, which masks all vertices but those of the level; returns the edges traversed."""
         return self._machine.run_pass(stage)

@@ -1,4 +1,4 @@
-"""Vertex state of a run: one array per field, what goes with it, and the frame that shows kernels where it lies."""
+"""Vertex state of a run: the arrays of fields, other arrays, and the frame with their addresses for kernels."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ DTYPES: Mapping[str, np.dtype[Any]] = {
 
 
 def flags(n: int) -> NDArray[np.uint8]:
-    """A zeroed byte per vertex, in memory of whole words."""
+    """A zeroed byte per vertex, padded to whole 64-bit words."""
     return zeros(-(-n // 8), np.uint64).view(np.uint8)[:n]
 
 
 def whole_words(array: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """The words behind what `flags` made."""
+    """The array from `flags` as 64-bit words, padding included."""
     words = array.base
     assert words is not None
     return words if words.dtype == np.uint64 else words.view(np.uint64)
 
 
 def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.uint32]]:
-    """What kernels read of a set of vertices (dense numbers), by slot; of one without members a place to point to."""
+    """The arrays of a set of vertices (dense numbers), by slot; an empty set gets one entry, to have an address."""
     members = np.ascontiguousarray(members, dtype=np.uint32) if len(members) else np.zeros(1, np.uint32)
     order = np.argsort(members, kind="stable").astype(np.uint32)
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
@@ -44,7 +44,7 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
 class State:
     """The arrays of a run by slot name, and the frame with their addresses.
 
-    segments: for each orientation in use, the number of segments of its long vertices.
+    segments: for each adjacency direction in use, the number of segments of its long vertices.
     Raises OutOfMemory if the arrays do not fit.
     """
 
@@ -69,18 +69,18 @@ class State:
             raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
-        """Give the arrays of a length that is not allocated at the start so many entries."""
+        """Allocate `entries` entries for each array of a length that is not allocated at the start."""
         for spec in self.plan.arrays:
             if spec.length == length and spec.slot.startswith(prefix):
                 self.put(spec.slot, empty(entries * spec.width, DTYPES[spec.dtype]))
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
-        """Let `array` stand in a slot."""
+        """Put `array` into a slot."""
         self.arrays[slot] = array
         self.frame[self.plan.slots[slot]] = address_of(array)
 
     def point(self, slot: int, array: NDArray[Any]) -> None:
-        """Let one of the engine's own slots point to `array`, which the caller keeps alive."""
+        """Point one of the engine's own slots to `array`, which the caller keeps alive."""
         self.frame[slot] = address_of(array)
 
     def swap(self, field: str) -> None:

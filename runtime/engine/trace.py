@@ -1,4 +1,4 @@
-"""What happened in a run, round by round."""
+"""The history of a run, round by round."""
 
 from __future__ import annotations
 
@@ -19,10 +19,14 @@ _NAMES = {"A": "any order", "A'": "any order", "S": "any order", "P": "push", "N
 class Round:
     """One round: a superstep of a `repeat`, or one pass through the block of a `for i from a to b`.
 
-    loop: which `repeat` or range of the program, from 0 in the order of the text. round: its number in that loop, from
-    1. active: vertices active after it (those that the next superstep must hear); of a range, all. mode: "pull",
-    "notify-pull", or "connect" for a whole loop that was run by finding components (rule K, docs/internals/rule-k.md).
-    seconds: wall-clock time. edges: edges traversed by its gathers and its notification.
+    Attributes:
+        loop: which `repeat` or range of the program, from 0 in the order of the text.
+        round: its number in that loop, from 1.
+        active: vertices active after it, which send in the next superstep; of a range, all.
+        mode: "pull", "push", "notify-pull", ..., or "connect" for a whole loop that was run by finding components
+            (rule K, docs/internals/rule-k.md).
+        seconds: wall-clock time.
+        edges: edges traversed by its gathers and its notification.
     """
 
     loop: int
@@ -42,8 +46,10 @@ class Done(NamedTuple):
 
 
 class Series(Sequence[Done]):
-    """Supersteps that ran in one call, made into objects only if somebody looks at them: a search of a path has as many
-    as the path has vertices. counts: i64[k, 2], active vertices and edges of each, copied."""
+    """Supersteps that ran in one call; a `Done` is created only on access, as searches of long paths have millions.
+
+    counts: i64[k, 2], active vertices and edges of each superstep; copied.
+    """
 
     def __init__(self, mode: str, counts: NDArray[np.int64]) -> None:
         self._mode, self._counts = mode, counts.copy()
@@ -66,7 +72,7 @@ class Series(Sequence[Done]):
 
     @property
     def active(self) -> int:
-        """Active vertices, of all supersteps together."""
+        """Active vertices, summed over all supersteps."""
         return int(self._counts[:, 0].sum())
 
     @property
@@ -76,26 +82,40 @@ class Series(Sequence[Done]):
 
 
 class History:
-    """The supersteps of a run, in parts of one call each. edges: traversed so far."""
+    """The supersteps of a run, one part for each call. edges: traversed so far."""
 
     def __init__(self) -> None:
         self._parts: list[tuple[int, int, float, Sequence[Done]]] = []
         self.edges = 0
 
     def add(self, loop: int, first: int, seconds: float, done: Sequence[Done]) -> None:
-        """Supersteps of a loop, the first of them with this number. seconds: of each."""
+        """Append supersteps of a loop.
+
+        Args:
+            loop: the number of the loop.
+            first: the number of the first superstep.
+            seconds: the time of each.
+            done: the supersteps.
+        """
         self._parts.append((loop, first, seconds, done))
         self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
 
     def rounds(self, since: int = 0) -> tuple[Round, ...]:
-        """The supersteps, from a part on."""
+        """The supersteps of all parts from number `since` on."""
         return tuple(Round(loop, number, row.active, row.mode, seconds, row.edges)
                      for loop, first, seconds, done in self._parts[since:] for number, row in enumerate(done, first))
 
 
 @dataclass(frozen=True)
 class Freedom:
-    """One rule and one loop. line: of the loop. times: how often the run took the freedom: supersteps, or passes."""
+    """The use of one rule by one loop.
+
+    Attributes:
+        line: the line of the loop.
+        rule: the name of the rule.
+        granted: whether the rule holds for the loop.
+        times: the number of supersteps or passes that used the freedom.
+    """
 
     line: int
     rule: str
@@ -109,7 +129,14 @@ class Freedom:
 
 @dataclass(frozen=True)
 class ChaosReport:
-    """What a run took. freedoms: every rule for every loop, refused ones too."""
+    """The freedoms that a chaos run used.
+
+    Attributes:
+        seed: the seed of its random choices.
+        threads: its threads.
+        page_size: bytes of a page.
+        freedoms: every rule for every loop, including refused ones.
+    """
 
     seed: int
     threads: int
@@ -117,7 +144,7 @@ class ChaosReport:
     freedoms: tuple[Freedom, ...]
 
     def lines(self) -> Iterator[str]:
-        """What was taken, a line for the run and one for every loop."""
+        """The report as text: a line for the run and one for every loop."""
         plural = "s" * (self.threads != 1)
         yield (f"chaos {self.seed}: the same with {self.threads} thread{plural}, pages of {self.page_size} bytes, "
                "contributions in random order")

@@ -17,30 +17,30 @@ M = TypeVar("M", contravariant=True)
 
 
 class Way(Protocol[M]):
-    """One way of running a loop; M is what it needs of the machine.
+    """One way of running a loop; M is the part of the machine that it uses.
 
-    All ways end in the same state (docs/language.md, section 10), so their order in a list decides about time only.
+    All ways end in the same state (docs/language.md, section 10), so their order in a list affects time only.
     The last way of a list refuses no loop and always begins.
     """
 
     @property
     def name(self) -> str:
-        """What explain and options call it."""
+        """Its name in explain and options."""
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why the loop does not run this way, whatever its values are; "" if it may."""
+        """Why the loop cannot run this way with any values; "" if it can."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels of a pass of the loop that a run is sure to launch."""
+        """The roles of the kernels that every run launches for a pass of the loop."""
 
     def begin(self, loop: LoopSpec, machine: M, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop under way; None where the values that it begins with, or its bound, do not allow it.
+        """Begin the loop; None where its initial values or its bound do not allow this way.
 
         Args:
             loop: a loop that the way does not refuse.
             machine: the state of the run, and its kernels.
-            bound: supersteps at most, as far as is known; None for no bound.
-            start: how the loop goes on from another run; None for a loop that begins anew.
+            bound: supersteps at most; None for no known bound.
+            start: the state from which the loop continues another run; None for a loop that begins anew.
         """
 
     def said(self, loop: LoopSpec) -> list[str]:
@@ -51,7 +51,7 @@ W = TypeVar("W", bound=Way[Never])
 
 
 def way_of(ways: Iterable[W], loop: LoopSpec, graph: Graph, options: Options) -> W:
-    """The first way that does not refuse a loop: the one it runs if its values allow it."""
+    """The first way that does not refuse a loop: the way that it runs if its values allow."""
     return next(way for way in ways if not way.refused(loop, graph, options))
 
 
@@ -59,7 +59,7 @@ def begin_loop(
     ways: Iterable[Way[M]], machine: M, loop: LoopSpec, graph: Graph, options: Options, bound: int | None,
     start: Start | None,
 ) -> Loop:
-    """A loop under way, by the first way that neither refuses it nor fails to begin (arguments: see `Way`)."""
+    """Begin a loop by the first way that neither refuses it nor fails to begin (arguments: see `Way`)."""
     for way in ways:
         if not way.refused(loop, graph, options):
             begun = way.begin(loop, machine, bound, start)

@@ -10,7 +10,7 @@ from vlang.runtime.compile.objects import Kernels, load_kernels
 __all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
-"""What every loop that notifies launches, whatever the graph and the fields."""
+"""The kernels that every loop with notification launches, for any graph and fields."""
 
 _WIDTHS = (8, 16, 32, 64)
 
@@ -59,6 +59,6 @@ def frontier_kernels() -> Kernels:
 
 @cache
 def queue_kernels() -> Kernels:
-    """Frontiers of passes that push."""
+    """The kernels of frontiers of passes that push."""
     text = (Path(__file__).parent / "queues.py").read_text(encoding="utf-8")
     return load_kernels(text, _QUEUES)

@@ -1,8 +1,8 @@
 """Connected components by hooking and compression (Afforest), and the join of values over each component.
 
-parents: u32[n], of every vertex one that is not above it; who is its own parent is the root of a tree. Trees are joined
-by hooking the larger of two roots to the smaller one, so in the end the root is the smallest vertex of its component,
-whatever the timing.
+parents: u32[n], for every vertex a vertex that is not larger; a vertex that is its own parent is the root of a tree. To
+join two trees, the larger root is hooked to the smaller one. So in the end the root is the smallest vertex of its
+component, whatever the timing.
 """
 
 import numpy as np
@@ -25,9 +25,12 @@ def link(a, b, parents):
 
 @inner
 def root(v, parents):
-    """The root of the tree of a vertex; it becomes the parent. Every other vertex on the way skips one (path halving:
-    Tarjan, van Leeuwen, JACM 31, 1984), others doing the same: who has a parent never becomes a root again, and any
-    vertex further up is as good a parent."""
+    """The root of the tree of a vertex, which becomes the vertex's parent.
+
+    On the path, every second vertex is linked to its grandparent (path halving: Tarjan, van Leeuwen, JACM 31, 1984).
+    Other threads may do the same: a vertex with a parent never becomes a root again, and any ancestor is a valid
+    parent.
+    """
     first = peek(parents, v)
     here = v
     parent = first
@@ -43,9 +46,12 @@ def root(v, parents):
 
 
 def start(offsets, targets, second, parents, tasks, count, counter):
-    """Each vertex takes its smallest neighbour as its parent, if that is not above it. The second entry of its row, or
-    the third if the second is the first again (edges may be parallel, or one edge in both directions), goes to
-    `second`, as it mostly lies in the same line of memory. No branch chooses it, which would often go wrong."""
+    """Each vertex takes its smallest neighbour as its parent, if that is not larger than itself.
+
+    `second` gets the second entry of its row, which mostly lies in the same cache line. If that equals the first (edges
+    may be parallel, or one edge in both directions), it gets the third. The choice has no branch, as it would often be
+    mispredicted.
+    """
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -63,7 +69,7 @@ def start(offsets, targets, second, parents, tasks, count, counter):
 
 
 def sample(second, parents, tasks, count, counter):
-    """Join each vertex with its second neighbour, four at a time, so that their parents are waited for together."""
+    """Join each vertex with its second neighbour, four at a time, to overlap the reads of their parents."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -83,7 +89,7 @@ def sample(second, parents, tasks, count, counter):
 
 
 def misplaced(values, tasks, count, counter, found):
-    """Whether some vertex has another value than its own number: found[0] becomes 1."""
+    """Set found[0] to 1 if the value of some vertex differs from its own number."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count or peek(found, 0) != 0:
@@ -96,7 +102,7 @@ def misplaced(values, tasks, count, counter, found):
 
 
 def flatten(parents, tasks, count, counter):
-    """Every vertex points to the root of its tree."""
+    """Make the root of its tree the parent of every vertex."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -106,7 +112,7 @@ def flatten(parents, tasks, count, counter):
 
 
 def roots(parents, vertices, tasks, count, counter):
-    """The root of the tree of each vertex in a list takes its place there."""
+    """Replace each vertex in a list by the root of its tree."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -116,8 +122,11 @@ def roots(parents, vertices, tasks, count, counter):
 
 
 def outside(offsets, parents, chosen, tasks, count, counter, others, counts):
-    """The vertices with edges that are not in the tree of the root `chosen`: those of a task from its first place of
-    `others` on, in order. counts[2 t], counts[2 t + 1]: of task t, how many and their edges."""
+    """Collect the vertices that have edges and are not in the tree of the root `chosen`.
+
+    A task writes its vertices in order to `others`, from the number of its first vertex on. counts[2 t] and
+    counts[2 t + 1]: how many vertices task t found, and their edges.
+    """
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:
@@ -154,7 +163,7 @@ def finish(offsets, targets, parents, tasks, count, counter, others, counts):
 
 @inner
 def put_min(values, v, value):
-    """Join a value into that of v, others doing the same."""
+    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while value < now and not replace(values, v, now, value):
         now = peek(values, v)
@@ -162,7 +171,7 @@ def put_min(values, v, value):
 
 @inner
 def put_max(values, v, value):
-    """Join a value into that of v, others doing the same."""
+    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while value > now and not replace(values, v, now, value):
         now = peek(values, v)
@@ -170,7 +179,7 @@ def put_max(values, v, value):
 
 @inner
 def put_last(values, v, value):
-    """Join a vertex into that of v, others doing the same: the largest one, the vertex `none` below all."""
+    """Join a vertex number into the value of v: the largest wins, and `none` is below all others."""
     one = np.uint32(1)
     now = peek(values, v)
     while np.uint32(value + one) > np.uint32(now + one) and not replace(values, v, now, value):
@@ -179,7 +188,7 @@ def put_last(values, v, value):
 
 @inner
 def put_bitor(values, v, value):
-    """Join a value into that of v, others doing the same."""
+    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now | value) != now and not replace(values, v, now, now | value):
         now = peek(values, v)
@@ -187,7 +196,7 @@ def put_bitor(values, v, value):
 
 @inner
 def put_bitand(values, v, value):
-    """Join a value into that of v, others doing the same."""
+    """Join a value into the value of v by compare-and-swap; other threads may do the same."""
     now = peek(values, v)
     while (now & value) != now and not replace(values, v, now, now & value):
         now = peek(values, v)
@@ -197,8 +206,10 @@ put = put_min  # the engine appends the one that it needs
 
 
 def join(parents, values, tasks, count, counter):
-    """Let every vertex point to the root of its tree, and join its value into that of the root; a root does that, too,
-    as a test for it would be right half of the time in graphs with many isolated vertices."""
+    """Make the root the parent of every vertex, and join the value of the vertex into that of the root.
+
+    Roots are not skipped: in graphs with many isolated vertices a test would be mispredicted half of the time.
+    """
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -1,5 +1,7 @@
-"""Loops that are timed to find out what an edge costs on this machine (vlang.runtime.cpu.passes.edge_costs). order: a
-permutation in no order, which stands for the neighbours of rows."""
+"""Loops that are timed to measure the cost of an edge on this machine (vlang.runtime.cpu.passes.edge_costs).
+
+order: a random permutation, used as the neighbours of rows.
+"""
 
 import numpy as np
 
@@ -15,7 +17,7 @@ def pull(order, count, values):
 
 
 def push(order, count, cells):
-    """Join into the value of every neighbour, which one of eight changes: those that are divisible by 8."""
+    """Join into the value of every neighbour; one value in eight changes, those divisible by 8."""
     for k in range(count):
         v = order[k]
         old = peek(cells, np.int64(v))
@@ -37,7 +39,7 @@ def mark(order, count, bits):
 
 
 def sum(order, count, sums, marks, groups):
-    """Add to what every neighbour is sent, and mark it."""
+    """Add to the accumulator of every neighbour, and mark it."""
     for k in range(count):
         v = np.int64(order[k])
         sums[v] += 1.0
@@ -46,7 +48,7 @@ def sum(order, count, sums, marks, groups):
 
 
 def rows(order, count, memory, apart):
-    """Read one word of every row, `apart` words from each other."""
+    """Read one word of every row; rows are `apart` words from each other."""
     total = np.uint32(0)
     for k in range(count):
         total += memory[np.int64(order[k]) * apart]

@@ -1,8 +1,9 @@
-"""How threads work on one launch together, without the interpreter: see vlang.runtime.cpu.crew.crew.
+"""Threads that run one launch together, without the interpreter: see vlang.runtime.cpu.crew.crew.
 
-Who enters a launch counts itself inside first and then looks whether the launch is still open; who closes it does both
-the other way round. So nobody works on arguments that are no longer good. In the same way who falls asleep says so
-first and then looks for a launch, and who opens one looks for sleepers then.
+A helper that enters a launch first increments the count of threads inside, then tests whether the launch is still open.
+The caller that closes it first clears the launch, then waits for the count. So no helper uses arguments that are no
+longer valid. In the same way a helper that falls asleep first sets its flag, then tests for a launch; the caller first
+opens the launch, then tests the flags.
 """
 
 import numpy as np
@@ -43,7 +44,7 @@ from vlang.runtime.plan.layouts.crew_words import (
 
 @inner
 def work(words):
-    """Run the kernel; keep why it stopped."""
+    """Run the kernel, and store its status if it failed."""
     status = call_words(words)
     if status != 0:
         poke(words, CREW_STATUS, status)
@@ -51,7 +52,7 @@ def work(words):
 
 @inner
 def unseen(words, me):
-    """The launch that is open to a helper and in which it has not been; 0 if there is none."""
+    """The open launch that a helper may still join; 0 if there is none."""
     turn = peek(words, CREW_TURN)
     if turn == words[CREW_DESKS + CREW_DESK * me + CREW_SEEN] or me >= peek(words, CREW_WANTED):
         turn = np.int64(0)
@@ -60,7 +61,7 @@ def unseen(words, me):
 
 @inner
 def sleep(words, me):
-    """Sleep until there is something to do."""
+    """Sleep until a launch or the end."""
     desk = CREW_DESKS + CREW_DESK * me
     lock_taken(words, desk + CREW_LOCK)
     poke(words, desk + CREW_AWAKE, 0)
@@ -73,7 +74,7 @@ def sleep(words, me):
 
 @inner
 def wake(words, helpers):
-    """Wake who sleeps."""
+    """Wake the first `helpers` helpers if they sleep."""
     for me in range(helpers):
         desk = CREW_DESKS + CREW_DESK * me
         if peek(words, desk + CREW_AWAKE) == 0:
@@ -84,14 +85,14 @@ def wake(words, helpers):
 
 
 def prepare(words, me):
-    """Make what helper `me`, who begins awake, sleeps on."""
+    """Create the lock and the signal of helper `me`, which begins awake."""
     poke(words, CREW_DESKS + CREW_DESK * me + CREW_AWAKE, 1)
     lock_made(words, CREW_DESKS + CREW_DESK * me + CREW_LOCK)
     signal_made(words, CREW_DESKS + CREW_DESK * me + CREW_SIGNAL)
 
 
 def serve(words, me):
-    """Helper `me` takes part in every launch until the end; it sleeps when none has come for a while."""
+    """The main loop of helper `me`: join every launch until the end; sleep after a while without one."""
     desk = CREW_DESKS + CREW_DESK * me
     looks = np.int64(0)
     while peek(words, CREW_END) == 0:
@@ -114,8 +115,7 @@ def serve(words, me):
 
 
 def launch(words, wanted):
-    """Work on a launch together with so many helpers: open it, take part, let nobody in any more, and wait for who is
-    inside."""
+    """Run a launch with up to `wanted` helpers: open it, take part, close it, and wait for the helpers inside."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
     words[CREW_WANTED] = wanted
@@ -138,7 +138,7 @@ def launch(words, wanted):
 
 
 def end(words, helpers):
-    """Let all helpers go."""
+    """Stop all helpers."""
     poke(words, CREW_END, 1)
     fence()
     wake(words, helpers)

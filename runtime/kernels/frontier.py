@@ -1,7 +1,7 @@
 """Notify-pull: from the vertices that changed to the sorted lists of those that must be processed again.
 
-Lists come in two: short vertices by number, long ones by their index in the table of long vertices. All lists are in
-increasing order, so that a list walks through the pages.
+There are two lists: short vertices by number, long ones by their index in the table of long vertices. Both are in
+increasing order, so that a pass over a list reads the pages in order.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE
 
 
 def split_flags(words, count, bit, longs, long_count, short_list, long_list, counts, marks):
-    """Vertices whose flags have `bit` to the lists; those with 2 are marked themselves; flags are cleared.
+    """Write vertices whose flags have `bit` to the lists, mark vertices whose flags have 2, and clear all flags.
 
     words: the flags of eight vertices each. counts[0], counts[1]: the lengths of the lists.
     """
@@ -40,7 +40,7 @@ def split_flags(words, count, bit, longs, long_count, short_list, long_list, cou
 
 
 def reached(words, count, degrees):
-    """The degrees of the vertices with flag 1, added up."""
+    """The sum of the degrees of the vertices with flag 1."""
     total = np.int64(0)
     for w in range(count):
         word = words[w] & np.uint64(0x0101010101010101)
@@ -81,7 +81,7 @@ def notify_segments(pages, segments, tasks, count, counter, marks):
 
 
 def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
-    """Tasks over a list of short vertices, cut at pages and where `cost` has built up; total[0]: their edges."""
+    """Tasks over a list of short vertices, each within one page and of about `cost`; total[0]: their edges."""
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
     for i in range(count):
         v = np.int64(vertices[i])
@@ -147,7 +147,7 @@ def exchange_8(a, b, vertices, count, width):
 
 
 def copy_8(a, b, vertices, count, width):
-    """The rows of the listed vertices from b to a, each of `width` entries."""
+    """Copy the rows of the listed vertices from b to a, each of `width` entries."""
     for i in range(count):
         first = np.int64(vertices[i]) * width
         for k in range(first, first + width):

@@ -1,6 +1,6 @@
-"""What is done with the queue of a frontier (WALK_... in vlang.runtime.plan.layouts.pass_words), whatever the program.
+"""Kernels over the queue of a frontier that no program changes (WALK_... in vlang.runtime.plan.layouts.pass_words).
 
-Tasks are runs of the queue: tasks[0] is the length of a run, tasks[1] the end of the last.
+A task is a run of consecutive entries: tasks[0] is the length of a run, tasks[1] the end of the last.
 """
 
 import numpy as np
@@ -10,7 +10,7 @@ from vlang.runtime.plan.layouts.pass_words import WALK_NOBODY
 
 
 def catch_up_8(queue, tasks, count, counter, bits, now, new, stride, first):
-    """Copy what vertices of a queue have in `new`, in entry `stride` v + `first`, to `now`, and clear their bits."""
+    """For each vertex v of a queue, copy entry `stride` v + `first` of `new` to `now`, and clear the bit of v."""
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

@@ -1,4 +1,4 @@
-"""What a plan says of a pass on a GPU."""
+"""The data of a pass that only a GPU needs."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ __all__ = ["GpuStage"]
 
 @dataclass(frozen=True)
 class GpuStage:
-    """What the engine must know of a pass on a GPU beyond StageSpec. struct: the C++ type of the pass.
+    """The data of a pass on a GPU beyond StageSpec.
 
-    item, accumulator, cell: bytes of a contribution, of the accumulators of a vertex, and of its cells in shared
-    memory (0: no atomic operation joins them, cell_reason says why). native: every cell is joined by one instruction
-    rather than a compare-and-swap loop. exact: the bits of the result do not depend on the order of contributions.
-    reads_self: contributions depend on the receiver. push: "direct" (contributions are joined into the field itself),
-    "cells" (into an array beside it) or "" (push_reason says why not). early: "frontier" (rule X2: the first active
-    neighbour decides), "absorbing" (rule X1) or "". priority: "ascending" or "descending" if rule O lets the order of
-    the pushed field decide who goes first, else "".
+    Attributes:
+        struct: the C++ type of the pass.
+        item: bytes of a contribution.
+        accumulator: bytes of the accumulators of a vertex.
+        cell: bytes of the cells of a vertex in shared memory; 0 if no atomic operation joins them.
+        cell_reason: why `cell` is 0.
+        native: every cell is joined by one instruction rather than a compare-and-swap loop.
+        exact: the bits of the result do not depend on the order of contributions.
+        reads_self: contributions depend on the receiver.
+        push: "direct" (contributions are joined into the field itself), "cells" (into a separate array) or "".
+        push_reason: why `push` is "".
+        early: "frontier" (rule X2: the first active neighbour decides), "absorbing" (rule X1) or "".
+        priority: "ascending" or "descending" if vertices may run in the order of the pushed field (rule O), else "".
     """
 
     struct: str

@@ -1,4 +1,4 @@
-"""Tables of 64-bit words that kernels and Python share, each word declared once: a constant, its place and what it is.
+"""Tables of 64-bit words that kernels and Python share; each word is declared once, with its place and its meaning.
 
     _TABLE = Layout()
     SUM_PULL = _TABLE.part(PAGE_WORDS, "the page row along which vertices gather")
@@ -13,7 +13,7 @@ from __future__ import annotations
 __all__ = ["LINE", "Layout"]
 
 LINE = 8
-"""Words of a line of the processor's cache, 64 bytes."""
+"""Words of a cache line of 64 bytes."""
 
 
 class Layout:
@@ -35,8 +35,10 @@ class Layout:
         return begin
 
     def line(self, what: str) -> int:
-        """The number of the next word that begins a line, which it has to itself: other words lie in other lines, so
-        that whoever writes them does not take this one away."""
+        """Reserve a whole cache line, and return the number of its first word.
+
+        Workers that write other words then do not evict this line (no false sharing).
+        """
         self._next = -(-self._next // LINE) * LINE
         return self.part(LINE, what)
 

@@ -1,8 +1,8 @@
 """The kernel set: the one interface between the language and the engine.
 
-The language hands over a *plan*: steps in the order of the run, each naming its kernels and the arrays it reads and
-writes. The engine allocates the arrays, puts their addresses into a *frame* and launches. It knows nothing of syntax;
-the language knows nothing of pages.
+The language hands over a *plan*: steps in the order of the run, each with its kernels and the arrays that it reads and
+writes. The engine allocates the arrays, puts their addresses into a *frame* and launches the kernels. The engine does
+not depend on the syntax, and the language does not depend on pages.
 
 A frame is an array of 64-bit slots: addresses and scalars. Its first slots are the engine's (SLOT_...); the others
 are named in `Plan.slots`:
@@ -12,8 +12,8 @@ are named in `Plan.slots`:
     set:NAME      the members of a set of vertices, u32; sorted:NAME the same in increasing order, and places:NAME where
                   each of those stands in the set
     field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
-                  field with one buffer); start:F the copy made at the start of the superstep; told:F what the
-                  neighbours were told; startL and toldL belong to loops with L others around them
+                  field with one buffer); start:F the copy taken at the start of the superstep; told:F the value last
+                  sent to the neighbours; startL and toldL belong to loops that are nested L deep
     work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
     later:NAME    messages for the pass after the one that reads work:NAME
     kept:NAME     accumulators of a pass that runs by cache blocks
@@ -113,8 +113,16 @@ FIRST_SLOT = _SLOTS.size()
 
 @dataclass(frozen=True)
 class FieldSpec:
-    """A vertex field. dtype: how it is stored. type: as the program says. required: the caller must pass it. width:
-    entries of the array that a vertex takes, one behind the other: k for a vector."""
+    """A vertex field.
+
+    Attributes:
+        name: its name.
+        dtype: the stored type.
+        type: the type in the program.
+        output: it is a result of the program.
+        required: the caller must pass it.
+        width: consecutive array entries of a vertex: k for a vector.
+    """
 
     name: str
     dtype: str
@@ -126,11 +134,17 @@ class FieldSpec:
 
 @dataclass(frozen=True)
 class ArraySpec:
-    """Another array: `slot` is its full slot name, `length` "vertices", "segments:KIND", "blocks", "blocked" (one a
-    place of a cache block for each worker, allocated when a pass first runs by them), "pushed" (one a vertex, allocated
-    when a pass first pushes sums), "later" (one a vertex, allocated when a pass first sends messages for the pass after
-    it) or "set:S" (one a member of S).
-    width: entries for each of these, one behind the other."""
+    """An array other than a field.
+
+    Attributes:
+        slot: its full slot name.
+        dtype: the stored type.
+        length: "vertices", "segments:KIND", "blocks", "blocked" (for each worker, one for each place of a cache block;
+            allocated when a pass first runs by blocks), "pushed" (one a vertex; allocated when a pass first pushes
+            sums), "later" (one a vertex; allocated when a pass first sends messages for the pass after it) or "set:S"
+            (one a member of S).
+        width: consecutive entries for each of these.
+    """
 
     slot: str
     dtype: str
@@ -140,8 +154,10 @@ class ArraySpec:
 
 @dataclass(frozen=True)
 class Part:
-    """Where a field lies in the array of what is joined: of vertex v, in entry `stride` v + `first` of that array seen
-    as entries of the field's dtype."""
+    """The place of a field in the array into which contributions are joined.
+
+    The value of vertex v is entry `stride` v + `first`, with that array viewed as entries of the field's dtype.
+    """
 
     field: str
     stride: int
@@ -150,8 +166,10 @@ class Part:
 
 @dataclass(frozen=True)
 class PushSpec:
-    """What a pass that pushes on a CPU joins contributions into: the array in `slot`, the second buffer of a field
-    ("next:F") or words of 64 bits beside the fields, which hold the fields `parts`."""
+    """The array into which a pass that pushes on a CPU joins contributions.
+
+    slot: the second buffer of a field ("next:F"), or 64-bit words beside the fields. parts: the fields in it.
+    """
 
     slot: str
     parts: tuple[Part, ...]
@@ -159,11 +177,16 @@ class PushSpec:
 
 @dataclass(frozen=True)
 class PrioritySpec:
-    """How the order of a field decides who goes first (rule O): the least values, or (`low` is False) the largest. log:
-    priorities are logarithms. columns: the edge columns that contributions are made with; without any, all edges count
-    the same. field: its name; what else is written with it goes along. packed: an edge may be one word, its receiver
-    and its only column (vlang.runtime.graph.topology.packed). refined: the width of buckets may change while the loop
-    runs."""
+    """The field whose order decides which vertices push first (rule O).
+
+    Attributes:
+        log: priorities are logarithms of the values.
+        columns: the edge columns that contributions use; without any, all edges weigh the same.
+        low: the least values are first; False: the largest.
+        field: the name of the field; other fields that are written with it move along.
+        packed: an edge may be one word of its receiver and its only column (vlang.runtime.graph.topology.packed).
+        refined: the width of buckets may change while the loop runs.
+    """
 
     log: bool
     columns: tuple[str, ...]
@@ -175,9 +198,11 @@ class PrioritySpec:
 
 @dataclass(frozen=True)
 class SumSpec:
-    """How a pass pushes sums of changes on a CPU: into accumulators in the arrays `slot`.0, .1, ..., all zero between
-    two supersteps. exact: sums are the same in any order. quiet: a vertex to which nothing is told
-    stays as it is, to the bit."""
+    """How a pass pushes sums of changes on a CPU: into accumulators that are all zero between two supersteps.
+
+    slot: the accumulators are in the arrays `slot`.0, .1, ... exact: sums are the same in any order. quiet: a vertex
+    that receives nothing does not change, to the bit.
+    """
 
     slot: str
     exact: bool
@@ -188,20 +213,27 @@ class SumSpec:
 class StageSpec:
     """One pass.
 
-    domain: "in", "out", "both" or None (over vertices). kernels: role ("pull", "segments", "finish", "compute",
-    "messages", "blocked", "followed", "listed" where "pull" takes no lists; on a CPU also those of each way) -> name in
-    the code.
-    columns: edge columns (name, dtype) in the order of the page row.
-    swaps: fields with two buffers that the pass writes. loop_end: the pass also decides activity. notify: the
-    orientation along which the receivers of a change are found, if the pass may skip; work:heard.NAME are its flags
-    then: 1 if a vertex must notify them, 2 if it must run again itself. sole: no other pass of the loop writes its
-    fields. gpu: what a GPU needs to know; None in a plan for the CPU. structures: what is filled for each vertex, if
-    one worker must see all its contributions ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks
-    of "pull" then. senders: in a sweep whose vertices receive messages, by how much the level of those that send
-    differs from the level of the moment; None for passes whose messages all vertices send. notes: the
-    optimisations that the pass was written with, for people to read. ways: what each way of running its loop on a CPU
-    must know of the pass (PushSpec, PrioritySpec, SumSpec, ...), by the name of the way; refused: why the pass cannot
-    run so, by the name of the way. follow: what follows a full pass block by block on a CPU.
+    Attributes:
+        name: its name, unique in the plan.
+        domain: "in", "out", "both" or None (over vertices).
+        kernels: role -> name in the code. Roles: "pull", "segments", "finish", "compute", "messages", "blocked",
+            "followed", "listed" where "pull" takes no lists; on a CPU also the roles of each way.
+        columns: edge columns (name, dtype) in the order of the page row.
+        written: the fields that the pass writes.
+        swaps: fields with two buffers that the pass writes.
+        loop_end: the pass also decides activity.
+        notify: the adjacency direction from a changed vertex to its receivers, if the pass may skip. Its flags are
+            work:heard.NAME then: 1 if a vertex must notify its receivers, 2 if it must run again itself.
+        sole: no other pass of the loop writes its fields.
+        gpu: the data for a GPU; None in a plan for the CPU.
+        structures: the scratch structures filled for each vertex, if one worker must process all its contributions
+            ("mode32", "median64", "mex", ...); on a CPU, long vertices are tasks of "pull" then.
+        senders: in a sweep whose vertices receive messages, the level of the senders minus the current level; None if
+            all vertices send.
+        notes: the optimisations applied to the pass, as text for people.
+        ways: by the name of a way of running its loop on a CPU, the data of the pass for it (PushSpec, SumSpec, ...).
+        refused: by the name of a way, why the pass cannot run that way.
+        follow: the work fused into a full pass on a CPU.
     """
 
     name: str
@@ -222,7 +254,7 @@ class StageSpec:
     follow: Follow | None = None
 
     def way(self, name: str, kind: type[T]) -> T | None:
-        """What a way must know of the pass, which is of a certain type; None where the pass cannot run so."""
+        """The data of the pass for a way, an object of type `kind`; None if the pass cannot run that way."""
         spec = self.ways.get(name)
         assert spec is None or isinstance(spec, kind), (name, spec)
         return spec
@@ -230,11 +262,13 @@ class StageSpec:
 
 @dataclass(frozen=True)
 class Follow:
-    """What follows a full pass on a CPU, block by block (vlang/emit/fused.py): one kernel instead of those named.
+    """Folds and messages fused into a full pass on a CPU, block by block (vlang/emit/fused.py).
 
-    kernel: does it for whole blocks. kernels: of the folds and messages that it stands for. inside: the kernels of the
-    pass do it as soon as a block is due; own: slots of messages that the pass reads itself meanwhile, so that those to
-    come go to the slots later:NAME of them.
+    Attributes:
+        kernel: the kernel that computes them for whole blocks.
+        kernels: the kernels of the folds and messages that it replaces.
+        inside: the kernels of the pass compute them as soon as a block is complete.
+        own: slots of messages that the pass itself still reads; the new messages go to the slots later:NAME.
     """
 
     kernel: str
@@ -245,14 +279,14 @@ class Follow:
 
 @dataclass(frozen=True)
 class Fold:
-    """Reductions over vertices that one scalar needs: the name of the kernel."""
+    """The reductions over vertices that one scalar needs. kernel: its name."""
 
     kernel: str
 
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: fold first, if any; then the kernel "scalars" with `index` stores it into scalar:`name`."""
+    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`."""
 
     name: str
     kind: str
@@ -264,8 +298,8 @@ class ScalarSpec:
 class CopySpec:
     """A loop that ends with the join of the values of `field` over each connected component (rule K).
 
-    domain: "both", or "in" or "out" if that holds in undirected graphs only. join: "min", "max", "last" (the largest
-    vertex, `none` below all), "bitor" or "bitand", of values as they are stored.
+    domain: "both"; "in" or "out" if the rule applies to undirected graphs only. join: "min", "max", "last" (the largest
+    vertex, `none` below all), "bitor" or "bitand", of values as stored.
     """
 
     field: str
@@ -277,12 +311,25 @@ class CopySpec:
 class LoopSpec:
     """A loop of supersteps.
 
-    number: in the order of the text, from 0. level: how many others are around it; loops of one level share the
-    arrays that `slot` names. limit, until: scalars to evaluate, None where there is none. explicit: `activate when`
-    decides activity, else a change of an applied field. skip: passes may leave out vertices none of whose inputs
-    changed (rule N); skip_reason says why, or why not. starts, tolds: fields with such copies. copied: what the loop
-    comes to under rule K, None where that is refused. order: the rule by which vertices may run in any order: "A", "A'"
-    (active vertices tell in any order) or "S" (a vertex is written once), "" where none is granted.
+    Attributes:
+        number: its number in the order of the text, from 0.
+        level: how many loops enclose it; loops of one level share the arrays that `slot` names.
+        steps: the steps of a superstep.
+        limit: the scalar that bounds supersteps; None for no bound.
+        exact: the loop runs exactly `limit` supersteps.
+        until: the scalar that ends the loop when true; None for none.
+        explicit: `activate when` decides activity; else a change of an applied field does.
+        reads_iteration: some step reads `iteration`.
+        skip: passes may leave out a vertex if no input of it changed (rule N).
+        skip_reason: why `skip` holds, or why not.
+        asynchronous: passes may run in place (rule A).
+        asynchronous_reason: why `asynchronous` holds, or why not.
+        starts: fields with a copy start:F.
+        tolds: fields with a copy told:F.
+        line: its line in the program.
+        copied: the result of the loop under rule K; None where that is refused.
+        order: the rule by which vertices may run in any order: "A", "A'" (active vertices send in any order) or "S" (a
+            vertex is written once); "" where none is granted.
     """
 
     number: int
@@ -305,12 +352,12 @@ class LoopSpec:
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:
-        """The passes that it runs itself, not those of blocks in it."""
+        """Its own passes, without the passes of inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, StageSpec))
 
     @property
     def plain(self) -> tuple[StageSpec | ScalarSpec, ...]:
-        """Its steps without blocks: all of them, unless it is nested."""
+        """Its steps without inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, (StageSpec, ScalarSpec)))
 
     @property
@@ -325,8 +372,16 @@ class LoopSpec:
 
 @dataclass(frozen=True)
 class SweepSpec:
-    """Its steps once for each finite value of the integer field `field`, in increasing (`up`) or decreasing order,
-    for the vertices that have it where the u8 array in the slot `guard` is not 0. The value is the scalar `level`."""
+    """A sweep: runs `steps` once for each finite value of an integer field, for the vertices that have this value.
+
+    Attributes:
+        field: the field.
+        up: values increase; else they decrease.
+        guard: the slot of a u8 array; only vertices with a nonzero entry take part. None: all do.
+        level: the scalar that holds the current value.
+        steps: the steps.
+        line: its line in the program.
+    """
 
     field: str
     up: bool
@@ -338,7 +393,7 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """Its steps for each vertex of the parameter `members`, in order; the vertex is the scalar `name`."""
+    """Runs `steps` for each vertex of the parameter `members`, in order; the vertex is in the scalar `name`."""
 
     name: str
     members: str
@@ -348,7 +403,7 @@ class ForVerticesSpec:
 
 @dataclass(frozen=True)
 class ForRangeSpec:
-    """Its steps for each number from `low` to `high`, which is the scalar `name`; until: tested after each round."""
+    """Runs `steps` for each number from `low` to `high`, which is in the scalar `name`; until: tested after each."""
 
     name: str
     low: ScalarSpec
@@ -360,7 +415,7 @@ class ForRangeSpec:
 
 @dataclass(frozen=True)
 class Bound:
-    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: that of the column in the program."""
+    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: the type of the column in the program."""
 
     column: str
     dtype: str
@@ -370,9 +425,15 @@ class Bound:
 
 @dataclass(frozen=True)
 class Contract:
-    """A `require`: the hidden field (or scalar, if `graph_level`) that tells where it fails, and its text.
+    """A `require`.
 
-    bounds: if not empty, what the `require` says; where the ranges of columns show that, no edge is looked at.
+    Attributes:
+        name: the hidden field that marks where it fails; for kind "graph" a scalar.
+        kind: "graph", "vertex" or "edge".
+        domain: for kind "edge", the direction of the edges.
+        text: the condition as in the program.
+        line: its line in the program.
+        bounds: if not empty, an equivalent of the condition; if the ranges of columns prove it, no edge is read.
     """
 
     name: str
@@ -385,8 +446,14 @@ class Contract:
 
 @dataclass(frozen=True)
 class Watch:
-    """What a run looks at for infinities, by name: vertex fields that are outputs or not, graph-level values that are
-    or not."""
+    """The names of the values that a run tests for infinities.
+
+    Attributes:
+        fields: vertex fields that are outputs.
+        hidden: other vertex fields.
+        globals: graph-level values that are outputs.
+        lets: other graph-level values.
+    """
 
     fields: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
@@ -401,7 +468,7 @@ Step = StageSpec | ScalarSpec | LoopSpec | SweepSpec | ForVerticesSpec | ForRang
 
 
 def every_step(steps: Iterable[Step]) -> Iterator[Step]:
-    """Every step of a tree, blocks before what they hold."""
+    """Every step of a tree, each block before its steps."""
     for step in steps:
         yield step
         if not isinstance(step, (StageSpec, ScalarSpec, Contract)):
@@ -409,12 +476,12 @@ def every_step(steps: Iterable[Step]) -> Iterator[Step]:
 
 
 def level_slot(kind: str, name: str, level: int) -> str:
-    """The slot of an array that loops of a level have of their own."""
+    """The slot of an array that the loops of one nesting level share."""
     return f"{kind}{level}:{name}" if level else f"{kind}:{name}"
 
 
 def field_of(slot: str) -> str | None:
-    """The field whose values, present or past, lie in a slot; None for other slots."""
+    """The field whose present or past values are in a slot; None for other slots."""
     kind, _, name = slot.partition(":")
     return name if kind.rstrip("0123456789") in ("field", "next", "start", "told") else None
 
@@ -423,9 +490,18 @@ def field_of(slot: str) -> str | None:
 class Plan:
     """A program ready to run on one target.
 
-    text, exports: the code and the signatures of its kernels. slots: name -> number. scalars: name -> type name
-    ("f32", "u8", ...). steps: the run; contracts are checked where they stand among the steps. defaults: scalars that
-    stand in for parameters not given and edge fields ("edge.NAME") that the graph does not have.
+    Attributes:
+        name: the name of the program.
+        text: the code of its kernels.
+        exports: kernel name -> signature.
+        slots: slot name -> number.
+        scalars: name -> type name ("f32", "u8", ...).
+        fields: the vertex fields.
+        arrays: the other arrays.
+        steps: the run; a contract is checked at its place among the steps.
+        globals: the graph-level results (name, type name).
+        defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
+            not have.
     """
 
     name: str

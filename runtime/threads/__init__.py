@@ -1,1 +1,1 @@
-"""Plain threads over disjoint ranges, and work that an interrupt cannot leave half done."""
+"""Plain threads over disjoint ranges, and tasks that an interrupt cannot leave half done."""

@@ -1,8 +1,8 @@
-"""Work in other threads, in a way that an interrupt cannot leave half done.
+"""Tasks in other threads that an interrupt cannot leave half done.
 
-KeyboardInterrupt is raised in the main thread, between any two bytecodes. So nothing here relies on code written in
-Python to give a lock back (threading.Condition and all that is built on it does, Thread.start included): a task is one
-call of the interpreter's to start, and one lock of the interpreter's to wait for.
+KeyboardInterrupt is raised in the main thread, between any two bytecodes. So nothing here relies on Python code to
+release a lock, as threading.Condition and all that uses it do, including Thread.start. One built-in call starts a task,
+and one built-in lock is waited for.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _T = TypeVar("_T")
 
 
 class Task(Generic[_T]):
-    """A function that is called once, in a thread of its own. begun: whether it has been, or soon will be."""
+    """A function that is called once, in a thread of its own. begun: whether the call was started or is about to be."""
 
     def __init__(self, work: Callable[[], _T]) -> None:
         self.begun = False
@@ -30,7 +30,7 @@ class Task(Generic[_T]):
 
     def begin(self) -> bool:
         """Start the thread; False where the system grants no more."""
-        self.begun = True  # an interrupt comes behind the call below at the earliest
+        self.begun = True  # an interrupt is raised after the call below at the earliest
         try:
             start_new_thread(self._run, ())
         except RuntimeError:
@@ -38,13 +38,13 @@ class Task(Generic[_T]):
         return self.begun
 
     def wait(self) -> None:
-        """Return when the function has ended, or at once where it was not begun."""
+        """Return when the function has ended; at once if it was not begun."""
         if self.begun:
             with self._done:
                 pass
 
     def result(self) -> _T:
-        """What the function returns or raises; called here where it was not begun."""
+        """The result or the exception of the function, which is called here if it was not begun."""
         if not self.begun:
             return self._work()
         self.wait()
@@ -63,10 +63,10 @@ class Task(Generic[_T]):
 
 
 def completed(work: Callable[[], _T]) -> _T:
-    """`work()`, which runs to its end even if an interrupt is raised here meanwhile: in another thread, then.
+    """`work()`, which runs to its end even if an interrupt is raised here meanwhile.
 
-    For what changes the state of libraries that cannot be trusted to survive an interrupt. The locks that the caller
-    holds must not be needed by it.
+    The main thread runs it in another thread. It is meant for calls that change the state of libraries which may not
+    survive an interrupt. `work` must not need locks that the caller holds.
     """
     if get_ident() != threading.main_thread().ident:
         return work()

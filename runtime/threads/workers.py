@@ -1,4 +1,4 @@
-"""Plain threads over disjoint ranges. What is computed never depends on how many there are."""
+"""Plain threads over disjoint ranges. Results never depend on the number of threads."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def cut(total: int, parts: int) -> list[tuple[int, int]]:
 
 
 def on_threads(threads: int, function: Callable[[Item], Result], items: Sequence[Item]) -> list[Result]:
-    """`[function(i) for i in items]` on up to `threads` threads, this one among them; the first exception is raised.
+    """`[function(i) for i in items]` on up to `threads` threads, including this one; raises the first exception.
 
-    Fewer threads do the work where the system grants no more. After an interrupt no further item is begun, and those
-    that are end before it is raised, as they write to arrays of the caller.
+    Fewer threads run if the system grants no more. After an interrupt no further item begins. It is raised when the
+    running items have ended, because they write to arrays of the caller.
     """
     results: dict[int, Result] = {}
     failed: list[BaseException] = []
@@ -75,5 +75,5 @@ def _await(helpers: Sequence[Task[None]]) -> None:
 
 
 def over(total: int, threads: int, function: Callable[[int, int], object]) -> None:
-    """Call `function(first, last)` for ranges that make up 0..total, on `threads` threads."""
+    """Call `function(first, last)` for consecutive ranges that cover 0..total, on `threads` threads."""
     on_threads(threads, lambda part: function(*part), cut(total, threads * 4))

@@ -47,7 +47,7 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
 
 
 def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """What a process printed; it must have ended well and silently."""
+    """The output of a process, which must succeed without messages on stderr."""
     out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, ""), err
     return out.strip().rsplit(" ", 1)[0], out.strip().rsplit(" ", 1)[1]
@@ -81,7 +81,7 @@ def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
-    """Nor, as all runs on the CPU, what only a GPU needs, or arrays that nobody uses."""
+    """Nor, as all runs on the CPU, modules that only a GPU needs, or unused array libraries."""
     assert run(tmp_path, code=RUNS) == ("24", "True")
     assert run(tmp_path, code=RUNS) == ("24", "False")
 
@@ -199,7 +199,7 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
 
 
 def test_a_user_without_a_home() -> None:
-    """As in containers that run under a number nobody has: no HOME, no entry in the table of users."""
+    """As in containers that run under an unknown user id: no HOME, no entry in the table of users."""
     code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
             "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
     assert run(None, code=code) == (RIGHT, "True")

@@ -115,7 +115,7 @@ repeat 2 times:
 
 
 def test_skipping_loses_no_change() -> None:
-    """A wave along a path: few vertices are active for long. What they send, and that they fall silent, is heard."""
+    """A wave along a path: few vertices are active for long; receivers see their messages, and the end of these."""
     program: Program = load(f"{DESIGN}/php.vp")
     graph = Graph.from_edges(np.arange(2999), np.arange(1, 3000))
     full = program(graph, source=0, research={"mode": "pull"}, tol=1e-4)

@@ -198,7 +198,7 @@ def test_components_where_values_travel_one_way(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_changes_told_in_any_order_that_nobody_comes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Under A' who has not told a change must come back to it: not so with an `activate when` that looks elsewhere."""
+    """Under A' a vertex with an unsent change must stay active, which an unrelated `activate when` does not ensure."""
     text = ("program p\nvertex x: int = 1\nvertex seen: int = 0\nrepeat:\n"
             "    gather a = sum(change(u.x) for u -> self if u.outdegree > self.outdegree)\n    apply x += a\n")
     made = compile(text)

@@ -77,7 +77,7 @@ def test_shapes(spec: str) -> None:
     for threads in (1, 3):
         result = program(graph, threads=threads)
         assert connected(result)
-        if spec != "path:50000":  # whose supersteps are as many as its edges
+        if spec != "path:50000":  # as many supersteps as edges
             pulled = program(graph, research={"mode": "pull"})
             assert same_bits(np.asarray(result["label"]), np.asarray(pulled["label"]))
         else:

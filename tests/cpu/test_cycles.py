@@ -51,7 +51,7 @@ repeat until sum(abs(change(v.a)) for v in vertices) == 0:
 
 
 def test_until_waits_for_changes_that_are_not_told() -> None:
-    """Nothing changes in the second superstep, but it tells the change of the first: `until` holds after the third."""
+    """Nothing changes in the second superstep, but it sends the change of the first: `until` holds after the third."""
     for mode in ("pull", "notify-pull"):
         result = compile(UNTOLD)(ring(), research={"mode": mode})
         assert (result.rounds, result.converged, result.reason) == (3, True, "`until` holds")

@@ -133,7 +133,7 @@ def test_refused(text: str, reason: str) -> None:
     ("until sum(abs(change(v.x)) for v in vertices) < N * tol", "tol"),
 ])  # fmt: skip
 def test_bounds(until: str, bound: str) -> None:
-    """What a vertex need not tell, from what ends the loop."""
+    """The changes that a vertex need not send, derived from the end condition of the loop."""
     text = compile(_loop(PLAIN, until)).derived("delta").explain("ir")
     assert f"activate when abs(change(x)) > {bound}\n" in text
 

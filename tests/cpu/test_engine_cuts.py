@@ -62,7 +62,7 @@ global everything = sum(v.x for v in vertices)
 
 
 def hub_graph(hubs: dict[int, int], directed: bool) -> RefGraph:
-    """Hubs with exactly so many in-edges, and a ring over the first 25 vertices so that news travels."""
+    """Hubs with exactly so many in-edges, and a ring over the first 25 vertices so that changes propagate."""
     rng = np.random.default_rng(sum(hubs))
     ring = [(k, (k + 1) % 25) for k in range(25) if (k + 1) % 25 not in hubs]
     sources = [rng.integers(0, 30, count) for count in hubs.values()]

@@ -86,7 +86,7 @@ def test_as_interpreted(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
     (stage,) = loop.stages
     pushes = "push" in stage.ways or "reach" in stage.ways
     assert pushes or "more than 16 bytes" in stage.refused["push"], (made.source, stage.refused)
-    monkeypatch.setattr(cpu, "_SMALL", 0)  # as many threads as asked for, however little there is to do
+    monkeypatch.setattr(cpu, "_SMALL", 0)  # use all threads, however little there is to do
     ways = [{"mode": "pull"}, {"mode": "notify-pull"}, *({"mode": mode} for mode in ("push", "auto"))]
     ways += [{"schedule": "priority"}] if "priority" in stage.ways else []
     for seed in range(GRAPHS):

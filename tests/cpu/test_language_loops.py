@@ -1,4 +1,4 @@
-"""Loops of every kind, what ends them, and who is active: the engine against the interpreter, for every cut."""
+"""Loops of every kind, their end conditions and active vertices: engine against interpreter, for every cut."""
 
 from __future__ import annotations
 

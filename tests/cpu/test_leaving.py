@@ -56,7 +56,7 @@ def test_where_it_is_granted() -> None:
 
 
 def test_long_vertices() -> None:
-    """Vertices whose edges are cut into segments: some settled, some decided by their first edge or by their last."""
+    """Vertices with edges cut into segments: some final, some decided by their first edge or by their last."""
     n, hubs = 40_000, np.arange(4)
     src = np.tile(np.arange(4, n), 4)
     dst = np.repeat(hubs, n - 4)

@@ -177,7 +177,7 @@ def test_program_of_the_design(name: str, params: Any) -> None:
 
 
 def test_sweep_over_vertices_with_many_edges() -> None:
-    """Vertices whose edges are cut into segments are in lists of their own."""
+    """Vertices with edges cut into segments are in separate lists."""
     program = compile(PROGRAMS["sweep"])
     rng = np.random.default_rng(3)
     edges = [(int(u), hub) for hub in (5, 6) for u in rng.integers(0, 60, 20_000)]

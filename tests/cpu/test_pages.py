@@ -36,7 +36,7 @@ def made(offsets: NDArray[np.uint64], targets: NDArray[np.uint32]) -> Adjacency:
 
 
 def adjacency(degrees: list[int]) -> Adjacency:
-    """An adjacency in which edge e leads to e: every edge tells which one it is."""
+    """An adjacency in which edge e leads to vertex e, so that every edge is identified by its target."""
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     return made(offsets, np.arange(int(offsets[-1]), dtype=np.uint32))
 
@@ -113,7 +113,7 @@ def test_random_cuts() -> None:
 
 
 def test_large_graphs_are_cut_into_even_tasks() -> None:
-    """Tasks of about the cost, none much larger, and pages of about the size asked for."""
+    """Tasks of about the cost, none much larger, and pages of about the requested size."""
     degrees = np.random.default_rng(5).integers(0, 40, 200_000)
     offsets = np.concatenate([[0], np.cumsum(degrees)]).astype(np.uint64)
     cut = Pages.cut(made(offsets, np.zeros(int(offsets[-1]), np.uint32)), 1 << 20)

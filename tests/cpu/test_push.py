@@ -128,7 +128,7 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_given_values_are_no_uniform_frontier() -> None:
-    """Depths of the caller's own may differ, so nobody stops at the first neighbour."""
+    """Depths given by the caller may differ, so no vertex stops at its first neighbour."""
     start = np.full(600, np.iinfo(np.int32).max, np.int32)
     start[[3, 400]] = 0, 9
     text = ("program hops()\nvertex depth: int\nrepeat:\n    gather near = min(u.depth + 1 for u -> self)\n"

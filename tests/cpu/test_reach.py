@@ -15,7 +15,7 @@ from vlang.runtime.cpu.ways import reach as cpu_reach
 from vlang.runtime.cpu.ways.reach import ReachLoop
 from vlang.runtime.plan.layouts.reach_words import REACH_CREW, REACH_FEW, REACH_LONG
 
-# `step` is what an edge adds; where the type holds no more, the frontier sends infinity, which reaches nobody.
+# `step` is added by each edge; where the type overflows, the frontier sends infinity, which reaches no vertex.
 TEXT = """program reach
 vertex x: {type} = {start} if {source} else {far}
 repeat:
@@ -80,7 +80,7 @@ def test_a_hub_is_pushed_from_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_nobody_left_is_not_looked_for() -> None:
-    """When a look has left nobody who could be reached, the last superstep does nothing."""
+    """When a look has left no reachable vertex, the last superstep does nothing."""
     got = program("one source")(Graph.read("uniform:14"), threads=1)
     assert got.history[-1].mode == "early-exit pull"
     assert (got.history[-1].active, got.history[-1].edges) == (0, 0)
@@ -88,7 +88,7 @@ def test_nobody_left_is_not_looked_for() -> None:
 
 @pytest.mark.parametrize("spec", ["grid:600x700", "uniform:12", "star:5000"])
 def test_several_workers_share_a_narrow_frontier(spec: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever is found by several workers at once counts once, however often it happens."""
+    """A vertex that several workers find at once is counted once, however often it happens."""
     monkeypatch.setattr(cpu, "_SMALL", 0)
     find = compile(TEXT.format(**{**FORMS["one source"], "edges": "u -- self", "source": "self == source"}).replace(
         "reach\n", "reach(source: vertex)\n"))

@@ -32,7 +32,7 @@ repeat:
     apply  p   += decay * news
     activate when tol < abs(change(p))
 """,
-    # Contributions read degrees, so the ends of new edges must be heard by all their neighbours.
+    # Contributions read degrees, so the ends of new edges must send to all their neighbours.
     "popular": """
 program popular
 vertex best: int = 0

@@ -105,7 +105,7 @@ def program(text: str) -> Program:
 
 
 def assert_pushed(text: str, graph: RefGraph, most: int = 40, meant: bool = True) -> set[str]:
-    """The same for every cut as when everybody pulls, and as interpreted (`meant`); the modes that were seen."""
+    """The same for every cut as with pulls only, and as interpreted (`meant`); returns the modes that ran."""
     case, on = Case(graph), to_graph(graph)
     want = engine_run(program(text), case, on, mode="pull", threads=1, max_rounds=most)
     seen = set()
@@ -173,7 +173,7 @@ def test_vertices_of_many_segments(text: str, pushes: bool) -> None:
 
 
 def test_zeros_keep_their_signs() -> None:
-    """A vertex that nobody tells anything any more adds 0, which makes 0 of -0; -0 was too small a number before."""
+    """A vertex that receives nothing any more adds 0, which turns -0 into 0; the -0 was an underflow before."""
     text = """program p
 vertex x: f32
 repeat:

@@ -60,7 +60,7 @@ def test_look_by_cost() -> None:
 
     assert look(5000, 50_000, 4000)  # 4000 rows and 8000 edges against 5000 and 50,000
     assert not look(10, 100, 9990)
-    assert look(1, 10, 0)  # nobody is left: nothing to do
+    assert look(1, 10, 0)  # no vertex is left: nothing to do
 
 
 @pytest.fixture

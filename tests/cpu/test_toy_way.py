@@ -1,4 +1,4 @@
-"""A way of the CPU is added in one file and a row in each of two lists: it runs, is prepared, explained and asked for.
+"""A way of the CPU is added in one file and a row in each of two lists: it runs, is prepared, explained and selected.
 
 The way plods: one thread takes the vertices one after the other, over whole rows.
 """
@@ -75,7 +75,7 @@ class Plod(CpuWay):
     modes = ("plod",)
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """It runs loops of one pass, unless another mode is asked for."""
+        """It runs loops of one pass, unless the options select another mode."""
         if options.mode not in ("auto", "plod"):
             return "another mode was asked for"
         stages = loop.stages

@@ -1,4 +1,4 @@
-"""Threads that stay between launches: who joins, who sleeps, who ends."""
+"""Threads that persist between launches: joining, sleeping and ending."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def runs(count: int) -> bool:
 
 
 def meet(crew: Crew, helpers: int) -> None:
-    """All threads of a crew wait for each other in a launch: nobody is missing, and nobody comes twice."""
+    """All threads of a crew synchronise in a launch: none is missing, and none joins twice."""
     state = np.zeros(16, np.int64)
     crew.launch(kernel("meet"), kernel("meet").words((state, helpers + 1)), helpers)
     assert state[0] == helpers + 1

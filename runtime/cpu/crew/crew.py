@@ -1,8 +1,8 @@
-"""Threads that stay: helpers who join the launches of a caller within microseconds, and sleep between calls.
+"""Persistent threads: helpers that join the launches of a caller within microseconds, and sleep between calls.
 
-Helpers never come back to the interpreter: opening a launch, joining, closing, falling asleep and waking are machine
-code (crew.py of vlang.runtime.kernels), as each way through the interpreter's lock may cost two switches of threads.
-Whoever is awake looks for launches all the time, so joins at once. A crew serves one caller at a time.
+Helpers never return to the interpreter. Opening, joining and closing a launch, falling asleep and waking are machine
+code (crew.py of vlang.runtime.kernels), since each pass through the interpreter's lock may cost two thread switches.
+A helper that is awake polls for launches, so it joins at once. A crew serves one caller at a time.
 """
 
 from __future__ import annotations
@@ -36,8 +36,7 @@ __all__ = ["Crew", "give_back", "take_crew"]
 
 
 class Crew:
-    """Up to `room` helpers, who are started when they are first wanted. counter: the address of a word of i64 that is 0
-    when a launch begins."""
+    """Up to `room` helpers, started on first use. counter: the address of an i64 that is 0 when a launch begins."""
 
     def __init__(self, room: int) -> None:
         self._kernels = crew_kernels()
@@ -53,14 +52,14 @@ class Crew:
 
     @property
     def usable(self) -> bool:
-        """Whether this process has its threads: one that was forked off has not."""
+        """Whether its threads exist in this process; a forked child has none of them."""
         return self._process == os.getpid()
 
     def __len__(self) -> int:
         return len(self._threads)
 
     def helpers(self, wanted: int) -> int:
-        """Have so many helpers, or as many as the system grants: how many there are of them."""
+        """Start helpers until there are `wanted`, or as many as the system grants; returns their number."""
         while self._threads and not self._threads[-1].begun:  # an interrupt came just before
             self._threads.pop()
         while len(self._threads) < min(wanted, self.room):
@@ -68,14 +67,16 @@ class Crew:
             self._kernels["prepare"](self._words, number)
             helper = Task(partial(self._kernels["serve"], self._words, number))
             self._threads.append(helper)
-            if not helper.begin():  # no more threads are to be had
+            if not helper.begin():  # the system grants no more threads
                 self._threads.pop()
                 break
         return min(wanted, len(self._threads))
 
     def launch(self, kernel: Kernel, args: Sequence[int | None], helpers: int) -> None:
-        """Run a kernel on this thread and so many helpers (see `helpers`), until all who joined are done. args: its
-        words (`Kernel.words`). Nothing can interrupt it, as no array may go before."""
+        """Run a kernel on this thread and `helpers` others, until all threads that joined are done.
+
+        It cannot be interrupted, since its arrays must stay alive until the end. args: its words (`Kernel.words`).
+        """
         if not kernel.wide or len(args) > CREW_MOST_ARGS:
             raise InternalError(f"kernel {kernel.name} cannot be launched: its arguments are not up to "
                                 f"{CREW_MOST_ARGS} words of 64 bits")
@@ -86,7 +87,7 @@ class Crew:
         kernel.ended(int(words[CREW_STATUS]))
 
     def end(self) -> None:
-        """Let the helpers go, and wait until they have gone."""
+        """Stop the helpers, and wait until they have ended."""
         _finished(self._process, self._kernels["end"], self._words, self._threads)
         self._lost.detach()
         for helper in self._threads:
@@ -94,7 +95,7 @@ class Crew:
 
 
 def _finished(process: int, end: Kernel, words: NDArray[np.int64], threads: list[Task[int]]) -> None:
-    """Let the helpers of a crew go; the crew may be one that nothing refers to since an interrupt."""
+    """Stop the helpers of a crew, even of one that an interrupt left without a reference."""
     if process == os.getpid():
         end(words, len(threads))
 
@@ -105,7 +106,7 @@ _lock = threading.Lock()
 
 
 def take_crew(helpers: int) -> Crew:
-    """A crew for one caller, which may have so many helpers."""
+    """A crew for one caller, with room for at least `helpers` helpers."""
     with _lock:
         at = next((i for i, crew in enumerate(_idle) if crew.room >= helpers), None)
         if at is not None:
@@ -114,7 +115,7 @@ def take_crew(helpers: int) -> Crew:
 
 
 def give_back(crew: Crew) -> None:
-    """Keep a crew for the next caller, unless there are enough or it has more threads than there are processors."""
+    """Keep a crew for the next caller, unless enough are kept or it has more threads than there are processors."""
     if not crew.usable:
         return
     with _lock:
@@ -126,7 +127,7 @@ def give_back(crew: Crew) -> None:
 
 
 def _before_fork() -> None:
-    """End who sleeps: a process that forks should have one thread, or Python warns."""
+    """End sleeping helpers: Python warns if a process with several threads forks."""
     with _lock:
         crews = _idle[:]
         _idle.clear()
@@ -135,7 +136,7 @@ def _before_fork() -> None:
 
 
 def _forked() -> None:
-    """A child process has one thread, and finds the lock as others may have held it."""
+    """Reset the state in a child process: it has one thread, and another thread may have held the lock at the fork."""
     global _lock
     _lock = threading.Lock()
 

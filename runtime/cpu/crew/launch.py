@@ -15,11 +15,11 @@ from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Cpu"]
 
-_SMALL = 1 << 15  # edges and vertices below which a second thread costs more than it brings
+_SMALL = 1 << 15  # edges and vertices below which a second thread costs more than it saves
 
 
 class Cpu:
-    """Launches passes. threads: how many work at once; results do not depend on it."""
+    """Launches passes on `threads` threads; results do not depend on their number."""
 
     def __init__(self, threads: int | None = None) -> None:
         self.threads = threads or available_threads()
@@ -27,19 +27,28 @@ class Cpu:
         self._alone = np.zeros(1, dtype=np.int64)  # the counter of launches without helpers
 
     def close(self) -> None:
-        """Let the other threads go."""
+        """Give the crew of threads back."""
         crew, self._crew = self._crew, None  # first, so that no crew is given back twice after an interrupt
         if crew is not None:
             give_back(crew)
 
     def prepare(self, cost: int) -> None:
-        """Load what launches of that cost need, so that none waits for it."""
+        """Load the kernels of the crew if launches of this cost use it, so that no launch waits for them."""
         if self.threads > 1 and cost >= _SMALL:
             crew_kernels().prepare(crew_kernels())
 
     def launch(self, kernel: Kernel, before: tuple[Any, ...], tasks: NDArray[np.int64], count: int, cost: int,
                after: tuple[Any, ...] = ()) -> None:
-        """Run `kernel(*before, tasks, count, counter, *after)` until all tasks are done. cost: about how much work."""
+        """Run `kernel(*before, tasks, count, counter, *after)` until all tasks are done.
+
+        Args:
+            kernel: takes tasks from `counter` until `count` are taken.
+            before: arguments before the tasks.
+            tasks: int64, contiguous; rows of three in most kernels.
+            count: tasks in all.
+            cost: about how many edges and vertices the launch processes.
+            after: arguments behind the counter.
+        """
         if count == 0:
             return
         helpers = self._helpers(min(self.threads, count) - 1) if cost >= _SMALL else 0
@@ -52,10 +61,15 @@ class Cpu:
 
     def crew(self, kernel: Kernel, before: tuple[Any, ...], control: NDArray[np.int64], cost: int,
              after: tuple[Any, ...] = (), most: int | None = None) -> None:
-        """Run `kernel(*before, control, *after)` by threads that wait for each other inside.
+        """Run `kernel(*before, control, *after)` on threads that synchronise at barriers inside it.
 
-        control: begins with the words of vlang.runtime.plan.layouts.meet_words. cost: about how much work. most:
-        threads.
+        Args:
+            kernel: the kernel.
+            before: arguments before the control block.
+            control: int64; begins with the layout of vlang.runtime.plan.layouts.meet_words.
+            cost: about how many edges and vertices the launch processes.
+            after: arguments behind the control block.
+            most: the largest number of threads; None for no limit.
         """
         helpers = self._helpers(min(self.threads, most or self.threads) - 1) if cost >= _SMALL else 0
         control[MEET_CREW], control[MEET_JOINED] = helpers + 1, 0
@@ -66,7 +80,7 @@ class Cpu:
             self._crew.launch(kernel, kernel.words(args), helpers)
 
     def _helpers(self, count: int) -> int:
-        """Have `count` other threads at hand, or as many as the system grants."""
+        """Start `count` helpers, or as many as the system grants; returns their number."""
         if count < 1:
             return 0
         if self._crew is None or not self._crew.usable:

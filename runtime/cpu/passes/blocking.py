@@ -1,4 +1,4 @@
-"""Whether full sweeps run by rows or by cache blocks."""
+"""The choice between rows and cache blocks for full sweeps."""
 
 from __future__ import annotations
 
@@ -10,16 +10,22 @@ __all__ = ["Trial", "choose_blocks"]
 
 _LEAST_EDGES = 1 << 16  # of a graph whose sweeps take long enough to think about
 _TRIED_FROM = 1 << 20  # edges of a graph whose sweeps take long enough to be compared
-_TRIES = 2  # sweeps of either way before one is chosen
-_PAYS_AFTER = 16  # sweeps after which the building of the blocks is made good, about (docs/internals/performance.md)
+_TRIES = 2  # sweeps by rows, and by blocks, before one is chosen
+_PAYS_AFTER = 16  # sweeps, about, that repay the building of the blocks (docs/internals/performance.md)
 
 
 def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int | None) -> bool:
-    """Whether the next full sweep should use blocks, building them first if they are not there.
+    """Whether the next full sweep should use blocks, which are built first if need be.
 
-    asked: "always", "never" or "auto". Under auto: when the blocks are there (made), or when the sweeps over this graph
-    so far, and those that program or caller announce (coming), pay for them. As long as nothing is announced this
-    rents before it buys: at worst a run takes twice as long as one that knew.
+    Under "auto" it should if the blocks exist, or if past and announced sweeps repay them. Without an announcement
+    this is the rent-or-buy rule: at worst a run takes twice as long as with the number of sweeps known in advance.
+
+    Args:
+        asked: "always", "never" or "auto".
+        edges: edges of a sweep.
+        made: whether the blocks exist.
+        sweeps: sweeps over this graph so far.
+        coming: sweeps that the program or the caller announces; None for no announcement.
     """
     if asked != "auto":
         return asked == "always"
@@ -27,10 +33,11 @@ def choose_blocks(asked: str, edges: int, made: bool, sweeps: int, coming: int |
 
 
 class Trial:
-    """By which way a pass goes once there are blocks: the one that has been faster. The bits are the same.
+    """The choice between rows and blocks once there are blocks: the faster of the two so far. The bits are the same.
 
-    Rows of a road network lie well as they are, and how well depends on the machine: on a grid of 2 million vertices
-    blocks took 0.7 of the time of rows on one, and 1.2 on another (docs/internals/performance.md). edges: of a sweep.
+    Rows of a road network have good locality already, and the gain depends on the machine: on a grid of 2 million
+    vertices blocks took 0.7 of the time of rows on one machine, and 1.2 on another (docs/internals/performance.md).
+    edges: edges of a sweep.
     """
 
     def __init__(self, asked: str, edges: int) -> None:
@@ -47,7 +54,7 @@ class Trial:
 
     @contextmanager
     def sweep(self) -> Iterator[bool]:
-        """What is inside is the next sweep: `by_blocks`."""
+        """A context that times the sweep run inside it; yields `by_blocks`."""
         way, begin = self.by_blocks, time.perf_counter()
         yield way
         if len(self._spans[way]) < _TRIES:

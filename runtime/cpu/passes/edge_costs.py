@@ -1,8 +1,8 @@
 """What edges cost on this machine, for one thread: measured once, kept in the cache directory.
 
-Which way a superstep goes depends on ratios of these costs only, and they differ three-fold between machines: reading
-in order by memory and prefetching, reading anywhere by the caches that a core has for itself. Graphs of few edges take
-the reference as it is, since there the choice hardly matters.
+The direction of a superstep depends only on ratios of these costs, which differ by a factor of three between machines:
+sequential reads depend on memory and prefetching, random reads on the private caches of a core. Graphs of few edges
+use the reference values, since there the choice hardly matters.
 """
 
 from __future__ import annotations
@@ -30,15 +30,21 @@ _SUFFIX = "costs"
 _CELLS = 1 << 20  # values of 4 bytes, as a graph of a million vertices has
 _FAR = 1 << 24  # beyond the caches of most machines
 _TRIALS = 5
-_ODD = 32.0  # a measured cost further off than this factor is no measurement
+_ODD = 32.0  # a cost that differs from the reference by more than this factor is discarded
 
 
 @dataclass(frozen=True)
 class Costs:
-    """Nanoseconds of one thread. pulled: an edge of a full pass, whose sender's value is read; pushed: an edge whose
-    receiver's value is joined by a guarded compare-and-swap; notified: an edge whose receiver's byte is set; marked: an
-    edge whose receiver's bit is; row: the beginning of a row that lies anywhere; summed: an edge that adds to what its
-    receiver is sent, and marks it."""
+    """Costs in nanoseconds of one thread.
+
+    Attributes:
+        pulled: an edge of a full pass: read the value of the sender.
+        pushed: an edge of a push: join into the value of the receiver by a guarded compare-and-swap.
+        notified: an edge of a notification: set the byte of the receiver.
+        marked: an edge of a frontier that marks: set the bit of the receiver.
+        row: the first access to a row at a random place.
+        summed: an edge of a pushed sum: add to the accumulator of the receiver, and mark it.
+    """
 
     pulled: float = 0.9
     pushed: float = 1.2
@@ -57,13 +63,13 @@ REFERENCE = Costs()
 
 
 def costs_of(edges: int) -> Costs:
-    """The costs of this machine: as kept, else measured now, in 0.2 s; the reference for a graph of few edges."""
+    """The costs of this machine: from the cache, or measured now in 0.2 s; the reference for a graph of few edges."""
     return REFERENCE if edges < MEASURED_FROM else _costs_in(cache_dir())
 
 
 @cache
 def _costs_in(folder: Path | None) -> Costs:
-    """The costs that are kept in a cache directory, or measured now; those of a process without one, too."""
+    """The costs from a cache directory, or measured now and kept there; without a directory kept in the process."""
     known = kept_costs()
     if known is None:
         known = measure_costs()
@@ -72,7 +78,7 @@ def _costs_in(folder: Path | None) -> Costs:
 
 
 def kept_costs() -> Costs | None:
-    """What was measured on this machine before; None for nothing."""
+    """The costs measured on this machine earlier; None if there are none."""
     raw = read_entry(_key(), _SUFFIX, _MAGIC)  # None, too, for an entry that is damaged
     return None if raw is None else Costs(**json.loads(raw))
 
@@ -82,7 +88,7 @@ def _key() -> str:
 
 
 def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
-    """The costs, measured. cells: values that edges reach; far: words of memory in which rows begin; powers of two."""
+    """Measure the costs. cells: values that edges reach; far: words of memory in which rows begin; powers of two."""
     kernels = cost_kernels()
     order = np.random.default_rng(1).permutation(cells).astype(np.uint32)
     values, bits = np.ones(cells, np.float32), np.zeros(max(1, cells // 64), np.uint64)
@@ -100,7 +106,7 @@ def measure_costs(cells: int = _CELLS, far: int = _FAR) -> Costs:
 
 
 def _least(act: Callable[[], object]) -> float:
-    """Nanoseconds, the least of some trials behind one that warms up."""
+    """The least time of several trials after a warm-up, in nanoseconds."""
     spans = []
     for _ in range(_TRIALS + 1):
         begin = time.perf_counter_ns()
@@ -110,7 +116,7 @@ def _least(act: Callable[[], object]) -> float:
 
 
 def sound(found: Mapping[str, float]) -> Costs:
-    """Measured costs; that of the reference where a measurement makes no sense."""
+    """Measured costs, with those of the reference in place of implausible ones."""
     known = asdict(REFERENCE)
     if set(found) != {spec.name for spec in fields(Costs)}:
         raise InternalError("costs were measured that nothing asks for, or not all that are asked for")

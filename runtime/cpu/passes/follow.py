@@ -1,4 +1,4 @@
-"""What follows a full pass block by block: reductions over vertices, and messages, which no pass of their own makes."""
+"""Kernels fused into a full pass, block by block: reductions over vertices, and messages."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ __all__ = ["Ahead"]
 
 
 class Ahead:
-    """What has been done ahead for the state as it is: the kernels that need not run.
+    """The kernels whose work is already done for the present state, so that they need not run.
 
-    frame: u64, as the frame will be after the pass under way.
+    frame: u64, the frame as it will be after the running pass.
     """
 
     def __init__(self, state: State) -> None:
@@ -22,7 +22,7 @@ class Ahead:
         self._ready: frozenset[str] = frozenset()
         self.frame = np.zeros_like(state.frame)
         begins = np.arange(0, state.n, BLOCK)
-        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # workers leave it as they find it
+        self._left = np.minimum(state.n - begins, BLOCK).astype(np.int64)  # workers restore it
         self._control = np.zeros(3, dtype=np.uint64)
         self._control[FOLLOW_FRAME] = self.frame.ctypes.data
         self._control[FOLLOW_LEFT] = self._left.ctypes.data
@@ -32,12 +32,12 @@ class Ahead:
         return kernel in self._ready
 
     def clear(self) -> None:
-        """The state changes, in a pass that nothing follows."""
+        """Forget all, since a pass without fused kernels changes the state."""
         self._ready = frozenset()
         self._state.frame[SLOT_FOLLOW] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
-        """Before a pass that is followed, by its own kernels (`inside`) or by the kernel for that once it is over."""
+        """Before a pass with fused work: by its own kernels (`inside`), or by one kernel that runs after it."""
         self.clear()
         assert stage.follow is not None
         state, slots = self._state, self._state.plan.slots
@@ -54,7 +54,7 @@ class Ahead:
             self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
 
     def arrived(self, stage: StageSpec, inside: bool) -> None:
-        """After the pass, and what follows it."""
+        """After the pass and its fused work."""
         assert stage.follow is not None
         self._state.frame[SLOT_FOLLOW] = 0
         for later in stage.follow.own if inside else ():

@@ -1,5 +1,7 @@
-"""What a run on the CPU may choose without a change of its results. A plain run takes none of it; chaos draws
-(vlang.runtime.cpu.cpu_chaos)."""
+"""The choices of a run on the CPU that do not change its results.
+
+A plain run takes the cheapest; a chaos run draws them at random (vlang.runtime.cpu.cpu_chaos).
+"""
 
 from __future__ import annotations
 
@@ -29,33 +31,33 @@ class Frontier(Protocol):
         """The entries of its queue, each once."""
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Entries for those of the vertices that one entry stands for."""
+        """The entries of vertices, without vertices that have too many edges for one entry."""
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Let the frontier be these entries, as many of them as the queue holds."""
+        """Replace the frontier by these entries, as many as the queue holds."""
 
 
 class Freedoms:
-    """The choices of a run, and of each of its loops: this class takes what was asked for and what pays.
+    """The choices of a run, and of each of its loops: this class follows the options and the costs.
 
     Passes and loops call a method where the rules of the language (docs/language.md, section 10) leave a choice.
     """
 
     def of(self, loop: LoopSpec, bound: int | None) -> Freedoms:
-        """The choices of one loop, which begins. bound: supersteps at most, None for no bound."""
+        """The choices of one loop, at its start. bound: supersteps at most, None for no bound."""
         return self
 
     # --------------------------------------------------------------------------------------------------- the run
     def cpu(self, threads: int | None) -> Cpu:
-        """What launches kernels."""
+        """The `Cpu` that launches kernels."""
         return Cpu(threads)
 
     def ways(self, ways: Sequence[T]) -> Sequence[T]:
-        """The ways that a loop may go, of which the last is always one."""
+        """The ways that a loop may use; always includes the last one."""
         return ways
 
     def options(self, options: Options) -> Options:
-        """The options that the choice of a way looks at."""
+        """The options by which a way is chosen."""
         return options
 
     # ---------------------------------------------------------------------------------------------------- passes
@@ -68,11 +70,11 @@ class Freedoms:
         return False
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
-        """Whether listed vertices are brought into another order, in place, and each is a task of its own."""
+        """Whether the listed vertices were reordered, in place; then each is a task of its own."""
         return False
 
     def tasks(self, tasks: NDArray[np.int64], count: int) -> NDArray[np.int64]:
-        """The first `count` tasks of a launch, in the order in which they are taken."""
+        """The first `count` tasks of a launch, in the order in which workers take them."""
         return tasks
 
     def notify(self, marks: NDArray[np.uint8]) -> None:
@@ -80,18 +82,18 @@ class Freedoms:
 
     # ----------------------------------------------------------------------------------------------------- loops
     def choose(self, rule: str, decide: Callable[[], bool]) -> bool:
-        """A choice that a rule leaves open, "" for one that is no rule's; `decide` says what pays."""
+        """A choice that a rule leaves open; `decide` compares the costs. rule: "" for a choice outside of the rules."""
         return decide()
 
     def took(self, rule: str) -> None:
-        """A loop made use of a rule."""
+        """Record that a loop used a rule."""
 
     def many(self) -> bool:
         """Whether supersteps over few vertices may run in one call."""
         return True
 
     def in_place(self, asked: bool) -> bool:
-        """Whether the next pass writes where it reads."""
+        """Whether the next pass writes to the buffer that it reads."""
         return asked
 
     def part(self, n: int, done: int) -> NDArray[np.int64] | None:
@@ -99,22 +101,22 @@ class Freedoms:
         return None
 
     def part_of_pass(self, part: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-        """The vertices that a pass of such a superstep runs over."""
+        """The vertices over which a pass of a superstep with a `part` runs."""
         return part
 
     def refreshed(self, n: int) -> NDArray[np.int64]:
-        """The vertices whose messages are brought up to date before such a pass."""
+        """The vertices whose messages are updated before a pass of a superstep with a `part`."""
         return np.arange(n)
 
     def put_off(self, active: NDArray[np.uint8], done: int) -> bool:
-        """Whether some flags of active vertices are cleared, which then send later (rule A')."""
+        """Whether flags of some active vertices were cleared, so that these send later (rule A')."""
         return False
 
     def before_push(self, frontier: Frontier) -> None:
-        """A frontier is about to push: any order, entries twice, more vertices (rule P), or fewer (rule A)."""
+        """Before a push: may reorder or repeat entries and add vertices (rule P), or delay entries (rule A)."""
 
     def after_push(self, frontier: Frontier) -> None:
-        """The next frontier is known: what was left out before joins it."""
+        """After a push: add delayed entries to the next frontier."""
 
 
 PLAIN = Freedoms()

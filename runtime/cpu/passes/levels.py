@@ -1,4 +1,4 @@
-"""A sweep on a CPU: the vertices of each level in a list, so that a level costs what it holds, not the whole graph."""
+"""A sweep on a CPU: a list of vertices for each level, so that a level costs in proportion to its vertices."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ class Levels:
         return Levels(ordered[begins], vertices[order], np.append(begins, len(ordered)).astype(np.int64))
 
     def _among(self, table: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """Which entries of `order` stand in a table of vertices."""
+        """Which entries of `order` are in a table of vertices."""
         marks = np.zeros(max(int(self.order.max(initial=0)), int(table.max(initial=0))) + 1, np.bool_)
         marks[table] = True
         found: NDArray[np.bool_] = marks[self.order]
         return found
 
     def lists(self, pages: Pages | None) -> list[Lists]:
-        """The lists, long vertices of an orientation apart; without one all vertices count as short."""
+        """The lists, with long vertices apart if pages are given; without pages all vertices count as short."""
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
         where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)
         before = np.searchsorted(where, self.starts)
@@ -70,9 +70,9 @@ class Levels:
 
 @dataclass(frozen=True)
 class LastLevels:
-    """The levels of the last sweep over a field, and what they were made of: the next one often goes the other way.
+    """The levels of the last sweep over a field, with its values: the next sweep often runs in the opposite order.
 
-    lists: for each orientation (see `Levels.lists`), by the identity of its pages.
+    lists: for each adjacency direction (see `Levels.lists`), by the identity of its pages.
     """
 
     values: NDArray[Any]
@@ -82,15 +82,17 @@ class LastLevels:
 
     @staticmethod
     def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
-        """Those of the values of now."""
+        """The levels of the present values; `last` is returned if these have not changed."""
         if last is not None and np.array_equal(last.chosen, chosen) and np.array_equal(last.values, values):
             return last
         return LastLevels(values.copy(), chosen, Levels.of(values, chosen))
 
 
 class ListedSweep:
-    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.engine.machine.Sweep`. last: the levels
-    of the last sweep over each field, by name; changed."""
+    """A sweep whose passes run over the vertices of a level; a `vlang.runtime.engine.machine.Sweep`.
+
+    last: the levels of the last sweep over each field, by name; updated.
+    """
 
     def __init__(self, spec: SweepSpec, passes: Passes, last: dict[str, LastLevels]) -> None:
         arrays = passes.state.arrays
@@ -101,7 +103,7 @@ class ListedSweep:
         self._passes, self._up = passes, spec.up
         self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
         self._levels = self._found.levels
-        self._sent: dict[str, list[Lists]] = {}  # by pass: whose messages are not the identity
+        self._sent: dict[str, list[Lists]] = {}  # by pass: the vertices that have a message other than the identity
 
     @property
     def levels(self) -> Sequence[int]:
@@ -123,7 +125,7 @@ class ListedSweep:
         return edges
 
     def _lists_for(self, domain: str | None) -> list[Lists]:
-        """The lists of vertices, the long ones of an orientation apart."""
+        """The lists of vertices, with the long ones of an adjacency direction apart."""
         pages = None if domain is None else self._passes.pages_of(domain)
         lists = self._found.lists
         if id(pages) not in lists:  # pages live as long as the passes
@@ -131,12 +133,12 @@ class ListedSweep:
         return lists[id(pages)]
 
     def _send(self, stage: StageSpec, lists: list[Lists], level: int) -> None:
-        """Bring messages up to date that only vertices of a level have: those of the last pass take theirs back."""
+        """Send the messages of the vertices of a level only: reset those that the last run of the pass sent."""
         values = self._levels.values
         at = int(np.searchsorted(values, level))
         senders = [lists[at]] if at < len(values) and values[at] == level else []
         before = self._sent.get(stage.name)
-        if before is None:  # what earlier runs of the pass left is not known
+        if before is None:  # messages of earlier sweeps may be left, at unknown vertices
             self._passes.send_all(stage)
         else:
             for one in (*before, *senders):

@@ -1,7 +1,7 @@
-"""Which way a superstep goes: push, pull, notify-pull, or those whom nobody has reached look for the frontier.
+"""The choice of how a superstep runs: push, pull, notify-pull, or a look of unreached vertices for the frontier.
 
-Each way is weighed by what its edges cost on this machine (`vlang.runtime.cpu.passes.edge_costs`), or chosen by the
-rule as it was published. The state that a superstep ends in is the same either way.
+The choice compares the costs of edges on this machine (`vlang.runtime.cpu.passes.edge_costs`), or follows the published
+rule. The state after the superstep is the same either way.
 """
 
 from __future__ import annotations
@@ -15,10 +15,15 @@ _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 
 def should_notify(costs: Costs | None, reached: int, edges: int) -> bool:
-    """Whether a pass that may skip notifies along the `reached` edges of changed vertices, and who hears of it pulls.
+    """Whether a pass that may skip runs as notify-pull: mark the receivers of changed vertices, then pull those only.
 
-    That may take half of what a full pass takes. Published (costs is None): f = reached / edges <= 1/2, the rule for
-    graphs in memory of Garaph (USENIX ATC'17, section 4.2).
+    It is chosen if it costs at most half of a full pass. Published rule (costs is None): reached / edges <= 1/2, as in
+    Garaph for graphs in memory (USENIX ATC'17, section 4.2).
+
+    Args:
+        costs: the costs of edges; None for the published rule.
+        reached: edges out of changed vertices, along which they notify.
+        edges: edges of a full pass.
     """
     if costs is None:
         return 2 * reached <= edges
@@ -29,6 +34,12 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
     """Whether a full pass over `edges` is cheaper than pushing from `active` vertices along `reached` edges.
 
     Published: active + reached > edges / 20 (Ligra).
+
+    Args:
+        costs: the costs of edges; None for the published rule.
+        active: active vertices.
+        reached: their edges.
+        edges: edges of a full pass.
     """
     if costs is None:
         return _DENSE * (active + reached) > edges
@@ -36,11 +47,16 @@ def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> b
 
 
 def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
-    """Edges and vertices of the widest frontier along which one worker pushes sums sooner than `workers` of them pull
-    along all `edges`.
+    """The widest frontier, in edges and vertices, for which pushing sums by one worker is faster than a full pull.
 
-    Each edge may lead to another of the n vertices, which then applies: two places anywhere, about, for what it reads
-    and writes. Published: a twentieth (Ligra).
+    Each edge may lead to a different vertex, which then applies: about two random accesses for the fields that it reads
+    and writes. Published: a twentieth of `edges` (Ligra).
+
+    Args:
+        costs: the costs of edges; None for the published rule.
+        workers: threads of a full pull.
+        n: vertices of the graph.
+        edges: edges of a full pull.
     """
     if costs is None:
         return edges // _DENSE
@@ -52,11 +68,20 @@ def most_summed(costs: Costs | None, workers: int, n: int, edges: int) -> int:
 def should_look(
     costs: Costs | None, looking: bool, n: int, edges: int, active: int, reached: int, left: int, left_edges: int,
 ) -> bool:
-    """Whether the `left` vertices that nobody has reached look for the frontier, rather than that it pushes.
+    """Whether unreached vertices look for the frontier among their neighbours, rather than that the frontier pushes.
 
-    active, reached: vertices of the frontier and their edges. left_edges: edges of those left. looking: whether the
-    superstep before looked. One that looks reads edges until it meets the frontier, which has `reached` of all
-    `edges`. Published: from reached > left_edges / 14 on, until active < n / 24 (Beamer et al.).
+    A vertex that looks reads its edges until one leads to the frontier, which has `reached` of all `edges`.
+    Published: from reached > left_edges / 14 on, until active < n / 24 (Beamer et al.).
+
+    Args:
+        costs: the costs of edges; None for the published rule.
+        looking: whether the previous superstep looked.
+        n: vertices of the graph.
+        edges: edges of the graph.
+        active: vertices of the frontier.
+        reached: edges of the frontier.
+        left: unreached vertices.
+        left_edges: edges of unreached vertices.
     """
     if costs is None:
         return _BETA * active > n if looking else _ALPHA * reached > left_edges

@@ -46,7 +46,7 @@ _DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
 
 @dataclass
 class Lists:
-    """Vertices to process: `short` by number, `long` by index in the table of long vertices, both in order."""
+    """Vertices to process: `short` by number, `long` by index in the table of long vertices, both increasing."""
 
     short: NDArray[np.uint32]
     long: NDArray[np.uint32]
@@ -56,12 +56,12 @@ class Lists:
 
     @staticmethod
     def room(n: int, longs: int) -> Lists:
-        """Lists with room for every vertex."""
+        """Lists with capacity for every vertex."""
         return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
 
 
 def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
-    """The pages of a graph in one orientation; cut once."""
+    """The pages of a graph in one adjacency direction ("in", "out" or "both"); cut once."""
     adjacency = graph.adjacency(kind)
     pages: Pages = adjacency.derived(("pages", page_size), lambda: Pages.cut(adjacency, page_size))
     return pages
@@ -69,7 +69,7 @@ def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
 
 @dataclass
 class _Blocked:
-    """The blocks of a pass: what its kernel reads of them, which `columns` keep alive, and whether that is faster."""
+    """The blocks of a pass: the table that its kernel reads, the `columns` that it points to, and the timing trial."""
 
     table: NDArray[np.uint64]
     tasks: NDArray[np.int64]
@@ -81,7 +81,7 @@ class _Blocked:
 class Passes:
     """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
 
-    switching: as in Options. freedoms: what the run may choose.
+    switching: as in Options. freedoms: the choices of the run.
     """
 
     graph: Graph
@@ -105,18 +105,18 @@ class Passes:
 
     @cached_property
     def costs(self) -> Costs | None:
-        """By what loops choose their way (vlang.runtime.cpu.passes.mode); None for the published rules."""
+        """The edge costs by which loops choose a direction (vlang.runtime.cpu.passes.mode); None: published rules."""
         return None if self.switching == "published" else costs_of(self.graph.m)
 
     def pages_of(self, kind: str) -> Pages:
-        """The pages of an orientation."""
+        """The pages of an adjacency direction."""
         known = self.pages.get(kind)
         if known is None:
             known = self.pages[kind] = pages_of(self.graph, kind, self.page_size)
         return known
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
-        """Let the full passes of a stage run by cache blocks from now on, if it can and that pays."""
+        """Run the full passes of a stage by cache blocks from now on, if it can and that pays."""
         asked = self.freedoms.blocking(asked)
         if asked == "never":
             self.by_rows(stage)
@@ -136,7 +136,7 @@ class Passes:
         swept[0] += 1
 
     def by_rows(self, stage: StageSpec) -> None:
-        """Let the full passes of a stage run by rows from now on."""
+        """Run the full passes of a stage by rows from now on."""
         self.blocks.pop(stage.name, None)
 
     def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
@@ -151,8 +151,10 @@ class Passes:
 
     # ------------------------------------------------------------------ full passes
     def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
-        """The stage over all vertices, and what follows it, if that is asked for; what it counted and the edges it
-        traversed."""
+        """Run the stage over all vertices; returns its counts and the edges traversed.
+
+        followed: run the folds and messages that are fused into it, too.
+        """
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
         self.state.frame[SLOT_LISTED] = 0
@@ -171,18 +173,18 @@ class Passes:
         return self._counted(edges)
 
     def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
-        """What follows a stage, of which a frame shows the state after it."""
+        """Run the kernel fused behind a stage; the frame shows the state after the stage."""
         assert stage.follow is not None
         self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
 
     def begin(self, stage: StageSpec) -> None:
-        """Do what follows a stage, as if it had run."""
+        """Run the kernel fused behind a stage, as if the stage had just run."""
         if stage.follow is not None:
             self.follow(stage, self.state.frame)
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
-        """The kernels of a stage over all vertices; the edges traversed. Messages are up to date already."""
+        """Launch the kernels of a stage over all vertices; returns the edges traversed. Messages must be current."""
         if stage.domain is None:
             self._over_vertices(stage.kernels["compute"])
             return 0
@@ -209,7 +211,7 @@ class Passes:
         return edges
 
     def _whole(self, stage: StageSpec, pages: Pages, tasks: NDArray[np.int64], cost: int) -> None:
-        """A pass in which one worker sees all contributions of a vertex, short or long (rule R)."""
+        """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R)."""
         scratch = self.scratch.get(stage.name)
         if scratch is None:
             scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, self.cpu.threads)
@@ -233,13 +235,13 @@ class Passes:
         return Stats(*self._stats[:2].tolist()), edges
 
     def fold(self, fold: Fold) -> None:
-        """A reduction over vertices, to one partial result a block."""
+        """Reduce over vertices, to one partial result a block."""
         if fold.kernel not in self.ahead:
             self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:
-        """The stage over some vertices, with new messages of others; what it counted and the edges it traversed."""
+        """Run the stage over `vertices` after updating the messages of `fresh`; returns its counts and edges."""
         if "messages" in stage.kernels:
             self.send(stage, Lists(fresh.astype(np.uint32), *(np.zeros(0, np.uint32),) * 2, shorts=len(fresh)))
         table = np.zeros(0, np.int64) if stage.domain is None else self.pages_of(stage.domain).longs[:, 0]
@@ -249,7 +251,7 @@ class Passes:
                                         len(short), len(long)))
 
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """The stage over listed vertices only; messages are up to date already."""
+        """Run the stage over listed vertices only; returns its counts and edges. Messages must be current."""
         self.ahead.clear()
         if stage.domain is None:
             return self._listed_vertices(stage, lists)
@@ -277,7 +279,7 @@ class Passes:
         return self._counted(edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
-        """A stage without edges, for which all vertices are short."""
+        """Run a stage without edges, for which all vertices are short."""
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.state.frame[SLOT_LISTED] = 1
@@ -287,7 +289,7 @@ class Passes:
         return self._counted(0)
 
     def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
-        """Tasks over listed short vertices: how many of the rows are tasks, and the edges of the vertices."""
+        """Tasks over listed short vertices, int64[., 3], the number of rows in use, and the edges of the vertices."""
         if self.freedoms.reordered(lists.short[: lists.shorts]):
             return _one_each(pages, lists.short[: lists.shorts])
         tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
@@ -304,13 +306,13 @@ class Passes:
         return tasks, made, int(self._total[0])
 
     def send_all(self, stage: StageSpec) -> None:
-        """Bring the messages of all vertices up to date."""
+        """Update the messages of all vertices."""
         if "messages" in stage.kernels and stage.kernels["messages"] not in self.ahead:
             self.state.frame[SLOT_LISTED] = 0
             self._over_vertices(stage.kernels["messages"])
 
     def send(self, stage: StageSpec, lists: Lists) -> None:
-        """Bring the messages of listed vertices up to date."""
+        """Update the messages of listed vertices."""
         if "messages" not in stage.kernels:
             return
         self.state.frame[SLOT_LISTED] = 1
@@ -320,12 +322,20 @@ class Passes:
             self._launch(stage.kernels["messages"], tasks, len(tasks), count)
 
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
-        """The edges along an orientation that leave flagged vertices."""
+        """The number of edges of flagged vertices in one adjacency direction."""
         words = whole_words(flags)
         return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
 
     def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
-        """Flagged vertices to lists; flags are cleared, and vertices that must run again themselves are marked."""
+        """Write flagged vertices to lists, clear their flags, and mark vertices that must run again themselves.
+
+        Args:
+            flags: uint8[n]; cleared.
+            bit: the bit of the flags that selects a vertex.
+            pages: the pages that decide which vertices are long.
+            lists: filled.
+            marks: uint8[n]; set for vertices with bit 1.
+        """
         counts = np.zeros(2, dtype=np.int64)
         kernels = frontier_kernels()
         words = whole_words(flags)
@@ -335,7 +345,7 @@ class Passes:
         kernels["long_vertices"](lists.long, lists.longs, pages.longs, lists.long_vertices)
 
     def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
-        """Mark the neighbours of listed vertices along an orientation; the edges traversed."""
+        """Mark the neighbours of listed vertices in one adjacency direction; returns the edges traversed."""
         pages = self.pages_of(kind)
         kernels = frontier_kernels()
         table = self.tables.get(kind)
@@ -351,9 +361,9 @@ class Passes:
         return edges
 
     def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """"exchange" the two buffers of a field, or "copy" the present one over the other, for listed vertices."""
+        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
         now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
-        size = now.nbytes // max(1, self.graph.n)  # of a row: a vector is one, too
+        size = now.nbytes // max(1, self.graph.n)  # of a vertex's entry, which may be a vector
         word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
         a, b = now.view(f"uint{word}"), new.view(f"uint{word}")
         kernel = frontier_kernels()[f"{action}_{word}"]

@@ -1,4 +1,4 @@
-"""Scratch memory of passes that need all contributions of a vertex at once: room for its structures, one a worker."""
+"""Scratch memory of passes that need all contributions of a vertex at once: each worker holds one set of structures."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["Scratch", "whole_tasks", "words_of"]
 
 
 def words_of(structures: Iterable[str], degree: int) -> int:
-    """The u64 words that structures take for a vertex of so many edges (see vlang/emit/cpu/skeletons/counting.py)."""
+    """The size of structures for a vertex with `degree` edges, in u64 (see vlang/emit/cpu/skeletons/counting.py)."""
     table = 1 << max(1, (2 * degree - 1).bit_length())
     sizes = {"mode32": table, "mode64": 2 * table, "mex": (degree >> 6) + 1, "hindex": degree + 1,
              "median32": degree + 1, "median64": degree + 1}
@@ -23,9 +23,10 @@ def words_of(structures: Iterable[str], degree: int) -> int:
 
 
 class Scratch:
-    """Memory for `workers` workers, as large as the longest vertex needs; what short ones leave is never touched.
+    """Memory for `workers` workers, each part as large as the longest vertex needs.
 
-    header: what SLOT_SCRATCH points to. Raises OutOfMemory.
+    Shorter vertices leave the rest untouched, so that it takes no physical memory. header: the array to which
+    SLOT_SCRATCH points. Raises OutOfMemory.
     """
 
     def __init__(self, structures: tuple[str, ...], pages: Pages, workers: int) -> None:
@@ -46,7 +47,7 @@ class Scratch:
 
 
 def whole_tasks(pages: Pages, longs: NDArray[np.uint32] | None, rest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of a whole pass: long vertices (all, or these by index), those of most segments first, then the others."""
+    """Tasks of a pass by whole vertices: long vertices (all, or `longs` by index) by falling length, then the rest."""
     chosen = np.arange(len(pages.longs)) if longs is None else longs.astype(np.int64)
     segments = pages.longs[chosen, 2] - pages.longs[chosen, 1]
     chosen = chosen[np.argsort(-segments, kind="stable")]

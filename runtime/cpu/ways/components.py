@@ -1,8 +1,8 @@
 """Rule K: loops that copy values over a symmetric relation, run by finding connected components.
 
 The components are found by Afforest (Sutton, Ben-Nun and Barak, Optimizing Parallel Graph Connectivity Computation via
-Subgraph Sampling, IPDPS 2018): hook every vertex to two of its neighbours, and look at all the
-edges of those vertices only that are not in the largest tree by then. docs/internals/rule-k.md has the proof.
+Subgraph Sampling, IPDPS 2018): hook every vertex to two of its neighbours, then process all edges of the vertices that
+are not in the largest tree by then. docs/internals/rule-k.md has the proof.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _FOREST = {
     "outside": f"void(u64*, u32*, i64, {_TASK}, u32*, i64*)",
     "finish": f"void(u64*, u32*, u32*, {_TASK}, u32*, i64*)",
 }
-_PROBES = 1024  # vertices that are asked for their tree to find the largest one
+_PROBES = 1024  # vertices sampled to find the largest tree
 _TASKS = 256  # pieces that the edges and vertices are cut into, about
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
 
 
 class Components(CpuWay):
-    """Loops that copy values over a symmetric relation (rule K), unless a mode is asked for."""
+    """Loops that copy values over a symmetric relation (rule K), unless the options name a mode."""
 
     name = "connect"
 
@@ -60,8 +60,10 @@ class Components(CpuWay):
         return frozenset()
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ConnectLoop | None:
-        """The loop; None if a number of supersteps is asked for, if the loop goes on from another run, or if a float is
-        a NaN or a negative zero, of which min and max keep the one that comes first."""
+        """The loop; None for a bounded loop, for a continued run, and for values whose order matters.
+
+        Those are NaN and negative zero, as min and max keep the operand that comes first.
+        """
         passes, copied = machine.passes, loop.copied
         assert copied is not None
         values = passes.state.arrays[f"field:{copied.field}"]
@@ -71,14 +73,14 @@ class Components(CpuWay):
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """What is copied, and how it is joined."""
+        """Which field is copied, and how it is joined."""
         copied = loop.copied
         return [] if copied is None else [
             f"connected components, where nothing else is asked for: {copied.field} is copied and joined by "
             f"{copied.join} (rule K)"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """What builds a forest, and what joins values over its trees."""
+        """The kernels that build a forest, and those that join values over its trees."""
         if loop.copied is None:
             return ()
         dtype = next(field.dtype for field in plan.fields if field.name == loop.copied.field)
@@ -112,10 +114,10 @@ class ConnectLoop:
         return Done(0, "connect", self._edges)
 
     def close(self) -> None:
-        """There is nothing to give back."""
+        """Nothing to release."""
 
     def _numbered(self, tasks: NDArray[np.int64]) -> bool:
-        """Whether the least of values is wanted, each of which is the number of its vertex."""
+        """Whether the join is a minimum and the value of every vertex is its own number."""
         values = self._values
         if self._copied.join != "min" or values.dtype != np.uint32:
             return False
@@ -124,8 +126,13 @@ class ConnectLoop:
         return not found[0]
 
     def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        """Make `parents` a forest in which each component is one tree whose root is its smallest vertex. flat: every
-        vertex points to the root itself. tasks: over all vertices."""
+        """Make `parents` a forest: each component is one tree, rooted at its smallest vertex.
+
+        Args:
+            parents: u32[n], the parent of each vertex; overwritten.
+            tasks: int64[T, 3], over all vertices.
+            flat: every vertex must point to the root itself.
+        """
         adjacency, kernels = self._adjacency, _forest_kernels()
         offsets, targets = adjacency.offsets, adjacency.targets
         n = len(parents)
@@ -140,11 +147,11 @@ class ConnectLoop:
             return
         probes = adjacency.derived("probes", lambda: _probes(n)).copy()
         self._cpu.launch(kernels["roots"], (parents, probes), np.array([0, 0, len(probes)]), 1, len(probes))
-        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # nobody reads the neighbours any more
+        others, counts = second, np.zeros((len(tasks), 2), dtype=np.int64)  # the second neighbours are no longer read
         launch("outside", (offsets, parents, _most_frequent(probes)), (others, counts))
         rest = int(counts[:, 1].sum())
         launch("finish", (offsets, targets, parents), (others, counts), rest)
-        if flat and rest:  # else nothing has moved since every vertex was looked at
+        if flat and rest:  # else no tree has changed since every vertex was looked at
             launch("flatten", (parents,))
         self._edges = 2 * n + rest
 
@@ -162,12 +169,12 @@ def _ordered(values: NDArray[Any]) -> bool:
 
 
 def _probes(n: int) -> NDArray[np.uint32]:
-    """Some vertices, spread over all, and the same in every run."""
+    """A sample of vertices, spread over the graph, and the same in every run."""
     return (np.arange(_PROBES, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15) % np.uint64(n)).astype(np.uint32)
 
 
 def _most_frequent(roots: NDArray[np.uint32]) -> int:
-    """The root that most of some vertices have; of several, the smallest. Sorts them."""
+    """The most frequent root; of several, the smallest. Sorts `roots` in place."""
     roots.sort()
     if roots[0] == roots[-1]:
         return int(roots[0])
@@ -176,7 +183,7 @@ def _most_frequent(roots: NDArray[np.uint32]) -> int:
 
 
 def _tasks(offsets: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Runs of vertices of about equal cost as tasks, int64[T, 3]: 0, first and end vertex."""
+    """Consecutive vertices of about equal cost as tasks, int64[T, 3]: 0, first and end vertex."""
     n = len(offsets) - 1
     work = offsets.view(np.int64) + np.arange(n + 1)
     cost = max(_LEAST_COST, int(work[-1]) // _TASKS)

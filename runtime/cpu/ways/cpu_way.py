@@ -1,4 +1,4 @@
-"""What a way of running a loop on the CPU says of itself; the list of them: vlang.runtime.cpu.ways.ways."""
+"""The interface of a way of running a loop on the CPU; vlang.runtime.cpu.ways.ways lists the ways."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ FULL = frozenset({"messages", "compute", "pull", "followed"})
 
 
 class Running(Protocol):
-    """What ways need of the machine of a run: its state, graph and threads are those of the passes."""
+    """The part of a machine that ways use; state, graph and threads are reached through `passes`."""
 
     passes: Passes
     options: Options
@@ -32,18 +32,19 @@ class Running(Protocol):
 
 @dataclass(frozen=True)
 class Beside:
-    """Kernels beside those of a plan; `sure` names those that a run is sure to launch."""
+    """Kernels that are not part of a plan; `sure` names the kernels that every run launches."""
 
     kernels: Kernels
     sure: Collection[str]
 
 
 class CpuWay(ABC):
-    """A way of the CPU (a `vlang.runtime.engine.way.Way`). A way that stands in the list is run, prepared, explained
-    and drawn by chaos; nothing else names it.
+    """A way of the CPU (a `vlang.runtime.engine.way.Way`).
 
-    name: that of its emit half, by which passes carry what it must know (`StageSpec.ways`). modes: the values of the
-    option `mode` that ask for it, beside "auto".
+    The list of ways is the only place that names it: running, preparing, explaining and chaos go through the list.
+
+    name: the name of its emit half, and the key of its data in `StageSpec.ways`. modes: the values of the option `mode`
+    that select it, besides "auto".
     """
 
     name: str
@@ -55,36 +56,38 @@ class CpuWay(ABC):
 
     @abstractmethod
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """The roles of the kernels of a pass that a run is sure to launch. With "pull" come those for vertices that
-        are cut into segments, where the graph has any."""
+        """The roles of the kernels that every run launches for a pass.
+
+        "pull" includes the kernels for vertices that are cut into segments, where the graph has any.
+        """
 
     @abstractmethod
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """The loop under way; None where the values that it begins with, or its bound, do not allow it."""
+        """Begin the loop; None where its initial values or its bound do not allow this way (arguments: see `Way`)."""
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Lines about the loop for `vlang explain`."""
         return []
 
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
-        """Names of kernels of the plan that a run does not launch, because others do their work."""
+        """Names of kernels of the plan that a run does not launch, because other kernels do their work."""
         return frozenset()
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """Kernels beside those of the plan; none for a loop that can never run this way."""
+        """Kernels that are not part of the plan; none for a loop that can never run this way."""
         return ()
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """What to say where options ask for this way and no loop of the plan may run so; "" where that is in order."""
+        """The error message where the options require this way and no loop of the plan may run so; else ""."""
         return ""
 
 
 def asked_otherwise(options: Options) -> str:
-    """Why active vertices do not push: other options say how supersteps run; "" if they may."""
+    """Why active vertices do not push: an option that fixes how supersteps run; "" if they may."""
     pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
     return "" if pushed else "how supersteps run was asked for"
 
 
 def only_new(start: Start | None) -> bool:
-    """Whether what active vertices send is all that is new at the start of a loop."""
+    """Whether the contributions of active vertices are the only new input at the start of a loop."""
     return start is None or start.heard is None or not (start.heard & 2).any()

@@ -1,5 +1,7 @@
-"""Loops in order of priority on the CPU (rule O): which loops run so, and why. Many buckets are emptied in one call, in
-place, with the state of the supersteps at the end. What workers share: vlang.runtime.plan.layouts.order_words.
+"""Loops in order of priority on the CPU (rule O): which loops run so, and why.
+
+One call empties many buckets, in place; the state at the end is that of the supersteps. The arrays that workers share:
+vlang.runtime.plan.layouts.order_words.
 """
 
 from __future__ import annotations
@@ -51,23 +53,25 @@ from vlang.runtime.plan.layouts.order_words import (
 )
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PrioritySpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Priority", "PriorityLoop"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
 _WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
 
 
 class Priority(CpuWay):
-    """Loops whose best values go first (rule O)."""
+    """Loops in which vertices push in the order of their values, the best first (rule O)."""
 
     name = "priority"
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why the loop runs in rounds; "" if it runs in order of priority. Under "auto" it does where the weights of
-        the edges differ and no other option says how supersteps run."""
+        """Why the loop does not run in order of priority; "" if it may.
+
+        Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
+        """
         if options.schedule == "rounds":
             return "rounds, as asked"
         spec = _spec(loop)
@@ -88,7 +92,7 @@ class Priority(CpuWay):
         return frozenset({"priority"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
-        """The loop; None if a number of supersteps is asked for, or if vertices must run that were sent nothing."""
+        """The loop; None if supersteps are bounded, or if vertices must run although they receive nothing."""
         if bound is not None or not only_new(start):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
@@ -96,7 +100,7 @@ class Priority(CpuWay):
         return PriorityLoop(loop.stages[0], machine.passes, heard, machine.options.target)
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Whether the best values may go first, and what helps then."""
+        """Whether vertices may push in order of priority, and which optimisations apply then."""
         spec = _spec(loop)
         if spec is None:
             return [f"order: rounds ({_never(loop)})"]
@@ -109,7 +113,7 @@ class Priority(CpuWay):
         return lines
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
-        """Order of priority is asked for and no loop may run so; or a target, where the program cannot stop."""
+        """The problem where the options require this order and no loop may run so, or name an unusable target."""
         if options.schedule == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
             why = f": {_never(plan.loops[0])}" if plan.loops else ", as it has no loop"
             return f"{plan.name} cannot run in order of priority{why}"
@@ -134,7 +138,7 @@ class Priority(CpuWay):
 
 
 def _spec(loop: LoopSpec) -> PrioritySpec | None:
-    """How the only pass of a loop orders vertices; None where it does not."""
+    """How the only pass of a loop orders vertices; None for a loop without an order."""
     stage = push_stage(loop)
     return None if stage is None else stage.way("priority", PrioritySpec)
 
@@ -161,10 +165,15 @@ def _vary(graph: Graph, name: str) -> bool:
 class PriorityLoop:
     """A loop whose only pass may run in order of priority; a `vlang.runtime.engine.machine.Loop`.
 
-    What it reports as supersteps are rounds, in each of which all workers empty one bucket. heard: bytes of vertices
-    whose bit 0 says that they are active at the start; None: all are. target: the dense number of the vertex at whose
-    final value the loop stops; None: it runs to its end. Memory: about 17 bytes a vertex for buckets, one
-    bit for vertices that wait for room; and 4 bytes an edge that stay with the graph, where an edge is one word.
+    It reports rounds as supersteps; in each round all workers empty one bucket. Memory: about 17 bytes a vertex for
+    buckets, and one bit for vertices that wait for room. Where an edge is packed into one word, 4 bytes an edge more
+    stay with the graph.
+
+    Args:
+        stage: the pass.
+        passes: launches it.
+        heard: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
+        target: the dense number of a vertex; the loop stops once its value is final. None: run to the end.
     """
 
     def __init__(
@@ -176,12 +185,12 @@ class PriorityLoop:
         self._words = push_spec(stage)
         graph, workers = passes.graph, passes.cpu.threads
         n = graph.n
-        self._out = graph.adjacency(_AGAINST[stage.domain], tuple(name for name, _ in stage.columns))
+        self._out = graph.adjacency(OPPOSITE[stage.domain], tuple(name for name, _ in stage.columns))
         self._packed = _packed(stage, graph, self._out)
         runs = runs_of(n, workers)
         self._links = empty(runs, np.int64)
         self._entries = empty(runs * ORDER_RUN, np.uint32)
-        self._entries[:ORDER_RUN] = 0  # those of no run may be brought near
+        self._entries[:ORDER_RUN] = 0  # entries of run 0, which is no run, may be prefetched
         self._waiters = zeros(-(-n // 64), np.uint64)
         self._records = np.zeros((_ROUNDS, 2), np.int64)
         self._desks = np.zeros((workers, ORDER_DESK), np.int64)
@@ -206,7 +215,7 @@ class PriorityLoop:
         self._last = Done(0, "priority", 0)
 
     def _aim(self, out: Adjacency) -> None:
-        """The addresses of everything."""
+        """Write all addresses to the table."""
         table = self._table
         table[PAGE_OFFSETS], table[PAGE_TARGETS] = address_of(out.offsets), address_of(out.targets)
         if self._packed is not None:
@@ -222,12 +231,12 @@ class PriorityLoop:
             table[ORDER_WORKERS + 2 * worker + 1] = address_of(places)
 
     def _fill(self, who: int) -> None:
-        """Let the next call begin with vertices that are in no bucket."""
+        """Make the next call begin with vertices that are in no bucket."""
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
     def _wait_for(self, heard: NDArray[np.uint8]) -> None:
-        """Let vertices with bit 0 be the first to be entered. The others have values, too, but are in no bucket."""
+        """Enter vertices with bit 0 first. The others have values, too, but are in no bucket."""
         bits = np.packbits(heard & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)
@@ -235,7 +244,7 @@ class PriorityLoop:
 
     @property
     def stats(self) -> Stats:
-        """What the last round left: entries of the next bucket; nothing at the target."""
+        """The entries of the next bucket after the last round; none at the target."""
         if self._control[ORDER_REACHED]:
             return Stats()
         return Stats(self._last.active, self._last.active)
@@ -262,7 +271,7 @@ class PriorityLoop:
         return rows
 
     def close(self) -> None:
-        """What was joined beside the fields goes into them; or give the field its second buffer back."""
+        """Copy values joined beside the fields back to them, or restore the second buffer of the field."""
         if self._apart:
             close_words(self._state, self._words)
         else:
@@ -270,7 +279,7 @@ class PriorityLoop:
 
 
 def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | None:
-    """The edges as words, if the program reads one column of them and its values are small enough."""
+    """The edges packed into words, if the program reads one edge column and its values are small enough."""
     spec = _spec_of(stage)
     if not spec.packed:
         return None
@@ -279,14 +288,17 @@ def _packed(stage: StageSpec, graph: Graph, out: Adjacency) -> PackedEdges | Non
 
 
 def runs_of(n: int, workers: int) -> int:
-    """The runs of the pool: each vertex may be in some buckets that it has left, and each worker begins many."""
+    """The number of runs in the pool: a vertex may have stale entries in several buckets, and each worker begins many
+    runs."""
     return 4 * n // ORDER_RUN + workers * (ORDER_BUCKETS + 1 + ORDER_GRANT) + ORDER_GRANT
 
 
 def choose_delta(stage: StageSpec, out: Adjacency) -> float:
-    """The width of a bucket, a power of two, from the mean weight and the mean degree: wide where few edges lead on, as
-    every bucket costs a meeting of the workers; narrow where many do, so that few of them lead back into the bucket
-    (measured, docs/internals/performance.md)."""
+    """The width of a bucket, a power of two, from the mean weight and the mean degree.
+
+    Wide for low degrees, as every bucket costs a barrier; narrow for high degrees, so that few edges lead back into
+    the same bucket (measured, docs/internals/performance.md).
+    """
     spec = _spec_of(stage)
     steps = [np.asarray(out.column(name)[: 1 << 16], np.float64) for name in spec.columns]
     step = _mean(steps[0], spec.log) if steps else 1.0

@@ -1,8 +1,8 @@
-"""Loops of one pass that pushes, on the CPU: a superstep goes along the edges of the active vertices only.
+"""Loops of one pass that pushes, on the CPU: a superstep traverses the edges of the active vertices only.
 
-What a frontier is stands with the WALK_... words of vlang.runtime.plan.layouts.pass_words. A superstep ends in the
-state, and counts what a pull of all vertices counts, whatever the threads: it reads fields and joins into words beside
-them, from which those of the vertices found are brought up to date at its end. Uniform frontiers:
+The WALK_... layout (vlang.runtime.plan.layouts.pass_words) describes a frontier. The state and the counts after a
+superstep equal those of a full pull, whatever the number of threads: a superstep reads the fields and joins into
+separate words; at its end it copies the words of the vertices found back to the fields. Uniform frontiers:
 vlang.runtime.cpu.ways.reach.
 """
 
@@ -41,20 +41,20 @@ from vlang.runtime.plan.layouts.pass_words import (
 )
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, Plan, PushSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushes_refused"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _FROM_START = 0
 _RUN = 64  # entries of a queue in a task, at most
 _RUNS = 64  # tasks of a launch over a queue for each thread, about
 _WIDE = 4096  # vertices in a task over all of them
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
-_SMALL = 1 << 14  # edges of a frontier that one worker pushes along sooner than the others are awake
+_SMALL = 1 << 14  # edges of a frontier along which one worker pushes before the others are awake
 
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that this module can run: the only step, which may push."""
+    """The pass of a loop that this module can run: its only step, if that may push; else None."""
     if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
         return None
     stage = spec.steps[0]
@@ -63,21 +63,21 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
 
 
 def push_spec(stage: StageSpec) -> PushSpec:
-    """Where a pass that pushes joins contributions."""
+    """The arrays into which a pass that pushes joins contributions."""
     spec = stage.way("push", PushSpec)
     assert spec is not None
     return spec
 
 
 def open_words(state: State, spec: PushSpec) -> None:
-    """Let what is joined begin with the values of the fields."""
+    """Copy the values of the fields to the words into which contributions are joined."""
     for part in spec.parts:
         now = state.arrays[f"field:{part.field}"]
         np.copyto(state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride], now)
 
 
 def close_words(state: State, spec: PushSpec) -> None:
-    """Let the fields have the values that were joined."""
+    """Copy the joined values back to the fields."""
     for part in spec.parts:
         now = state.arrays[f"field:{part.field}"]
         np.copyto(now, state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride])
@@ -91,7 +91,7 @@ def pushes_refused(loop: LoopSpec, options: Options) -> str:
 
 
 class Push(CpuWay):
-    """Loops whose only pass joins what active vertices send (rule P)."""
+    """Loops whose only pass joins the contributions of active vertices (rule P)."""
 
     name = "push"
     modes = ("push",)
@@ -101,11 +101,11 @@ class Push(CpuWay):
         return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Full passes are launched where that is cheaper, if at all."""
+        """The roles of pushes; full passes run only where they are cheaper, perhaps never."""
         return frozenset({"push", "begin", "few"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PushLoop | None:
-        """The loop; None where vertices must run that were sent nothing."""
+        """The loop; None where vertices must run although they receive nothing."""
         if not only_new(start):
             return None
         passes, options = machine.passes, machine.options
@@ -114,7 +114,7 @@ class Push(CpuWay):
                         passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """Where what is sent is joined, or why nothing is pushed; nothing of loops whose passes could not."""
+        """Where contributions are joined, or why none are pushed; no line for loops whose passes cannot push."""
         stages = [] if loop.nested else [stage for stage in loop.stages if stage.domain is not None]
         if any("reach" in stage.ways or "sums" in stage.ways for stage in stages):
             return []
@@ -129,14 +129,14 @@ class Push(CpuWay):
         return [f"pushes: into {where}"]
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """What brings fields up to date after a wide frontier, loaded when there is one."""
+        """The kernels that update fields after a wide frontier; loaded when there is one."""
         stage = push_stage(loop)
         return () if stage is None or "push" not in stage.ways else [Beside(queue_kernels(), ())]
 
 
 @dataclass
 class _Frontier:
-    """Who is active. entries: of the queue; active: vertices; edges: along which they push."""
+    """The size of a frontier: entries of its queue, active vertices, and the edges along which they push."""
 
     entries: int = 0
     active: int = 0
@@ -152,10 +152,10 @@ class PushLoop:
         spec: the loop.
         passes: launches its pass.
         blocking: as in Options.
-        expected: supersteps in all, as far as program and caller say.
+        expected: supersteps in all, if the program or the caller gives a number.
         other: supersteps may be full passes, where that is cheaper.
-        heard: bytes of vertices whose bit 0 says that they are active at the start; None: all are.
-        free: what the loop may choose.
+        heard: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
+        free: the choices of the loop.
     """
 
     def __init__(
@@ -171,7 +171,7 @@ class PushLoop:
         self._push_spec = push_spec(stage)
         n = passes.graph.n
         names = tuple(name for name, _ in stage.columns)
-        self._out = passes.graph.adjacency(_AGAINST[stage.domain], names)
+        self._out = passes.graph.adjacency(OPPOSITE[stage.domain], names)
         room = n + len(self._out) // WALK_EDGES + (passes.cpu.threads + 1) * WALK_RESERVED
         self._queues = [empty(room, np.uint64), empty(room, np.uint64)]
         self._bits = zeros(-(-n // 64), np.uint64)
@@ -188,7 +188,7 @@ class PushLoop:
         self._last = Done(0, "push", 0)
 
     def _row(self, adjacency: Adjacency) -> None:
-        """The words of a whole adjacency."""
+        """Write the page row of a whole adjacency."""
         self._table[PAGE_OFFSETS] = address_of(adjacency.offsets)
         self._table[PAGE_TARGETS] = address_of(adjacency.targets)
         for number, (name, dtype) in enumerate(self._stage.columns):
@@ -196,7 +196,7 @@ class PushLoop:
 
     @property
     def stats(self) -> Stats:
-        """What the last superstep counted: a vertex that changes is active."""
+        """The counts of the last superstep: a vertex that changes is active."""
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:
@@ -204,7 +204,7 @@ class PushLoop:
         return self._last
 
     def close(self) -> None:
-        """Nothing was borrowed."""
+        """Nothing to release."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
@@ -242,11 +242,11 @@ class PushLoop:
         return np.unique(entries[entries != np.uint64(WALK_NOBODY)])
 
     def entries_of(self, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-        """Entries for those of the vertices that have few enough edges for one."""
+        """The entries of vertices, without vertices that have too many edges for one entry."""
         return vertices[self._degrees(vertices) <= WALK_EDGES].astype(np.uint64)
 
     def put(self, entries: NDArray[np.uint64]) -> None:
-        """Let the frontier be these entries, as many of them as the queue holds."""
+        """Replace the frontier by these entries, as many as the queue holds."""
         entries = entries[: len(self._queues[0])]
         self._queues[0][: len(entries)] = entries
         vertices = np.unique(entries & np.uint64(0xFFFFFFFF)).astype(np.int64)
@@ -258,7 +258,7 @@ class PushLoop:
 
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
-        """The vertices that may have something to send (rule Z), or all."""
+        """Begin with the vertices whose contribution may differ from the identity (rule Z), or with all."""
         if self._heard is not None:
             self._begin(address_of(self._heard))
         elif self._free.choose("Z", lambda: True):
@@ -268,7 +268,7 @@ class PushLoop:
             self._begin(address_of(every))
 
     def _push(self) -> Done:
-        """The vertices of the queue push; those that this changes are the next frontier."""
+        """Push from the vertices of the queue; the vertices that change are the next frontier."""
         self._free.before_push(self)
         now = self._frontier
         self._sparse("push", now.entries, self._run(now.entries), now.edges + now.active)
@@ -278,7 +278,7 @@ class PushLoop:
         return Done(self._frontier.active, "push", edges)
 
     def _many(self, room: int | None) -> Series:
-        """Supersteps in one call, by one worker, as long as they are small and the direction stays."""
+        """Run supersteps in one call, by one worker, as long as they are small and pushing is cheaper."""
         state, table = self._state, self._table
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
         table[WALK_BITS] = address_of(self._bits)
@@ -294,7 +294,7 @@ class PushLoop:
         return rows
 
     def _full(self) -> Done:
-        """A pass over all vertices; those that it changes are the next frontier."""
+        """Run a pass over all vertices; the vertices that change are the next frontier."""
         stage, passes = self._stage, self._passes
         passes.use_blocks(stage, self._blocking, None if self._expected is None else self._expected - self._rounds)
         stats, edges = passes.full(stage)
@@ -308,7 +308,7 @@ class PushLoop:
 
     # ------------------------------------------------------------------------------------------------ launches
     def _begin(self, origin: int) -> None:
-        """A queue from the start of the loop, or from flags."""
+        """Build a queue at the start of the loop, or from flags."""
         n = self._passes.graph.n
         self._table[WALK_ORIGIN] = origin
         self._sparse("begin", n, _WIDE, n)
@@ -317,14 +317,14 @@ class PushLoop:
         self._frontier = _Frontier(entries, active, edges)
 
     def _found(self) -> None:
-        """What a push found is the frontier."""
+        """Make the vertices that a push found the frontier."""
         entries, active, edges = self._counts.tolist()
         self._queues.reverse()
         self._frontier = _Frontier(entries, active, edges)
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Bring the fields of the vertices found up to date, and clear their bits."""
+        """Update the fields of the vertices found, and clear their bits."""
         queue, entries = self._queues[0], self._frontier.entries
         joined = self._state.arrays[self._push_spec.slot]
         for part in self._push_spec.parts:
@@ -334,7 +334,7 @@ class PushLoop:
                          (self._bits, now.view(unsigned), joined.view(unsigned), part.stride, part.first))
 
     def _sparse(self, role: str, entries: int, run: int, cost: int) -> None:
-        """A kernel of the stage over a queue or over vertices, `run` of them a task."""
+        """Launch a kernel of the stage over a queue or over vertices, `run` of them a task."""
         table = self._table
         self._counts[:] = 0
         table[WALK_QUEUE], table[WALK_FOUND] = (address_of(queue) for queue in self._queues)
@@ -349,5 +349,5 @@ class PushLoop:
         self._passes.cpu.launch(kernel, (first,), self._runs, -(-entries // run), cost, after)
 
     def _run(self, entries: int) -> int:
-        """The entries of a task."""
+        """The number of entries of a task."""
         return max(1, min(_RUN, entries // (_RUNS * self._passes.cpu.threads)))

@@ -1,9 +1,9 @@
-"""Loops with a uniform frontier (rule X2) on the CPU: searches by breadth first, for whatever program has their shape.
+"""Loops with a uniform frontier (rule X2) on the CPU: breadth-first searches, and any program of their shape.
 
-A frontier is a bitmap. Where it is wide, either it pushes: every worker marks receivers in a bitmap of its own, without
-indivisible steps, and then all bitmaps are united; or vertices that nobody has reached look for it (rule X2). Where it
-is narrow many supersteps run in one call, with queues. What workers share stands with
-vlang.runtime.plan.layouts.reach_words.
+A frontier is a bitmap. A wide one either pushes: every worker marks receivers in a bitmap of its own, without atomic
+operations, and then all bitmaps are united; or vertices that are not reached yet look for it among their in-edges
+(rule X2). While the frontier is narrow, many supersteps run in one call, with queues. The layout of the arrays that
+workers share: vlang.runtime.plan.layouts.reach_words.
 """
 
 from __future__ import annotations
@@ -60,13 +60,13 @@ from vlang.runtime.plan.layouts.reach_words import (
 )
 from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, LoopSpec, StageSpec
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
 
 __all__ = ["Reach", "ReachLoop"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one call at most: a run can be interrupted between two
 _RUN = 32  # words of a bitmap in a task
-_NARROW = 1 << 14  # edges and vertices of a frontier along which is pushed sooner than bitmaps are walked
+_NARROW = 1 << 14  # edges and vertices of a frontier below which queues are faster than bitmaps
 
 
 class Reach(CpuWay):
@@ -81,17 +81,17 @@ class Reach(CpuWay):
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Which others are launched depends on the width of the frontier."""
+        """The kernels that always run; the width of the frontier decides which others are launched."""
         return frozenset({"start", "narrow"})
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
-        """The loop; None where vertices must run that were sent nothing. No field of it is given, so it begins here."""
+        """The loop; None where vertices must run although they receive nothing. None of its fields is ever given."""
         passes, looks = machine.passes, machine.options.mode == "auto"
         free = passes.freedoms.of(loop, bound)
         return ReachLoop(loop.stages[0], passes, looks, free) if only_new(start) else None
 
     def said(self, loop: LoopSpec) -> list[str]:
-        """How others are reached."""
+        """How the frontier reaches other vertices."""
         if loop.nested or not any("reach" in stage.ways for stage in loop.stages):
             return []
         return ["pushes: into bitmaps of the workers, or vertices not reached look for the frontier, whichever reads "
@@ -101,8 +101,13 @@ class Reach(CpuWay):
 class ReachLoop:
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
-    looks: vertices not reached may look for the frontier. free: what the loop may choose. Memory: a few bits a vertex,
-    and one more for each thread.
+    Memory: a few bits a vertex, and one more for each thread.
+
+    Args:
+        stage: the pass.
+        passes: launches it.
+        looks: whether vertices that are not reached may look for the frontier.
+        free: the choices of the loop.
     """
 
     def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
@@ -110,7 +115,7 @@ class ReachLoop:
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._looks, self._free = looks, free
         graph, threads = passes.graph, passes.cpu.threads
-        self._out, self._into = graph.adjacency(_AGAINST[stage.domain]), graph.adjacency(stage.domain)
+        self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
         self._narrow = _NARROW + graph.n // 512
         self._bits = [empty(words, np.uint64) for _ in range(3)]
@@ -134,14 +139,15 @@ class ReachLoop:
             self._point(word, array)
         self._table[REACH_VERTICES], self._table[REACH_ROOM] = graph.n, self._narrow
         self._active, self._edges = graph.n, 0  # of the frontier
-        self._left, self._left_edges = graph.n, len(self._into)  # not reached yet, at most, and about their edges
+        # An upper bound of vertices not reached yet, and an estimate of their edges.
+        self._left, self._left_edges = graph.n, len(self._into)
         self._looked = False
         self._rounds = 0
         self._last = Done(0, "push", 0)
 
     @property
     def stats(self) -> Stats:
-        """What the last superstep counted: a vertex that changes is active."""
+        """The counts of the last superstep: a vertex that changes is active."""
         return Stats(self._last.active, self._last.active)
 
     def last(self) -> Done:
@@ -149,7 +155,7 @@ class ReachLoop:
         return self._last
 
     def close(self) -> None:
-        """Nothing of the state was exchanged."""
+        """Nothing to release: no buffers were exchanged."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
@@ -181,7 +187,7 @@ class ReachLoop:
         self._found()
 
     def _few(self, room: int | None) -> Series:
-        """Supersteps in one call, as long as they are narrow: by one worker, or by several who meet where that pays."""
+        """Run narrow supersteps in one call: by one worker, or by several that synchronise where that pays."""
         self._aim()
         cpu, several = self._passes.cpu, self._active + self._edges >= REACH_FEW
         self._control[REACH_DESKS:] = 0
@@ -197,7 +203,7 @@ class ReachLoop:
         return rows
 
     def _push(self) -> Done:
-        """Workers mark whom the frontier reaches, and then unite what they have marked."""
+        """Workers mark the vertices that the frontier reaches, and then unite their bitmaps."""
         cut, edges = int(self._counts[REACH_CUT]), self._edges
         self._launch("mark", self._words, self._active + edges, cut, cut)
         self._launch("unite", self._words, self._words + min(self._left, edges), int(self._counts[REACH_MARKING]))
@@ -206,7 +212,7 @@ class ReachLoop:
         return Done(self._active, "push", edges)
 
     def _look(self) -> Done:
-        """Vertices that nobody has reached look for the frontier."""
+        """Vertices that are not reached yet look for the frontier."""
         self._launch("early", self._words, self._words + self._left, int(not self._looked))
         self._looked = True
         self._bits[:2] = self._bits[1], self._bits[0]
@@ -215,14 +221,14 @@ class ReachLoop:
         return Done(self._active, "early-exit pull", int(self._counts[REACH_LOOKED]))
 
     def _found(self) -> None:
-        """What was found is the frontier."""
+        """Make the vertices found the frontier."""
         self._active, self._edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
         self._left -= self._active
         self._left_edges -= self._edges
 
     # ------------------------------------------------------------------------------------------------ launches
     def _launch(self, role: str, entries: int, cost: int, number: int, more: int = 0) -> None:
-        """A kernel over words of bitmaps, and `more` tasks before them."""
+        """Launch a kernel over the words of bitmaps, with `more` tasks before them."""
         self._aim()
         self._tasks[:] = _RUN, number
         kernel = self._passes.kernels[self._stage.kernels[role]]
@@ -230,7 +236,7 @@ class ReachLoop:
                                 (self._table,))
 
     def _aim(self) -> None:
-        """Before a launch: bitmaps, counts, and a vertex that sends what all of the frontier send."""
+        """Before a launch: store addresses, clear counts, and pick one sender; all of a frontier send the same."""
         self._table[REACH_SENDER] = self._counts[REACH_ONE]
         self._counts[:REACH_ONE] = 0
         self._point(REACH_FRONT, self._bits[0])

@@ -1,9 +1,8 @@
-"""Supersteps of loops that add up changes (delta loops), along the edges of those that have something to tell.
+"""Supersteps of loops that add up changes (delta loops), along the out-edges of vertices with a delta to send.
 
-A superstep ends in the state in which it ends when everybody pulls, to the bit: one worker adds contributions to
-accumulators beside their receivers, sender by sender in increasing order, which is the order of every row; then those
-who were told apply. It takes no time for vertices that nobody tells anything, and while the frontier is narrow one call
-runs many supersteps.
+The state after a superstep equals that of a full pull, to the bit: one worker adds contributions to the accumulators
+of their receivers, sender by sender in increasing order, which is the order within every row. Then the receivers apply.
+Vertices that receive nothing cost no time, and while the frontier is narrow one call runs many supersteps.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _CHUNK = 1 << 20  # edges pushed along in a call, about: a run can be interrupte
 
 
 class Sums(Supersteps):
-    """Loops that add up changes: supersteps that push sums where few vertices have changes, else as in others."""
+    """Loops that add up changes: supersteps push sums where few vertices changed, else they run as `Supersteps`."""
 
     name = "sums"
     modes = ("push",)
@@ -60,7 +59,7 @@ class Sums(Supersteps):
         return asked_otherwise(options) or ("" if sum_stage(loop) else "its only step is no pass that adds up changes")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Those of full passes, and of sums."""
+        """The roles of full passes, and of pushed sums."""
         return super().roles(loop, stage, options) | {"sums"}
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
@@ -80,7 +79,7 @@ class Sums(Supersteps):
 
 
 def sum_stage(loop: LoopSpec) -> StageSpec | None:
-    """The pass of a loop that may push sums, its only step."""
+    """The pass of a loop that may push sums; it must be the only step. None if there is none."""
     stage = loop.steps[0] if len(loop.steps) == 1 else None
     return stage if isinstance(stage, StageSpec) and "sums" in stage.ways else None
 
@@ -92,13 +91,13 @@ def _spec(stage: StageSpec) -> SumSpec:
 
 
 def _long_edges(pages: Pages) -> int:
-    """The edges that long vertices gather."""
+    """The number of edges along which long vertices gather."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 
 
 @dataclass(frozen=True)
 class _Queue:
-    """Who has something to tell, or to take back. known: whether a push has found it; entries; edges: of theirs."""
+    """The queue of vertices with a delta to send or to retract: whether a push has built it, its entries and edges."""
 
     known: bool = False
     entries: int = 0
@@ -107,7 +106,7 @@ class _Queue:
 
 @dataclass(frozen=True)
 class _Room:
-    """What the words QUEUE, MARKS and TOPS of the table point to."""
+    """The arrays to which QUEUE, MARKS and TOPS of the table point."""
 
     queue: NDArray[np.uint32]
     marks: NDArray[np.uint64]
@@ -115,10 +114,20 @@ class _Room:
 
 
 class SumPushes:
-    """The supersteps of a loop that push sums. always: whether that pays or not. legal: whether they may. instead: no
-    superstep of the loop need notify: lists of receivers are made by one worker, too, and have as many edges or more.
+    """The supersteps of a loop that push sums.
 
     Memory: 5 bytes a vertex, and the accumulators of the pass.
+
+    Attributes:
+        legal: whether supersteps may push.
+        instead: whether pushing replaces notification in all supersteps: one worker would build lists of receivers,
+            too, and these have as many edges or more.
+
+    Args:
+        spec: the loop.
+        stage: its only pass.
+        passes: launches it.
+        always: push whether that pays or not.
     """
 
     def __init__(self, spec: LoopSpec, stage: StageSpec, passes: Passes, always: bool) -> None:
@@ -131,8 +140,8 @@ class SumPushes:
         self._queue = _Queue()
         graph = passes.graph
         both = stage.domain == "both" and graph.directed
-        # In rows of both directions an edge and its opposite stand in one order at the one end, and in the other at the
-        # other end, so that sums of floats would be rounded in another order.
+        # In rows of both directions an edge and its opposite have one order at one end and the reverse order at the
+        # other, so that sums of floats would be rounded in another order.
         self.legal = self._sums.exact or not (both and stage.columns)
         self.instead = self.legal and passes.costs is not None
         self._long = 0 if self._sums.exact else _long_edges(passes.pages_of(stage.domain))
@@ -140,17 +149,17 @@ class SumPushes:
         self._most = _ALL if always else most
 
     def pays(self, active: int) -> bool:
-        """Whether the next superstep had better push. active: vertices that are."""
+        """Whether pushing is cheaper in the next superstep. active: the number of active vertices."""
         if self._queue.known:
             return self._queue.entries + self._queue.edges <= self._most
         return active + self._passes.reached(self._heard, self._against) <= self._most
 
     def forget(self) -> None:
-        """A superstep ran in another way."""
+        """Drop the queue, since a superstep ran in another way."""
         self._queue = _Queue()
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run at least one superstep, and no more than `in_row`; what the last one counted."""
+        """Run at least one superstep, and no more than `in_row`; returns them, and the counts of the last."""
         state, passes = self._passes.state, self._passes
         passes.ahead.clear()
         if not self._queue.known:
@@ -159,7 +168,7 @@ class SumPushes:
         records = np.zeros((in_row, 2), np.int64)
         self._table[SUM_RECORDS] = address_of(records)
         seconds = {name: state.arrays[f"next:{name}"] for name in self._stage.swaps}
-        for name in seconds:  # nobody else reads these fields: what is told are messages
+        for name in seconds:  # no pass reads them between two supersteps: neighbours read messages
             state.put(f"next:{name}", state.arrays[f"field:{name}"])
         passes.kernels[self._stage.kernels["sums"]](state.frame, tasks, 1, self._alone, self._table)
         for name, second in seconds.items():
@@ -174,7 +183,7 @@ class SumPushes:
         return found
 
     def _listed(self) -> int:
-        """The vertices with flags to the queue: how many there are."""
+        """Write the flagged vertices to the queue; returns their number."""
         counts, words, none = np.zeros(2, np.int64), whole_words(self._heard), np.zeros(1, np.int64)
         frontier_kernels()["split_flags"](words, len(words), 1, none, 0, self._room.queue, np.zeros(1, np.uint32),
                                           counts, self._heard)

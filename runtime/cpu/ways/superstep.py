@@ -1,4 +1,4 @@
-"""Supersteps of one loop: passes in full, over the vertices that must run again (notify-pull), or pushed sums."""
+"""Supersteps of one loop: full passes, passes over the vertices that must run again (notify-pull), or pushed sums."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ __all__ = ["Pushes", "Superstep", "Supersteps"]
 
 
 class Supersteps(CpuWay):
-    """Full passes, and those over the vertices that must run again (rule N): every loop may run so."""
+    """Full passes, and passes over the vertices that must run again (rule N): every loop may run so."""
 
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull")
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Nothing stands against it."""
+        """Never refused."""
         return ""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
-        """Those of full passes."""
+        """The roles of full passes."""
         return FULL
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
@@ -44,7 +44,7 @@ class Supersteps(CpuWay):
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
     ) -> Superstep:
-        """The loop; pushes: how some of its supersteps may run, None for none."""
+        """The loop; arguments as in `begin`. pushes: runs the supersteps that push, None if none may."""
         options = machine.options
         in_place = options.asynchronous and loop.asynchronous
         begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
@@ -64,45 +64,50 @@ class Supersteps(CpuWay):
         return [f"{modes} ({loop.skip_reason})", f"in place on request: {in_place} ({loop.asynchronous_reason})"]
 
     def spared(self, loop: LoopSpec, options: Options) -> frozenset[str]:
-        """What follows full passes stands for kernels of its own, where every pass is full and not in place."""
+        """The folds and messages that are fused into full passes, if every pass is full and not in place."""
         if options.asynchronous or (loop.skip and options.mode != "pull"):
             return frozenset()
         return frozenset(kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels)
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
-        """What loops launch that notify."""
+        """The kernels of notification."""
         return [Beside(frontier_kernels(), FIRST_NEEDED)] if loop.skip and options.mode != "pull" else []
 
 
 class Pushes(Protocol):
-    """How some supersteps of a loop may push. legal: whether they may. instead: no superstep need notify then."""
+    """How some supersteps of a loop may push.
+
+    legal: whether they may. instead: whether pushing replaces notification in all supersteps.
+    """
 
     legal: bool
     instead: bool
 
     def pays(self, active: int) -> bool:
-        """Whether the next superstep had better push. active: vertices that are."""
+        """Whether pushing is cheaper in the next superstep. active: the number of active vertices."""
 
     def forget(self) -> None:
-        """A superstep ran in another way."""
+        """Drop the queue, since a superstep ran in another way."""
 
     def advance(self, in_row: int) -> tuple[Sequence[Done], Stats]:
-        """Run at least one superstep, and no more than `in_row`; what the last one counted."""
+        """Run at least one superstep, and no more than `in_row`; returns them, and the counts of the last."""
 
 
 class Superstep:
-    """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums. stats: what the last
-    one counted.
+    """Runs the supersteps of a loop without blocks inside, one a call, or several that push sums.
 
     Args:
         spec: the loop.
         passes: launches its passes.
         evaluate: computes a scalar.
         mode, blocking: as in Options.
-        expected: supersteps in all, as far as program and caller say.
-        in_place: passes write where they read.
-        pushes: how supersteps push; None if they do not.
-        free: what the loop may choose.
+        expected: supersteps in all, if the program or the caller gives a number.
+        in_place: passes write to the buffer that they read.
+        pushes: runs supersteps that push; None if none may.
+        free: the choices of the loop.
+
+    Attributes:
+        stats: the counts of the last superstep.
     """
 
     def __init__(
@@ -115,7 +120,7 @@ class Superstep:
         self._in_place = in_place
         self._done = 0
         self._complete = False  # whether the flags of the vertices that must run again are complete
-        self._again = False  # whether some vertices run in the first superstep, whatever they are sent
+        self._again = False  # whether some vertices run in the first superstep even if they receive nothing
         self._part: NDArray[np.int64] | None = None  # the vertices that the superstep runs over, None for all
         self._left_out = 0
         self._last = Done(0, "pull", 0)
@@ -132,8 +137,8 @@ class Superstep:
             self._state.arrays[active][:] = 1
 
     def go_on(self, start: Start) -> None:
-        """Before the first superstep: go on from what another run left. Its first superstep need not be full if it is
-        known who is active."""
+        """Before the first superstep: continue another run. The first superstep need not be full if the active vertices
+        are given."""
         for name, told in start.told.items():
             np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
         if start.heard is None:
@@ -149,8 +154,10 @@ class Superstep:
         self._again = bool((start.heard & 2).any())
 
     def advance(self, room: int | None) -> Sequence[Done]:
-        """Run one superstep, or more that push sums. Its mode is "notify-pull" if any pass ran over lists. Vertices
-        that are left out count as active."""
+        """Run one superstep, or several that push sums.
+
+        Its mode is "notify-pull" if any pass ran over lists. Vertices that are left out count as active.
+        """
         self._leave_out()
         if self._pushes is not None:
             if self._push_next(self._pushes):
@@ -179,7 +186,7 @@ class Superstep:
         return (self._last,)
 
     def _leave_out(self) -> None:
-        """What the superstep to come leaves out: vertices that do not run, or active ones that send later."""
+        """Choose the vertices that the next superstep leaves out: they do not run, or are active and send later."""
         n = self._passes.graph.n
         self._part, self._left_out = self._free.part(n, self._done), 0
         active = self._state.arrays.get(self._active)
@@ -191,14 +198,14 @@ class Superstep:
         return self._last
 
     def close(self) -> None:
-        """Give every field its second buffer back."""
+        """Restore the second buffer of every field."""
         self._passes.ahead.clear()
         for name, array in self._second.items():
             self._state.put(f"next:{name}", array)
 
     def _notifies(self, skipping: _Skipping) -> bool:
-        """Whether a pass had better run over lists: not what would have been pushed if that did not lead along too many
-        edges to pay."""
+        """Whether running over lists is cheaper for a pass; not if `pushes` replaces notification, because then even
+        pushing has too many edges to pay."""
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and skipping.chosen(self._mode)
 
@@ -209,7 +216,7 @@ class Superstep:
         return self._free.choose("P", lambda: self._mode == "push" or pushes.pays(self.stats.active))
 
     def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
-        """Supersteps that push. Loops that repeat themselves are looked for superstep by superstep (CycleWatch)."""
+        """Run supersteps that push; one a call once cycles are looked for (CycleWatch), which compares every state."""
         in_row = max(1, WATCHED_FROM - self._done) if self._free.many() else 1
         rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
         for skipping in self._skipping.values():
@@ -219,7 +226,7 @@ class Superstep:
         return rows
 
     def _pass(self, stage: StageSpec) -> tuple[str, Stats, int]:
-        """Run one pass: its mode, what it counted and the edges that it traversed."""
+        """Run one pass; returns its mode, its counts and the edges traversed."""
         skipping = self._skipping.get(stage.name)
         if skipping is not None and self._part is None and self._complete and \
                 self._free.choose("N", lambda: self._notifies(skipping)):
@@ -245,7 +252,7 @@ class Superstep:
         return counted
 
     def _full(self, stage: StageSpec) -> tuple[Stats, int]:
-        if not self._in_place:  # blocks gain by reading each sender once, which in-place writing would contradict
+        if not self._in_place:  # blocks read each sender once, but a pass in place must see later values
             coming = None if self._expected is None else self._expected - self._done
             self._passes.use_blocks(stage, self._blocking, coming)
         else:
@@ -257,7 +264,7 @@ class Superstep:
         return stats, edges
 
     def _aim_buffers(self, stage: StageSpec) -> None:
-        """In place, a pass writes where it reads, else into the other buffer."""
+        """Aim the output of a pass at the buffer that it reads (in place), or at the other one."""
         self._in_place = self._free.in_place(self._in_place)
         for name in stage.swaps:
             if not self._in_place and name in self._second:
@@ -268,11 +275,13 @@ class Superstep:
 
 
 class _Skipping:
-    """One pass over edges that may leave out vertices none of whose inputs changed since it last ran (rule N).
+    """One pass over edges that may leave out a vertex if no input of it changed since the pass last ran (rule N).
 
-    last: the vertices that it ran over last, None for all. active: the slot of flags of vertices that run again, too,
-    because `activate when` may decide otherwise about them; "" for none. sole: no other pass writes its fields in
-    between.
+    Attributes:
+        last: the vertices of its last run, None for all.
+        active: the slot of flags of vertices that must run again because `activate when` may change its decision about
+            them; "" for none.
+        sole: whether no other pass writes its fields in between.
     """
 
     def __init__(self, stage: StageSpec, passes: Passes, active: str) -> None:
@@ -298,7 +307,7 @@ class _Skipping:
         return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
 
     def run(self, in_place: bool) -> tuple[Stats, int]:
-        """Notify the receivers of what changed, then process them (Garaph, USENIX ATC'17, section 4.2)."""
+        """Notify the receivers of changed vertices, then process them (Garaph, USENIX ATC'17, section 4.2)."""
         stage, passes, state = self._stage, self._passes, self._passes.state
         against = passes.pages_of(self._against)
         changed = Lists.room(passes.graph.n, len(against.longs))
@@ -318,7 +327,7 @@ class _Skipping:
         return stats, edges + traversed
 
     def _catch_up(self) -> None:
-        """Make both buffers of each field equal, as a pass over lists leaves the other vertices alone."""
+        """Make both buffers of each field equal, since a pass over lists does not write the other vertices."""
         for name in self._stage.swaps:
             if self.last is None or not self._stage.sole:
                 np.copyto(self._passes.state.arrays[f"next:{name}"], self._passes.state.arrays[f"field:{name}"])

@@ -1,4 +1,4 @@
-"""The ways in which the CPU runs a loop of supersteps, in order: a loop runs by the first that may run it.
+"""The ways in which the CPU runs a loop of supersteps, in order of preference: the first that may run a loop does.
 
 This list serves running, preparing, checking of options, `vlang explain` and chaos (docs/internals/ways.md).
 """

@@ -30,13 +30,13 @@ from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
+from vlang.types import OPPOSITE
 
 if TYPE_CHECKING:
     from vlang.runtime.gpu.gpu_machine import GpuMachine
 
 __all__ = ["Costs", "PushLoop", "PushWay", "pushing_kernels"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 _ROWS = 4096  # supersteps of one launch at most
 _BEGINNING = 8  # blocks per multiprocessor for kernels over all vertices
 
@@ -101,19 +101,19 @@ class PushWay:
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """The edges of the opposite direction, unless the relation is symmetric."""
         (stage,) = loop.stages
-        against = _AGAINST[stage.domain or "in"]
+        against = OPPOSITE[stage.domain or "in"]
         if against != stage.domain:
             yield against, pushed_use(stage.name), Use(stage.columns)
 
     def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
         """The frontier."""
         (stage,) = loop.stages
-        yield _sizes(stage, n, len(sides[_AGAINST[stage.domain or "in"]]))
+        yield _sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:
         """The kernels that match how the loop reads pages."""
         (stage,) = loop.stages
-        yield from pushing_kernels(stage, machine.passes.reading(_AGAINST[stage.domain or "in"]))
+        yield from pushing_kernels(stage, machine.passes.reading(OPPOSITE[stage.domain or "in"]))
 
     def begin(self, loop: LoopSpec, machine: GpuMachine, bound: int | None, start: Start | None) -> Loop:
         """The loop; every vertex is active in its first superstep, even if `start` says otherwise."""
@@ -202,7 +202,7 @@ class PushLoop:
         assert stage.domain is not None
         self._machine, self._stage, self._gpu, self._costs = machine, stage, gpu, costs
         self._uniform = _uniform(stage)
-        out = machine.sparse_topology(_AGAINST[stage.domain], stage)
+        out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
         ways = {out.reading} | ({machine.sparse_topology(stage.domain, stage).reading} if self._uniform else set())
         self._paged_only = "pages" in ways
         self._priority = 0 if self._paged_only else _by_priority(stage)
@@ -214,7 +214,7 @@ class PushLoop:
         self._full_from = out.edges * costs.full // costs.push + 1 if returns else NEVER  # edges of a frontier
         self._leave = min(self._full_from, NEVER if self._uniform else out.leave)
         machine.device.upload(self._arena["table"], table_words(self._table(self._leave)))
-        self._paged = PagedPush(machine, stage, _AGAINST[stage.domain],
+        self._paged = PagedPush(machine, stage, OPPOSITE[stage.domain],
                                 {name: self._arena[name] for name in ("table", "queues[0]", "queues[1]")},
                                 self._control, self._priority)
         self._shared = desk_bytes(WALKING)
@@ -227,7 +227,7 @@ class PushLoop:
     def _table(self, leave: int) -> dict[str, int]:
         machine, stage, arena, costs = self._machine, self._stage, self._arena, self._costs
         assert stage.domain is not None
-        out = machine.sparse_topology(_AGAINST[stage.domain], stage)
+        out = machine.sparse_topology(OPPOSITE[stage.domain], stage)
         words = {"vertices": machine.n, "rows": out.rows, "pages": out.pages, "offsets": out.offsets,
                  "edges": out.edges}
         if self._uniform:

@@ -1,5 +1,7 @@
-"""Where the workers of one launch wait for each other inside a kernel (`Cpu.crew`, the skeleton `meeting`): the first
-MEET_WORDS words, i64, of a control block. Words that several workers change have lines of their own.
+"""The layout of the barrier of one launch (`Cpu.crew`, the skeleton `meeting`).
+
+It is the first MEET_WORDS words, i64, of a control block. Words that several workers change have cache lines of their
+own.
 """
 
 from __future__ import annotations

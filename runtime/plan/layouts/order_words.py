@@ -1,8 +1,8 @@
-"""What loops in order of priority work on (vlang.runtime.cpu.ways.priority, the skeletons `priority` and `buckets`).
+"""Layouts of loops in order of priority (vlang.runtime.cpu.ways.priority, the skeletons `priority` and `buckets`).
 
-A control block, which all workers share, and a table of addresses. Buckets are numbered from the origin of a window, a
-priority, in widths of 1 / scale; bucket ORDER_BUCKETS holds whatever is beyond the window, and one more what is on its
-way from one window to the next.
+All workers share a control block and a table of addresses. A window begins at a priority, its origin, and is cut into
+buckets of width 1 / scale, which are numbered. Bucket ORDER_BUCKETS holds all vertices beyond the window; one more
+bucket holds the vertices that are being moved to the next window.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ ORDER_BUCKETS = 2048
 ORDER_MOVED = ORDER_BUCKETS + 1
 ORDER_RUN = 32  # entries, a power of two
 ORDER_GRANT = 16  # runs that a worker takes from the pool at once
-ORDER_PLACE = 36  # bits of a place among the entries: 16 for each of 2^32 vertices
+ORDER_PLACE = 36  # bits of an index into the entries: 16 entries for each of 2^32 vertices
 ORDER_AHEAD = 8  # entries between a vertex that pushes and the one whose edges are prefetched
 ORDER_NEAR = 64  # edges of a vertex that are prefetched, at most
 ORDER_LINE = 16  # edges of which one is prefetched: numbers of neighbours in a line of a cache
-ORDER_MOST = 1e300  # priorities beyond are as good as this
-ORDER_WATCHED = 32  # rounds after which the width is looked at
-ORDER_FEW = 64  # vertices that push, of a worker in a round, below which a meeting is dear
+ORDER_MOST = 1e300  # larger priorities are treated as this one
+ORDER_WATCHED = 32  # rounds after which the width is reconsidered
+ORDER_FEW = 64  # vertices that a worker pushes in a round, below which the barrier dominates
 ORDER_LEVELS = 4  # doublings or halvings of the width, at most
 
-# The control block, i64, which begins with the words of meetings. Words that several workers change have lines of their
-# own.
+# The control block, i64, which begins with the layout of barriers (meet_words). Words that several workers change have
+# cache lines of their own.
 _CONTROL = Layout(MEET_WORDS)
 ORDER_VERTICES = _CONTROL.word("how many vertices there are")
 ORDER_RUNS = _CONTROL.word("runs of entries of the pool")
@@ -57,7 +57,7 @@ ORDER_SHIFT = _TABLE.word("0, or where in the words of its targets the value of 
                           "(vlang.runtime.graph.topology.packed)")
 ORDER_WORKERS = _TABLE.word("two for each worker: its desk, and i64[ORDER_BUCKETS + 2], the places of its buckets")
 
-# A desk, i64: what a worker says of itself.
+# A desk, i64: the words in which one worker publishes its state.
 _DESK = Layout()
 ORDER_FREE = _DESK.word("the first run given back, 0 for none")
 ORDER_FRESH = _DESK.word("the first run not used yet")
@@ -66,7 +66,7 @@ ORDER_OFFERS = _DESK.word("lists offered so far")
 ORDER_LEAST = _DESK.word("f64: the least priority to enter a new window")
 ORDER_FIRST = _DESK.word("the first bucket of that")
 ORDER_LEFT = _DESK.word("entries of the next bucket when a call ends")
-_DESK.skip(2 * LINE)  # apart from what only its worker changes
+_DESK.skip(2 * LINE)  # apart from the words that only its worker uses
 ORDER_HEAD = _DESK.line("what is on offer: the end of a list, and above it the number of the offer")
 ORDER_TOLD = 8
 ORDER_TELLS = _DESK.part(4 * ORDER_TOLD, "how a round went, ORDER_TOLD words for each of three in turn")

@@ -1,29 +1,29 @@
-"""What passes of a CPU work on beside the frame: scratch memory, what follows them, and frontiers."""
+"""Layouts of passes on a CPU, besides the frame: scratch memory, fused kernels, and frontiers."""
 
 from __future__ import annotations
 
 from vlang.runtime.plan.layout import Layout
 from vlang.runtime.plan.plan import PAGE_WORDS
 
-# Passes that see all contributions of a vertex at once have scratch memory on a CPU (vlang.runtime.cpu.passes.scratch),
-# to whose description SLOT_SCRATCH points. Workers take their numbers from stats[STATS_WORKERS].
+# Scratch memory of passes that process all contributions of a vertex at once (vlang.runtime.cpu.passes.scratch);
+# SLOT_SCRATCH points to this description. Workers take their numbers from stats[STATS_WORKERS].
 _SCRATCH = Layout()
 SCRATCH_WORDS = _SCRATCH.word("words of each worker")
 SCRATCH_OWNERS = _SCRATCH.word("i64: the page of each segment")
 SCRATCH_MEMORY = _SCRATCH.word("u64: the memory")
 STATS_WORKERS = 2
 
-# What follows a pass block by block on a CPU (vlang.runtime.cpu.passes.follow). SLOT_FOLLOW, if it is not 0, points to:
+# Work fused into a pass block by block on a CPU (vlang.runtime.cpu.passes.follow). SLOT_FOLLOW, if not 0, points to:
 _FOLLOW = Layout()
 FOLLOW_FRAME = _FOLLOW.word("the frame as it will be after the pass")
 FOLLOW_LEFT = _FOLLOW.word("i64: the vertices of each block that have not been applied")
 FOLLOW_VERTICES = _FOLLOW.word("the number of vertices")
 
-# What passes that push work on (vlang.runtime.cpu.ways.push; with a uniform frontier: reach_words). A table that begins
-# with a page row that stands for the whole adjacency of the edges along which vertices push; offsets are u64 there. A
-# frontier is a queue of entries, u64: a vertex in the low half, and in the high half which WALK_EDGES of its edges, so
-# that a hub is many entries. A worker reserves WALK_RESERVED entries of the queue that it fills, and puts WALK_NOBODY
-# into those left over.
+# The table of passes that push (vlang.runtime.cpu.ways.push; with a uniform frontier: reach_words). It begins with the
+# page row of a whole adjacency (offsets u64): the edges along which vertices push. A frontier is a queue of entries,
+# u64. The low half of an entry is a vertex; the high half is the number of a piece of WALK_EDGES of its edges, so that
+# a hub has many entries. A worker reserves WALK_RESERVED entries of the queue that it fills, and writes WALK_NOBODY
+# into the unused ones.
 _WALK = Layout(PAGE_WORDS)
 WALK_QUEUE = _WALK.word("u64: the frontier")
 WALK_FOUND = _WALK.word("u64: the queue that is filled")

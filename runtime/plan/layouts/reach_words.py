@@ -1,4 +1,4 @@
-"""What loops with a uniform frontier work on (vlang.runtime.cpu.ways.reach, the skeletons `reach` and `narrow`)."""
+"""Layouts of loops with a uniform frontier (vlang.runtime.cpu.ways.reach, the skeletons `reach` and `narrow`)."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from vlang.runtime.plan.layout import Layout
 from vlang.runtime.plan.layouts.meet_words import MEET_WORDS
 from vlang.runtime.plan.plan import PAGE_WORDS
 
-REACH_LONG = 4096  # edges of a vertex that one worker pushes along
+REACH_LONG = 4096  # edges of a vertex along which one worker pushes
 REACH_AHEAD = 8  # entries of a queue between a vertex that pushes and the one whose row is prefetched
-REACH_FEW = 2048  # vertices and edges of a frontier below which one worker is faster than several that meet
+REACH_FEW = 2048  # vertices and edges of a frontier below which one worker is faster than several with barriers
 REACH_CREW = 8  # workers of a `narrow`, at most
 
-# The table: two page rows that stand for whole adjacencies (offsets u64), the first of the edges along which vertices
+# The table: two page rows, each for a whole adjacency (offsets u64), the first with the edges along which vertices
 # push; then addresses and numbers.
 _REACH = Layout(PAGE_WORDS)
 REACH_PULL = _REACH.part(PAGE_WORDS, "the page row of the edges along which vertices gather")
@@ -45,8 +45,8 @@ REACH_TOLD = _COUNTS.word("supersteps of a `narrow`")
 REACH_ONE = _COUNTS.word("a vertex found")
 REACH_COUNTED = _COUNTS.size(16)
 
-# What the words of a desk say of a superstep, REACH_TURNS words for each of two in turn. To meet, a worker writes one
-# line, and reads one of each other worker.
+# A desk publishes the results of one worker, REACH_TURNS words for each of two alternating supersteps. At a barrier, a
+# worker writes one cache line, and reads one line of each other worker.
 REACH_TURNS = 8
 _TURN = Layout()
 REACH_HERE = _TURN.word("vertices that the worker found")
@@ -59,7 +59,7 @@ _DESK = Layout(2 * REACH_TURNS)
 REACH_PUSHED = _DESK.line("the number of the last meeting behind which the worker has pushed")
 REACH_DESK = _DESK.size()
 
-# The control block of a `narrow`, which begins with the words of meetings.
+# The control block of a `narrow`, which begins with the layout of barriers.
 _CONTROL = Layout(MEET_WORDS)
 REACH_ROUNDS = _CONTROL.word("supersteps at most")
 REACH_MOST = _CONTROL.word("vertices and edges of a frontier that ends the call")

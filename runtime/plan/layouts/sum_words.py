@@ -1,8 +1,7 @@
-"""What supersteps that push sums work on (vlang.runtime.cpu.ways.sums, the skeleton `sums`): a table of SUM_WORDS
-words, addresses and numbers.
+"""The table of supersteps that push sums (vlang.runtime.cpu.ways.sums, the skeleton `sums`): SUM_WORDS words.
 
-It begins with two page rows that stand for whole adjacencies (offsets u64), the first of the edges along which vertices
-push.
+It begins with two page rows, each for a whole adjacency (offsets u64). The first has the edges along which vertices
+push. Addresses and numbers follow.
 """
 
 from __future__ import annotations

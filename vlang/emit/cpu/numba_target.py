@@ -1,4 +1,4 @@
-"""A program as one numba module: generated functions put beside the skeletons that call them."""
+"""A program as one numba module: generated functions, and the skeletons that call them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _PASS = "void(u64*, i64*, i64, i64*)"
 
 
 def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
-    """The text of a skeleton, for one pass. follows: something follows the pass."""
+    """The text of a skeleton, for one pass. follows: work is fused into the pass."""
     return skeletons().files[name].text(suffix, follows)
 
 
@@ -38,16 +38,20 @@ def _called(text: str, suffix: str) -> str:
 
 
 def _blocks(writer: StageWriter) -> bool:
-    """Whether a stage has a kernel by cache blocks: one that runs in supersteps of a loop. Accumulators that are many
-    lines long gain nothing by it, and take as long to compile as everything else."""
+    """Whether a stage has a kernel by cache blocks: only stages in supersteps of a loop.
+
+    Accumulators of many components gain nothing by it, and double the time to compile.
+    """
     if writer.plan is None or writer.plan.loop.nested:
         return False
     return sum(len(a.types) for a in writer.accumulations) <= _MOST_KEPT
 
 
 def _runs(writer: StageWriter) -> bool:
-    """Whether vertices gather and apply by runs: those that all do both, and whose new values no other vertex of the
-    run may wait for, as it might in a pass that writes where it reads."""
+    """Whether vertices gather and apply by runs.
+
+    All vertices must do both, and no vertex of a run may depend on new values of another one, as in a pass in place.
+    """
     plan, stage = writer.plan, writer.stage
     if plan is None or plan.asynchronous or stage.before or stage.guard is not None or _leaves(writer):
         return False
@@ -67,7 +71,7 @@ def _leaves(writer: StageWriter) -> bool:
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
-    """lay and laid: the accumulators of one vertex of a run, or of a lane, into and out of the memory of the worker."""
+    """lay and laid: store and load the accumulators of one vertex of a run, or of a lane, in memory of the worker."""
     lines, items = [], []
     for i, type_ in enumerate(types):
         place, part = f"room[{i}][s]", d.part("acc", i)
@@ -77,7 +81,7 @@ def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
 
 
 def _follow(stage: str, kernels: Sequence[str]) -> str:
-    """What follows a pass: for a block, what each of these kernels, of folds and messages, does for it."""
+    """The work fused into a pass: for one block, the work of each of these kernels of folds and messages."""
     parts = [name.replace("fold_", "fold_block_").replace("messages_", "send_block_") for name in kernels]
     body = "".join(f"    {part}(frame, low, high)\n" for part in parts)
     return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('following', stage)}"
@@ -115,7 +119,7 @@ class NumbaTarget:
         if stage.domain and _blocks(writer):
             roles.append("blocked")
             texts.append(_skeleton("blocks", name, writer.follows))
-        # In this order the texts of modules, and so kernels that are kept on disk, stay as they are.
+        # This order keeps the texts of modules, and so the kernels in the cache, unchanged.
         support = tuple(skeleton for one in reversed(ways.values()) for skeleton in one.support)
         joined = self._joined(writer, functions, texts, roles, support)
         return replace(
@@ -128,7 +132,7 @@ class NumbaTarget:
         self, writer: StageWriter, functions: list[str], texts: list[str], roles: list[str],
         support: tuple[str, ...] = (),
     ) -> StageText:
-        """Functions and skeletons of a stage, with those that every stage may have."""
+        """The functions and skeletons of a stage, including those common to all stages."""
         name = writer.stage.name
         if writer.messages:
             roles.append("messages")
@@ -142,7 +146,7 @@ class NumbaTarget:
         return StageText(text, {role: f"{role}_{name}" for role in roles}, None, support)
 
     def _whole(self, writer: StageWriter) -> StageText:
-        """A stage in which one worker sees all contributions of a vertex."""
+        """A stage in which one worker processes all contributions of a vertex."""
         d = self.dialect
         edge = writer.contributing()
         after: list[str] = []

@@ -1,9 +1,9 @@
 """Skeletons: kernel text as Python files, with holes that are written from the program (skeletons/holes.pyi).
 
-`ast` takes a file apart: its docstring, imports and types are left out of the kernel text, and every call and
-definition of a function that a pass has of its own is a place where the name of the pass is appended. A skeleton
-belongs to a pass if it calls a hole; the others are shared by all passes. What was found is kept in the cache
-directory, keyed by the texts, so that a warm start parses nothing.
+A file is parsed with `ast`. Its docstring, imports and types are left out of the kernel text. The name of the pass is
+appended to every call and definition of a function that each pass has of its own. A skeleton belongs to a pass if it
+calls a hole; the others are shared by all passes. The result is kept in the cache directory, keyed by the texts, so
+that a warm start parses nothing.
 """
 
 from __future__ import annotations
@@ -41,19 +41,22 @@ from numba import uint32 as u32
 from numba import uint64 as u64
 from vlang.runtime.compile.intrinsics import *
 """
-"""What the text of every module imports, beside the constants that skeletons name."""
+"""The imports of every module, besides the constants that skeletons name."""
 
 
 @dataclass(frozen=True)
 class Skeleton:
-    """One file. pieces: its text, cut before the end of each name that gets a suffix in a pass. alone: the same without
-    what it does for whatever follows the pass; empty where that is nothing."""
+    """One file.
+
+    pieces: its text, cut at the end of each name that gets a suffix in a pass. alone: the same without the calls for
+    fused work; empty if there are none.
+    """
 
     pieces: tuple[str, ...]
     alone: tuple[str, ...] = ()
 
     def text(self, suffix: str = "", follows: bool = True) -> str:
-        """The text for one pass. follows: something follows the pass."""
+        """The text for one pass. follows: work is fused into the pass."""
         pieces = self.alone if self.alone and not follows else self.pieces
         return (f"_{suffix}" if suffix else "").join(pieces)
 
@@ -71,7 +74,7 @@ _lock = threading.Lock()  # `ast.parse` of CPython 3.11 fails when two threads a
 
 
 def skeletons() -> Skeletons:
-    """What all skeletons are made of; read or parsed once a process."""
+    """All skeletons; read from the cache or parsed, once a process."""
     with _lock:
         return _loaded()
 
@@ -114,8 +117,7 @@ def _bare(arguments: ast.arguments) -> ast.arguments:
 
 
 class _File:
-    """A skeleton that is being taken apart. imported: the module that a name comes from, by the name that is used.
-    own: whether it belongs to a pass."""
+    """A skeleton that is being parsed. imported: local name -> module. own: whether it belongs to a pass."""
 
     def __init__(self, name: str, text: str, tree: ast.Module, heads: Mapping[str, str]) -> None:
         imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
@@ -129,7 +131,7 @@ class _File:
             self._lines.append(self._lines[-1] + len(line))
 
     def skeleton(self, files: Mapping[str, _File]) -> Skeleton:
-        """What it is made of."""
+        """The parsed skeleton."""
         first = next((node for node in self._tree.body[1:] if not isinstance(node, (ast.Import, ast.ImportFrom))), None)
         if ast.get_docstring(self._tree) is None or first is None:
             raise ValueError(f"skeleton {self._name}: a docstring, imports and functions are needed")
@@ -148,7 +150,7 @@ class _File:
         return self._lines[node.end_lineno - 1] + node.end_col_offset
 
     def _named(self, files: Mapping[str, _File]) -> Iterator[int]:
-        """Where the names end that are called or defined and that each pass has of its own."""
+        """The ends of the names, called or defined, that each pass has of its own."""
         own = {node.name for node in self._tree.body if isinstance(node, ast.FunctionDef)} | self._holes
         own |= {name for name, module in self.imported.items()
                 if module.startswith(_HERE) and module != _HOLES and files[module.removeprefix(_HERE)].own}
@@ -169,14 +171,14 @@ class _File:
                     yield self._text.rindex(b")", 0, self._begin(node.returns)) + 1, self._end(node.returns)
 
     def _for_following(self) -> Iterator[tuple[int, int]]:
-        """The lines of calls for what follows the pass."""
+        """The lines of calls for work fused into the pass."""
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and \
                     isinstance(node.value.func, ast.Name) and self.imported.get(node.value.func.id) == _FOLLOWING:
                 yield self._lines[node.lineno - 1], self._lines[node.end_lineno or node.lineno]
 
     def _pieces(self, begin: int, ends: list[int], dropped: list[tuple[int, int]]) -> tuple[str, ...]:
-        """The text from `begin` on, cut at `ends`, without what is dropped."""
+        """The text from `begin` on, cut at `ends`, without the ranges `dropped`."""
         pieces, piece = [], b""
         stops = [(end, end) for end in ends if not any(low <= end < high for low, high in dropped)]
         for low, high in sorted([*stops, *dropped]):

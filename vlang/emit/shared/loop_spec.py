@@ -9,11 +9,10 @@ from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Loop, Stage, expressions_of, reads_of
 from vlang.runtime.plan.plan import CopySpec
-from vlang.types import VERTEX
+from vlang.types import OPPOSITE, VERTEX
 
 __all__ = ["LoopPlan", "Reader", "changes_read", "neighbour_reads", "plan_loop"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 
 
 @dataclass(frozen=True)
@@ -188,6 +187,6 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
         mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
         for other in loop.stages:  # a field that another pass overwrites must be written again
             mine |= set(stage.written) & set(other.written) if other is not stage else set()
-        notify = _AGAINST[stage.domain]
+        notify = OPPOSITE[stage.domain]
         readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify, told)
     return readers

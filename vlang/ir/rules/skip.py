@@ -9,10 +9,10 @@ from vlang.ir.forms.phases import Phase
 from vlang.ir.forms.visible import expressions, statements
 from vlang.ir.rules.context import Context, Verdict, joins_only, outside
 from vlang.ir.rules.rest import stays
+from vlang.types import OPPOSITE
 
 __all__ = ["PhaseSkip", "phase_skips", "skip"]
 
-_AGAINST = {"in": "out", "out": "in", "both": "both"}
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def phase_skips(ctx: Context) -> tuple[PhaseSkip, ...]:
 
 
 def _phase(ctx: Context, phase: Phase) -> PhaseSkip:
-    along = tuple(dict.fromkeys(_AGAINST[domain] for domain in phase.domains))
+    along = tuple(dict.fromkeys(OPPOSITE[domain] for domain in phase.domains))
     return PhaseSkip(_verdict(ctx, phase), phase.neighbour, _own_inputs(ctx, phase), along)
 
 

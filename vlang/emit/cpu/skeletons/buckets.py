@@ -1,9 +1,8 @@
-"""Buckets of vertices by priority, of each worker its own. What words mean: ORDER_... in
-runtime/plan/layouts/order_words.py.
+"""Buckets of vertices by priority; each worker has its own. Layout: ORDER_... in runtime/plan/layouts/order_words.py.
 
-A bucket is a list of runs of ORDER_RUN entries, all but the first of them full. A number tells where a list ends: the
-place behind its last entry, a multiple of ORDER_RUN where a new run is needed; links tells for a run where the one
-before it ends, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is such a number of bucket s.
+A bucket is a list of runs of ORDER_RUN entries, all full except the newest. A list is represented by its end, the index
+behind its last entry; it needs a new run where that is a multiple of ORDER_RUN. links has for each run the end of the
+run before it, 0 for none. Run 0 is no run, and its entries are harmless. places[s] is the end of bucket s.
 """
 
 import numpy as np
@@ -55,7 +54,7 @@ from vlang.runtime.plan.layouts.order_words import (
 
 @inner
 def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
-    """Whether a worker gets another run."""
+    """Whether another run is left for a worker."""
     if desk[ORDER_FREE] != 0 or desk[ORDER_FRESH] != desk[ORDER_FRESH_END]:
         return True
     return control[ORDER_TAKEN] + ORDER_GRANT <= control[ORDER_RUNS]
@@ -63,7 +62,7 @@ def has_room(control: Pointer[i64], desk: Pointer[i64]) -> bool:
 
 @inner
 def new_run(control: Pointer[i64], desk: Pointer[i64], links: Pointer[i64]) -> i64:
-    """A run of entries; 0 if there are no more."""
+    """A free run; 0 if there are no more."""
     run = desk[ORDER_FREE]
     if run != 0:
         desk[ORDER_FREE] = links[run]
@@ -83,7 +82,7 @@ def deposit(
     control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
     spilled: Pointer[u64], slot: i64 | int, v: i64
 ) -> None:
-    """Put a vertex into a bucket; where there is no room, into the bitmap of those that wait for it."""
+    """Put a vertex into a bucket; if there is no run left, into the bitmap of vertices that wait for one."""
     at = places[slot]
     if at & (ORDER_RUN - 1) == 0:
         run = new_run(control, desk, links)
@@ -105,7 +104,7 @@ def give_back(desk: Pointer[i64], links: Pointer[i64], run: i64) -> None:
 
 @inner
 def length_of(links: Pointer[i64], at: i64) -> i64:
-    """How many entries a list has."""
+    """The number of entries of a list."""
     count = i64(0)
     while at != 0:
         run = (at - 1) // ORDER_RUN
@@ -116,8 +115,11 @@ def length_of(links: Pointer[i64], at: i64) -> i64:
 
 @inner
 def put_on_offer(desk: Pointer[i64], at: i64, turn: i64) -> None:
-    """Let every worker take the runs of a list in a round. Nothing else of this worker's may be on offer. The number of
-    the offer tells whoever takes a run that it has not been used again since they saw it."""
+    """Offer the runs of a list to all workers in a round; this worker must have no other offer.
+
+    The number of the offer protects against reuse: a worker that takes a run compares it, so that a run which was
+    freed and used again is not mistaken for the old one.
+    """
     desk[ORDER_OFFERS] += 4
     fence()
     poke(desk, ORDER_HEAD, ((desk[ORDER_OFFERS] + turn) << ORDER_PLACE) | at)
@@ -132,7 +134,7 @@ def on_offer(desk: Pointer[i64], turn: i64) -> bool:
 
 @inner
 def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
-    """The end of a run that a worker had on offer, which is the caller's now; 0 if there is none."""
+    """Take a run that a worker has on offer; returns the end of the run, 0 if there is none."""
     while True:
         head = peek(desk, ORDER_HEAD)
         at = head & ((i64(1) << ORDER_PLACE) - 1)
@@ -145,13 +147,13 @@ def take_run(desk: Pointer[i64], links: Pointer[i64], turn: i64) -> i64:
 
 @inner
 def slot_of(priority: f64, origin: f64, scale: f64, least: f64) -> i64:
-    """The bucket of a priority, at least `least`; ORDER_BUCKETS for all that is beyond the window."""
+    """The bucket of a priority, at least `least`; ORDER_BUCKETS for priorities beyond the window."""
     return i64(min(max((priority - origin) * scale, least), f64(ORDER_BUCKETS)))
 
 
 @inner
 def bounded(priority: f64) -> f64:
-    """A priority as a finite number, so that it has a distance from others."""
+    """A priority clamped to a finite number, so that differences are defined."""
     return max(min(priority, f64(ORDER_MOST)), f64(-ORDER_MOST))
 
 
@@ -165,7 +167,7 @@ def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
 
 @inner
 def told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The sum of what the workers have told."""
+    """The sum of a published word over all workers."""
     total = i64(0)
     for w in range(crew):
         total += pointer_i64(table, ORDER_WORKERS + 2 * w)[word]
@@ -174,7 +176,7 @@ def told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
-    """The least of what the workers have told."""
+    """The minimum of a published word over all workers."""
     least = i64(ORDER_MOVED)
     for w in range(crew):
         least = min(least, pointer_i64(table, ORDER_WORKERS + 2 * w)[word])
@@ -183,7 +185,7 @@ def least_told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 @inner
 def least_origin(table: Pointer[u64], crew: i64) -> f64:
-    """The least priority that waits for a window; infinite if nothing does."""
+    """The least priority of vertices that wait for a window; infinite if there are none."""
     least = f64(np.inf)
     for w in range(crew):
         least = min(least, value_f64(pointer_u64(table, ORDER_WORKERS + 2 * w), ORDER_LEAST))
@@ -192,7 +194,7 @@ def least_origin(table: Pointer[u64], crew: i64) -> f64:
 
 @inner
 def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn: i64) -> i64:
-    """A run that another worker has on offer; 0 if nobody has."""
+    """Take a run that another worker has on offer; 0 if there is none."""
     for w in range(1, crew):
         at = take_run(pointer_i64(table, ORDER_WORKERS + 2 * ((me + w) % crew)), links, turn)
         if at != 0:
@@ -202,7 +204,7 @@ def find_run(table: Pointer[u64], links: Pointer[i64], me: i64, crew: i64, turn:
 
 @inner
 def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i64) -> bool:
-    """Wait until somebody has a run on offer, or all are waiting; whether somebody has."""
+    """Wait until some worker has a run on offer, or all are waiting; returns whether one has."""
     fence()
     fetch_add(control, ORDER_IDLE + turn, 1)
     tries = i64(0)
@@ -220,8 +222,11 @@ def wait_for_runs(control: Pointer[i64], table: Pointer[u64], crew: i64, turn: i
 
 @inner
 def change_of(pushed: i64, again: i64, crew: i64, level: i64) -> f64:
-    """What to multiply the scale with after ORDER_WATCHED rounds: buckets are narrower where a quarter of the vertices
-    are bettered in the bucket that they push from, and wider where there is little to do between two meetings."""
+    """The factor for the scale after ORDER_WATCHED rounds.
+
+    Buckets become narrower if a quarter of the vertices improve within the bucket from which they push, and wider if
+    there is little work between two barriers.
+    """
     if 4 * again > pushed and level > -ORDER_LEVELS:
         return 2.0
     if crew > 1 and pushed < ORDER_FEW * crew * ORDER_WATCHED and 16 * again < pushed and level < ORDER_LEVELS:

@@ -1,13 +1,17 @@
-"""Common neighbours of two vertices: their sorted lists side by side, or the longer one searched where lengths differ
-much. Directions, loops and repetitions are out of the lists."""
+"""Common neighbours of two vertices: merges their sorted lists, or searches the longer one if lengths differ much.
+
+The lists have no directions, loops and repetitions.
+"""
 
 from vlang.emit.cpu.skeletons.holes import Pointer, i64, inner, min, u32, u64
 
 
 @inner
 def first_not_below(targets: Pointer[u32], low: i64, high: i64, wanted: u32) -> i64:
-    """The first place of targets[low:high] whose value is not below `wanted`: steps that double, then bisection
-    (Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976)."""
+    """The first index in targets[low:high] with a value not below `wanted`: galloping, then bisection.
+
+    Bentley, Yao: An almost optimal algorithm for unbounded searching, IPL 5, 1976.
+    """
     step = i64(1)
     while low + step < high and targets[low + step] < wanted:
         low += step

@@ -1,8 +1,8 @@
 """The structures that hold all contributions of one vertex (see vlang.emit.shared.holistic), in u64 words of scratch
 memory.
 
-room: the memory, the number of edges of the vertex, the bits of a hash table, then the places of the structures.
-clear returns the place behind a structure; take puts a value in if `holds`; read gives the result.
+room: the memory, the number of edges of the vertex, the bits of a hash table, then the offsets of the structures.
+clear returns the offset behind a structure; take inserts a value if `holds`; read returns the result.
 """
 
 from typing import Any
@@ -12,7 +12,7 @@ from vlang.emit.cpu.skeletons.holes import Pointer, Structures, i64, inner, min,
 
 @inner
 def table_bits(degree: i64) -> i64:
-    """A table of 2 ** bits slots is at least half empty."""
+    """The bits of a hash table: 2 ** bits slots, of which at least half stay empty."""
     bits = i64(1)
     while (i64(1) << bits) < 2 * degree:
         bits += 1
@@ -33,7 +33,7 @@ def mode32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode32_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """The most frequent value, the smallest on ties. A slot is a value above the count of it, which is never 0."""
+    """The most frequent value, the smallest on ties. A slot has the value in its high half, a count > 0 in its low."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -59,7 +59,7 @@ def mode64_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mode64_take(room: Structures, at: i64, holds: bool, value: Any, best: Any, most: Any) -> tuple[Any, u32]:
-    """The same for wide values, which lie behind the counts."""
+    """As `mode32_take` for wide values, which are stored behind the counts."""
     if not holds:
         return best, most
     space, bits = room[0], room[2]
@@ -86,7 +86,7 @@ def mex_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def mex_take(room: Structures, at: i64, holds: bool, value: Any, before: Any) -> Any:
-    """A bit for each value that a vertex of so many edges can have as its mex."""
+    """Set the bit of a value; there is a bit for each possible mex of the vertex."""
     if holds and i64(value) <= room[1]:
         word = at + (i64(value) >> 6)
         room[0][word] = room[0][word] | (u64(1) << u64(value & u32(63)))
@@ -108,7 +108,7 @@ def mex_read(room: Structures, at: i64) -> i64:
 
 @inner
 def median32_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
-    """A list of keys behind the number of them."""
+    """A counter, followed by the list of keys."""
     space[at] = u64(0)
     return at + degree + 1
 
@@ -124,8 +124,11 @@ def median32_take(room: Structures, at: i64, holds: bool, key: Any, before: Any)
 
 @inner
 def median32_read(room: Structures, at: i64) -> u64:
-    """Number (k - 1) // 2 of k keys, from 0 on. The keys are parted by the highest bit in which they differ, until
-    those left are equal: as many turns as a key has bits at most, and on average two passes over all keys."""
+    """Key number (k - 1) // 2 of k sorted keys, from 0 on.
+
+    The keys are partitioned by the highest bit in which they differ, until the rest are equal. That takes at most one
+    turn for each bit of a key, and on average two passes over all keys.
+    """
     space = room[0]
     low, high = at + 1, at + 1 + i64(space[at])
     wanted = low + ((high - low - 1) >> 1)
@@ -162,7 +165,7 @@ def hindex_clear(space: Pointer[u64], at: i64, degree: i64, bits: i64) -> i64:
 
 @inner
 def hindex_take(room: Structures, at: i64, holds: bool, value: Any, before: Any) -> Any:
-    """How many contributions there are of each size; sizes beyond the number of edges are all alike."""
+    """Count the contributions of each size; sizes above the number of edges share one counter."""
     if holds:
         word = at + min(i64(value), room[1])
         room[0][word] += u64(1)

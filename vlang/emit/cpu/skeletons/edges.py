@@ -1,11 +1,10 @@
-"""A pass over edges: what becomes of long vertices in the end. The functions bind, ready, wanted, identity, gather,
-merge, put, get and apply are written from the program and stand above this text; the slots and table layouts are those
-of runtime/plan/plan.py.
+"""A pass over edges: the final step of long vertices.
 
-Vertices of at most SEGMENT edges are reduced and applied in one go (`pull`, in rows.py, runs.py or leaving.py). The
-edges of longer ones are cut into segments of SEGMENT edges from the vertex's first edge on: `segments` (segments.py or
-leaving.py) reduces each, `finish` merges them in order and applies. The cut is a property of the graph, so results do
-not depend on pages, chunks, threads or the mode.
+The functions bind, ready, wanted, identity, gather, merge, put, get and apply are written from the program, above this
+text; runtime/plan/plan.py has the slots and table layouts. Vertices of at most SEGMENT edges are reduced and applied at
+once (`pull`, in rows.py, runs.py or leaving.py). The edges of longer ones are cut into segments of SEGMENT edges from
+the vertex's first edge on: `segments` (segments.py or leaving.py) reduces each, `finish` merges them in order and
+applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the mode.
 """
 
 from vlang.emit.cpu.skeletons.following import arrive

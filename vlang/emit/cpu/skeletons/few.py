@@ -1,6 +1,8 @@
-"""Supersteps of few vertices: one worker runs many of them in one call, as `push` would. tasks: entries of the queue;
-supersteps at most; edges and vertices of a frontier that ends the call. Behind them it puts: supersteps run; entries,
-vertices and edges of the last frontier. `carry` brings what was joined into the fields.
+"""Supersteps of few vertices: one worker runs many of them in one call, with the results of `push`.
+
+tasks, input: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind
+these, output: supersteps run; entries, vertices and edges of the last frontier. `carry` copies joined values to the
+fields.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

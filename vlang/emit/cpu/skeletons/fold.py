@@ -1,6 +1,8 @@
-"""Reductions over vertices: one partial result a block of BLOCK vertices. bind, identity, gather, merge, put, lay and
-laid are written from the program and stand above. A block is reduced in LANES lanes, every LANES-th vertex in one, side
-by side in memory, so that LLVM writes vector instructions; then the lanes are merged in order.
+"""Reductions over vertices: one partial result for each block of BLOCK vertices.
+
+bind, identity, gather, merge, put, lay and laid are written from the program, above. A block is reduced in LANES lanes,
+which are adjacent in memory, so that LLVM vectorises the loop; each lane takes every LANES-th vertex. Then the lanes
+are merged in order.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

@@ -1,6 +1,7 @@
-"""What follows a pass: reductions over vertices and messages, for a block of BLOCK vertices at a time, from the values
-that the pass leaves. `after_block` is written from the program. A block is due when all its vertices have been applied,
-whichever tasks they belong to, and whoever applies the last one does it; so results do not depend on tasks.
+"""Work fused into a pass: reductions over vertices and messages of the new values, a block of BLOCK vertices at a time.
+
+`after_block` is written from the program. A block is due when all its vertices have been applied, by any tasks. The
+worker that applies the last one runs it, so results do not depend on tasks.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -22,7 +23,7 @@ from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW
 
 @inner
 def arrive(frame: Frame, low: i64, high: i64) -> None:
-    """Vertices low to high have been applied."""
+    """Count vertices low to high as applied, and run the blocks that are complete."""
     if value_i64(frame, SLOT_FOLLOW) == 0:
         return
     control = pointer_u64(frame, SLOT_FOLLOW)

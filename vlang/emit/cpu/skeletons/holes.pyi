@@ -1,8 +1,8 @@
-"""What skeletons use and do not define, with its types: the types and intrinsics of kernels, and the *holes*.
+"""Names that skeletons use and do not define: the types and intrinsics of kernels, and the *holes*.
 
-Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it, and the imports are left out of the
-kernel text: its head imports the real ones. A function marked `@hole` is written from the program; its parameters are
-the argument list of the function that a writer fills in, which is written under the name by which skeletons call it.
+Only mypy and `vlang.emit.cpu.skeleton` read this file. Skeletons import from it; these imports are left out of the
+kernel text, whose head imports the real objects. A function marked `@hole` is written from the program. Its parameters
+here are the argument list of the generated function, which has the name by which skeletons call it.
 
 Values of different integer types do not mix here, as numba would compute i64 + u64 in f64.
 """
@@ -59,16 +59,16 @@ class Env:
     """The frame unpacked: pointers and values that generated functions read."""
 
 class Columns:
-    """Pointers to the edge columns of a page, and what else a gather reads of it."""
+    """Pointers to the edge columns of a page, and other values of the page that a gather reads."""
 
 class Said:
-    """What the contributions of a sender have in common."""
+    """The common part of the contributions of a sender."""
 
 class Edge:
     """The values of an edge."""
 
 class Lanes:
-    """For each part of an accumulator memory of the worker's own."""
+    """Worker-private memory for each part of an accumulator."""
 
 Acc = tuple[Any, ...]
 """The accumulators of a vertex, part by part."""
@@ -77,7 +77,7 @@ Masks = tuple[bool, ...]
 """The masks of a vertex that are known before it gathers."""
 
 Structures = tuple[Pointer[u64], i64, i64, *tuple[i64, ...]]
-"""The scratch memory of a vertex, its degree, the bits of its hash tables, and where its structures begin."""
+"""The scratch memory of a vertex, its degree, the bits of its hash tables, and the offsets of its structures."""
 
 Frame = Pointer[u64]
 
@@ -128,11 +128,11 @@ def hole(function: F) -> F:
 
 @hole
 def bind(frame: Frame) -> Env:
-    """What the functions of a pass read of the frame."""
+    """The values of the frame that the functions of a pass read."""
 
 @hole
 def bind_columns(pages: Pointer[u64], row: i64 | int) -> Columns:
-    """The columns of a page, of whose row the words begin at `row`."""
+    """The columns of the page whose row begins at word `row`."""
 
 @hole
 def ready(env: Env, v: i64 | int) -> Masks:
@@ -144,7 +144,7 @@ def wanted(masks: Masks) -> bool:
 
 @hole
 def identity(env: Env) -> Acc:
-    """The accumulators of nothing."""
+    """The accumulators of no contributions."""
 
 @hole
 def gather(env: Env, columns: Columns, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
@@ -154,47 +154,47 @@ def gather(env: Env, columns: Columns, acc: Acc, v: i64 | int, u: i64 | int, k: 
 def gather_whole(
     env: Env, columns: Columns, room: Structures, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int
 ) -> Acc:
-    """`gather` where some contributions go into the structures of the vertex. Called as `gather`."""
+    """`gather` where some contributions are put into the structures of the vertex. Called as `gather`."""
 
 @hole
 def take(env: Env, acc: Acc, v: i64 | int) -> Acc:
-    """Accumulators of a reduction over vertices with that of v. Called as `gather`."""
+    """Accumulators of a reduction over vertices, with the contribution of v. Called as `gather`."""
 
 @hole
 def merge(env: Env, a: Acc, b: Acc) -> Acc:
-    """The accumulators of two runs of contributions, `a` first."""
+    """The accumulators of two sequences of contributions, `a` first."""
 
 @hole
 def put(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Keep the accumulators of segment or block s."""
+    """Store the accumulators of segment or block s."""
 
 @hole
 def get(env: Env, s: i64 | int) -> Acc:
-    """What `put` kept."""
+    """The accumulators that `put` stored."""
 
 @hole
 def keep(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Keep the accumulators of a place of a cache block."""
+    """Store the accumulators of a place of a cache block."""
 
 @hole
 def kept(env: Env, s: i64 | int) -> Acc:
-    """What `keep` kept."""
+    """The accumulators that `keep` stored."""
 
 @hole
 def lay(room: Lanes, s: i64 | int, acc: Acc) -> None:
-    """Keep the accumulators of vertex s of a run, or of lane s."""
+    """Store the accumulators of vertex s of a run, or of lane s."""
 
 @hole
 def laid(room: Lanes, s: i64 | int) -> Acc:
-    """What `lay` kept."""
+    """The accumulators that `lay` stored."""
 
 @hole
 def pour(env: Env, s: i64 | int, acc: Acc) -> None:
-    """Keep the sums that were pushed to vertex s."""
+    """Store the sums that were pushed to vertex s."""
 
 @hole
 def poured(env: Env, s: i64 | int) -> Acc:
-    """What `pour` kept."""
+    """The sums that `pour` stored."""
 
 @hole
 def send(env: Env, v: i64 | int) -> None:
@@ -202,23 +202,23 @@ def send(env: Env, v: i64 | int) -> None:
 
 @hole
 def apply(env: Env, v: i64 | int, masks: Masks, acc: Acc) -> i64:
-    """Write the fields of a vertex: bit 0 if that changed it, bit 1 if it is active."""
+    """Write the fields of a vertex; returns bit 0 if that changed it, bit 1 if it is active."""
 
 @hole
 def after_block(frame: Frame, low: i64 | int, high: i64 | int) -> None:
-    """What follows the pass, for vertices low to high, which are one block."""
+    """The work fused into the pass, for the block of vertices low to high."""
 
 @hole
 def speak(env: Env, u: i64 | int) -> Said:
-    """What the contributions of u have in common."""
+    """The common part of the contributions of u."""
 
 @hole
 def tell(env: Env, u: i64 | int) -> Said:
-    """`speak`, of the words in which contributions to u are joined."""
+    """`speak`, but from the words into which contributions to u are joined."""
 
 @hole
 def receive(env: Env, columns: Columns, said: Said, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
-    """`gather` of a sender that said this."""
+    """`gather` from a sender with the common part `said`."""
 
 @hole
 def heeds(env: Env, v: i64 | int) -> bool:
@@ -226,7 +226,7 @@ def heeds(env: Env, v: i64 | int) -> bool:
 
 @hole
 def join(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
-    """Join the contribution of edge k into the words of v, atomically; whether that changed them."""
+    """Join the contribution of edge k into the words of v, atomically; returns whether that changed them."""
 
 @hole
 def join_alone(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
@@ -234,11 +234,11 @@ def join_alone(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | in
 
 @hole
 def carry(env: Env, bits: Pointer[u64], v: i64 | int) -> None:
-    """Copy what was joined into the words of v into its fields, and clear its bit."""
+    """Copy the words of v to its fields, and clear its bit."""
 
 @hole
 def fresh(bits: Pointer[u64], v: i64 | int) -> bool:
-    """Whether v was not found before in this superstep; it is now."""
+    """Mark v as found; returns whether it was not found before in this superstep."""
 
 @hole
 def silent(env: Env, v: i64 | int) -> bool:
@@ -246,7 +246,7 @@ def silent(env: Env, v: i64 | int) -> bool:
 
 @hole
 def settled(env: Env, v: i64 | int) -> bool:
-    """Whether nothing can change v any more; with a uniform frontier, whether v is reached."""
+    """Whether the value of v is final; with a uniform frontier, whether v is reached."""
 
 @hole
 def decided(acc: Acc) -> bool:
@@ -254,15 +254,15 @@ def decided(acc: Acc) -> bool:
 
 @hole
 def level(env: Env, columns: Columns, u: i64 | int) -> tuple[Any, bool]:
-    """What vertex u of a uniform frontier sends, and whether that changes a vertex that is not reached."""
+    """The value that vertex u of a uniform frontier sends, and whether it changes a vertex that is not reached."""
 
 @hole
 def reach(env: Env, v: i64 | int, value: Any) -> None:
-    """Vertex v is reached by this value."""
+    """Store the value with which vertex v is reached."""
 
 @hole
 def renew(env: Env, v: i64 | int, value: Any) -> bool:
-    """`reach`, unless v is reached already; whether it was not."""
+    """`reach`, unless v is reached already; returns whether it was not."""
 
 @hole
 def along(columns: Columns, word: i64, shift: i64, k: i64 | int) -> Edge:
@@ -274,7 +274,7 @@ def accept(env: Env, said: Said, edge: Edge, acc: Acc, v: i64 | int, u: i64 | in
 
 @hole
 def offer(env: Env, said: Said, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
-    """`join` of an edge with these values, and the priorities of v before and after."""
+    """`join` of an edge with these values; also returns the priorities of v before and after."""
 
 @hole
 def rank(env: Env, v: i64 | int) -> f64:
@@ -282,7 +282,7 @@ def rank(env: Env, v: i64 | int) -> f64:
 
 @hole
 def near_vertex(env: Env, v: i64 | int) -> None:
-    """Prefetch what is read of a vertex that pushes."""
+    """Prefetch the fields that are read when a vertex pushes."""
 
 @hole
 def near_edge(columns: Columns, k: i64 | int) -> None:
@@ -290,7 +290,7 @@ def near_edge(columns: Columns, k: i64 | int) -> None:
 
 @hole
 def prepare(space: Pointer[u64], base: i64 | int, degree: i64 | int) -> Structures:
-    """Clear the structures of a vertex of so many edges."""
+    """Clear the structures of a vertex with `degree` edges."""
 
 @hole
 def conclude(room: Structures, acc: Acc) -> Acc:

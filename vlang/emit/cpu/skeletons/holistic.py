@@ -1,8 +1,8 @@
-"""A pass over edges in which one worker sees all contributions of a vertex (rule R). bind, ready, wanted, identity,
-gather, prepare, conclude and apply are written from the program; the structures they fill are those of counting.py.
+"""A pass over edges in which one worker processes all contributions of a vertex (rule R).
 
-A task of page -1 is one vertex of more than SEGMENT edges, whose edges may lie in several pages. Such tasks come first,
-the longest ahead, so that the others fill the time that they take.
+bind, ready, wanted, identity, gather, prepare, conclude and apply are written from the program. They fill the
+structures of counting.py. A task of page -1 is one vertex of more than SEGMENT edges, which may be in several pages.
+Such tasks are first, the longest ahead, so that short tasks balance the load.
 """
 
 from vlang.emit.cpu.skeletons.holes import (

@@ -1,6 +1,8 @@
-"""Passes over edges that end early (rule X1): a vertex leaves its edges once nothing can change what it has gathered,
-and does not look at them where its own value cannot change. `decided` and `settled` are written from the program; see
-edges.py for the rest. Accumulators are those of all edges, so kernels that go on, by cache blocks, give the same.
+"""Passes over edges that end early (rule X1).
+
+A vertex stops reading its edges once no contribution can change its accumulators, and reads none if its own value is
+final. `decided` and `settled` are written from the program; see edges.py for the rest. The accumulators equal those of
+all edges, so kernels that read all of them, such as cache blocks, give the same result.
 """
 
 from vlang.emit.cpu.skeletons.following import arrive

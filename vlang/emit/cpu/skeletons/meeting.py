@@ -1,5 +1,4 @@
-"""Where the workers of a launch wait for each other. What words mean: MEET_... in
-runtime/plan/layouts/meet_words.py."""
+"""The barrier of the workers of a launch. Layout: MEET_... in runtime/plan/layouts/meet_words.py."""
 
 from vlang.emit.cpu.skeletons.holes import Pointer, fence, fetch_add, give_way, i64, inner, peek, poke
 from vlang.runtime.plan.layouts.meet_words import MEET_TURN, MEET_WAITING
@@ -7,7 +6,7 @@ from vlang.runtime.plan.layouts.meet_words import MEET_TURN, MEET_WAITING
 
 @inner
 def meet(control: Pointer[i64], crew: i64) -> None:
-    """Wait until every worker is here. Whoever waits long gives its processor away, as a machine may be busy."""
+    """Wait until every worker is here. A worker that waits long yields its processor, as the machine may be busy."""
     if crew == 1:
         return
     fence()

@@ -1,4 +1,4 @@
-"""Messages: the part of a contribution that only the sender knows, once per sender. `send` is written above."""
+"""Messages: the part of a contribution that depends on the sender only, computed once a sender. `send` is above."""
 
 from vlang.emit.cpu.skeletons.holes import (
     Frame,

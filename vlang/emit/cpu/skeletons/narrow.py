@@ -1,9 +1,9 @@
 """Supersteps of a narrow uniform frontier (see reach.py): with queues, and many in one call.
 
-Each worker pushes from what it has found itself, or from an equal share of all where one has found much more than the
-others, into a queue of its own; they meet; each drops from its queue whoever another worker has found as well, and
-after it; they meet again and know how many there are. Nothing of this takes an indivisible step for a vertex or an
-edge. Where little is found, worker 0 goes on alone, and the others wait for it at the second meeting.
+Each worker pushes into a queue of its own, from the vertices that it found itself; if one worker found many more than
+the others, each takes an equal share of all. After a barrier, each worker drops the vertices from its queue that
+another worker found later. After a second barrier the number of vertices is known. No vertex or edge takes an atomic
+operation. Where few vertices are found, worker 0 continues alone, and the others wait for it at the second barrier.
 """
 
 from typing import Any
@@ -73,7 +73,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def wait_for(control: Pointer[i64], word: i64 | int, crew: i64, turn: i64) -> None:
-    """Wait until a word of every worker says that it has come to a meeting."""
+    """Wait until a word of every worker shows that it has reached barrier `turn`."""
     for w in range(crew):
         tries = i64(0)
         while peek_first(control, REACH_DESKS + REACH_DESK * w + word) < turn:
@@ -87,7 +87,7 @@ def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
     first: i64, last: i64, at: i64, value: Any, me: i64, nobody: i64, several: bool
 ) -> i64:
-    """Entries of a queue, whose rows stand from `place` on, push; where those whom the worker finds end behind `at`."""
+    """Push from queue entries, whose rows begin at `place`; returns the end of the vertices found, from `at` on."""
     for i in range(first, last):
         prefetch(targets, i64(rows[place + 2 * i + 2 * REACH_AHEAD]))
         for k in range(rows[place + 2 * i], rows[place + 2 * i + 1]):
@@ -96,7 +96,7 @@ def send_on(
             new = renew(env, v, value)
             if several:
                 finders[v if new else nobody] = u8(me)
-            at += i64(new)  # whether it is one is not worth a guess
+            at += i64(new)  # no branch, which would be mispredicted
     return at
 
 
@@ -105,8 +105,8 @@ def look_up(
     offsets: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8], at: i64,
     end: i64, me: i64, several: bool
 ) -> tuple[i64, i64]:
-    """Where the rows of the entries of a queue lie, without waiting for one before the next is asked for; without the
-    entries that another worker keeps. How many are left, and their edges."""
+    """Read the bounds of the rows of the entries of a queue, with overlapping reads, and drop the entries that another
+    worker keeps; returns how many are left, and their edges."""
     kept, edges = i64(0), i64(0)
     for i in range(at, end):
         v = i64(queue[i])
@@ -122,7 +122,7 @@ def look_up(
 
 @inner
 def rows_of(table: Pointer[u64], worker: i64, side: i64) -> i64:
-    """Where the rows of a queue stand."""
+    """The index at which the rows of a queue begin."""
     return (2 * worker + side) * 2 * (value_i64(table, REACH_ROOM) + REACH_AHEAD)
 
 
@@ -131,10 +131,10 @@ def share(
     env: Env, control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], words: i64,
     me: i64, several: bool, parts: i64, first: i64, last: i64, at: i64, value: Any
 ) -> i64:
-    """A worker pushes from [first, last) of all that the first `parts` workers have found, one after the other; where
-    those whom it finds end in its queue, from `at` on."""
+    """Push from the share [first, last) of the vertices that the first `parts` workers found, taken one after the
+    other; returns the end of the vertices found in this worker's queue, from `at` on."""
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
-    nobody = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a line of its own
+    nobody = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a cache line of its own
     for w in range(parts):
         desk = words + REACH_DESK * w
         count = control[desk + REACH_HERE]
@@ -150,7 +150,7 @@ def hand_over(
     control: Pointer[i64], table: Pointer[u64], queue: Pointer[u32], rows: Pointer[u64], front: Pointer[u64],
     longs: Pointer[u64], counts: Pointer[i64], words: i64, crew: i64
 ) -> None:
-    """What all have found is the frontier."""
+    """Make the vertices that all workers found the frontier."""
     room = value_i64(table, REACH_ROOM)
     for w in range(crew):
         desk = words + REACH_DESK * w
@@ -167,7 +167,7 @@ def hand_over(
 
 @inner
 def take_out(front: Pointer[u64], queue: Pointer[u32], n: i64) -> i64:
-    """The frontier goes into a queue; how many there are."""
+    """Move the frontier into a queue; returns the number of its vertices."""
     active = i64(0)
     for w in range((n + 63) >> 6):
         there = front[w]
@@ -210,7 +210,7 @@ def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         for w in range(parts):
             desk = words + REACH_DESK * w
             found = control[desk + REACH_HERE]
-            if found != 0 and (w == me or active == 0):  # its own is nearer
+            if found != 0 and (w == me or active == 0):  # its own queue is in its cache
                 sender = i64(queue[(2 * w + control[desk + REACH_SIDE]) * room])
             before += found if w < me else i64(0)
             active += found
@@ -228,7 +228,7 @@ def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         first, last = i64(0), active if me == 0 and not shared else i64(0)
         if shared and 4 * crew * longest > 5 * active:
             first, last = active * me // crew, active * (me + 1) // crew
-        elif shared:  # what it has found itself is near
+        elif shared:  # the vertices that it found itself are in its cache
             first, last = before, before + here
         end = share(env, control, table, queue, rows, words, me, shared, parts, first, last if news else first, at,
                     value)

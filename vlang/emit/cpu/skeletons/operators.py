@@ -1,4 +1,4 @@
-"""Integer and float operations whose meaning Python's own does not give. Part of every generated module."""
+"""Integer and float operations that differ from Python's. Part of every generated module."""
 
 import numpy as np
 
@@ -151,7 +151,7 @@ def key_float_64(key):
 
 @inner
 def known(v, ids, listed, base):
-    """The number of a vertex that functions of numbers take: the caller's, `listed` or from `base` on; `none` is -1."""
+    """The caller's number of a vertex, for functions of numbers: in `ids` if `listed`, else `base` + v; `none`: -1."""
     if v == np.uint32(0xFFFFFFFF):
         return np.uint64(0xFFFFFFFFFFFFFFFF)
     return ids[v] if listed != 0 else base + np.uint64(v)
@@ -159,7 +159,7 @@ def known(v, ids, listed, base):
 
 @inner
 def mix(seed, x):
-    """A number that looks random, from a 64-bit seed and another number (language.md section 8)."""
+    """A pseudo-random number from a 64-bit seed and another number (docs/language.md, section 8)."""
     z = (x + seed * np.uint64(0x632BE59BD9B4E019)) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
@@ -194,7 +194,7 @@ def hll_size(registers):
 
 @inner
 def position(v, ordered, places, count):
-    """The place of a vertex in a set, the first one; -1 if it is none of it."""
+    """The first index of a vertex in a set; -1 if it is not in the set."""
     low, high = np.int64(0), np.int64(count)
     while low < high:
         middle = (low + high) >> 1

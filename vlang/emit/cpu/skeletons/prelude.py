@@ -1,4 +1,4 @@
-"""What every generated module starts with."""
+"""The first text of every generated module."""
 
 from vlang.emit.cpu.skeletons.holes import Pointer, fetch_add, i64, inner
 

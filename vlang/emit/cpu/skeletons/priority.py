@@ -2,18 +2,18 @@
 
 Delta-stepping (Meyer, Sanders: Delta-stepping: a parallelizable shortest path algorithm, J. Algorithms 49, 2003) over
 buckets of each worker (Beamer, Asanovic, Patterson: The GAP benchmark suite, 2015). A worker empties its own part of a
-bucket, with what falls into it meanwhile, and then takes runs from others; so it stays with the vertices that it has
-found, and nobody waits before the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded computations by work
-stealing, J. ACM 46, 1999). How wide buckets are is looked at while it runs (`change_of`).
+bucket, including vertices that are added meanwhile, and then steals runs from others. So it mostly processes vertices
+that it has found itself, and no worker waits before the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded
+computations by work stealing, J. ACM 46, 1999). The width of buckets is adapted during the run (`change_of`).
 
-`tell`, `along`, `offer`, `rank` and `silent` are written from the program: what edges take of the vertex that pushes,
-the values of an edge, what they offer the receiver, and the priority of a value, the least first; `near_vertex` and
-`near_edge` ask for what is read of a vertex and of an edge. Where `shift` is not 0, an edge is one word of `targets`:
-the receiver, and from bit `shift` on the value of its column.
+These functions are written from the program: `tell` computes the common part of the contributions of a vertex, `along`
+reads the values of an edge, `offer` joins a contribution into the receiver, `rank` is the priority of a vertex (least
+first), and `silent` tests whether it contributes nothing. `near_vertex` and `near_edge` prefetch. Where `shift` is not
+0, an edge is one word of `targets`: the receiver, and from bit `shift` on the value of its column.
 
-A bucket still to come holds every vertex whose value lies in it, unless some had to wait for room (`unsure`), so a
-vertex that moves inside one need not be entered again. All workers run `priority` at once; whatever they decide
-together they read from desks that nobody changes before all have gone on.
+A later bucket holds every vertex whose value is in its range, unless some had to wait for room (`unsure`). So a vertex
+that moves inside a bucket need not be entered again. All workers run `priority` at once. Their common decisions depend
+only on desks, which do not change before all workers have passed the barrier.
 """
 
 import numpy as np
@@ -118,7 +118,7 @@ def expand(
     desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32], spilled: Pointer[u64],
     u: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> tuple[i64, i64]:
-    """Vertex u pushes; the edges along which it does, and how many vertices it betters inside the current bucket."""
+    """Push from vertex u; returns its edges, and how many vertices it improves inside the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
     said, receivers = tell(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
@@ -141,8 +141,10 @@ def approach(
     env: Env, columns: Columns, offsets: Pointer[u64], targets: Pointer[u32], shift: i64, entries: Pointer[u32],
     i: i64, end: i64, below: i64
 ) -> None:
-    """Bring near what the next vertices of a list will read: where their edges begin, then those edges. i: the place
-    of the present one in its run, which ends at `end`; below: the beginning of the run after it."""
+    """Prefetch for the next vertices of a list: the bounds of their rows, then their edges.
+
+    i: the index of the present vertex in its run, which ends at `end`; below: the beginning of the run after it.
+    """
     at = i + 2 * ORDER_AHEAD
     u = i64(entries[at if at < end else below + (at - end)])
     prefetch(offsets, u)
@@ -150,7 +152,7 @@ def approach(
     at = i + ORDER_AHEAD
     u = i64(entries[at if at < end else below + (at - end)])
     k = i64(offsets[u])
-    high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the processor sees by itself how a longer row goes on
+    high = min(i64(offsets[u + 1]), k + ORDER_NEAR)  # the hardware prefetches the rest of a longer row
     while k < high:
         prefetch(targets, k)
         if shift == 0:
@@ -163,10 +165,10 @@ def enter_all(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], n: i64, filling: i64
 ) -> None:
-    """Vertices that are not silent at the start (filling 1), or that waited for room (2), wait for a window."""
+    """Enter vertices that are not silent (filling 1), or that waited for room (2), to wait for a window."""
     while True:
         if filling == 2 and not has_room(control, desk):
-            poke(control, ORDER_SPILLED, 1)  # somebody else has room, and empties this worker's share sooner or later
+            poke(control, ORDER_SPILLED, 1)  # another worker with room, or a later call, enters the rest
             break
         word = fetch_add(control, ORDER_CURSOR, 64)
         if word * 64 >= n:
@@ -188,7 +190,7 @@ def collect(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], first: i64, origin: f64, scale: f64
 ) -> None:
-    """Take the vertices out of the buckets from `first` on, less those that have moved to another one meanwhile."""
+    """Take the vertices out of the buckets from `first` on, except vertices that have moved to another bucket."""
     for slot in range(first, ORDER_BUCKETS + 1):
         at = places[slot]
         places[slot] = 0
@@ -220,7 +222,7 @@ def spread(
     env: Env, control: Pointer[i64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64],
     entries: Pointer[u32], spilled: Pointer[u64], origin: f64, scale: f64
 ) -> None:
-    """Vertices that wait for a window go into its buckets."""
+    """Put the vertices that wait for a window into its buckets."""
     at = places[ORDER_MOVED]
     places[ORDER_MOVED] = 0
     while at != 0:
@@ -239,7 +241,7 @@ def empty_bucket(
     table: Pointer[u64], desk: Pointer[i64], places: Pointer[i64], links: Pointer[i64], entries: Pointer[u32],
     spilled: Pointer[u64], me: i64, crew: i64, turn: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> None:
-    """The runs of a bucket push, those that others have on offer too, until there are no more."""
+    """Push from the runs of a bucket, then from runs that other workers offer, until there are no more."""
     tells = ORDER_TELLS + ORDER_TOLD * turn
     while True:
         at = take_run(desk, links, turn)
@@ -304,7 +306,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
             desk[ORDER_FIRST] = next_bucket(places, 0)
             meet(control, crew)
             now = least_told(table, crew, ORDER_FIRST)
-        if target >= 0:  # nobody pushes between two meetings. Whoever waits for room may yet better it
+        if target >= 0:  # no pushes between two barriers; but a vertex that waits for room may improve it
             reached = peek(control, ORDER_SPILLED) == 0 and \
                 slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
             meet(control, crew)
@@ -335,7 +337,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
     desk[ORDER_LEFT] = length_of(links, places[now]) if now < ORDER_BUCKETS and not reached else i64(0)
     meet(control, crew)
     if me == 0:
-        if rounds == 0:  # nobody was entered
+        if rounds == 0:  # no vertex was entered
             records[1] = 0
             rounds += 1
         records[2 * rounds - 2] = told(table, crew, ORDER_LEFT)

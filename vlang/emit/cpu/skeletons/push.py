@@ -1,10 +1,11 @@
-"""A pass over edges: push. Active vertices send along their edges, and what they send is joined into the words of the
-receiver by compare-and-swap (`join`, written from the program, which also tells whether that changed them). `speak` is
-what the contributions of a vertex have in common.
-`fresh` tells whether a vertex has not been found before in the superstep, `silent` whether it contributes nothing.
+"""A pass over edges: push. Active vertices send along their edges, and receivers join by compare-and-swap.
 
-Tasks are runs of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. Where what is found goes, and
-what an entry is: see WALK_... in runtime/plan/layouts/pass_words.py.
+These functions are written from the program: `join` joins a contribution into the words of the receiver, and returns
+whether that changed them. `speak` computes the common part of the contributions of a vertex. `fresh` tests whether a
+vertex is found for the first time in the superstep, `silent` whether it contributes nothing.
+
+A task is a run of consecutive entries of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. The
+layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -45,7 +46,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: i64, end: i64) -> tuple[i64, i64]:
-    """Put a vertex into the queue [at, end) of a worker, who reserves another part when it is full."""
+    """Put a vertex into the part [at, end) of the queue that a worker has reserved; if it is full, reserve another."""
     chunk, chunks = i64(0), max(i64(1), (degree + WALK_EDGES - 1) // WALK_EDGES)
     while chunk < chunks:
         if at == end:
@@ -59,7 +60,7 @@ def enqueue(found: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64, at: 
 
 @inner
 def leave(found: Pointer[u64], counts: Pointer[i64], at: i64, end: i64, active: i64, edges: i64) -> None:
-    """A worker has no more tasks."""
+    """Add the counts of a worker that has no more tasks, and fill the rest of its part of the queue."""
     while at < end:
         found[at] = u64(WALK_NOBODY)
         at += 1
@@ -100,8 +101,7 @@ def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 
 
 def begin(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """A queue of the vertices that are not silent (WALK_ORIGIN 0), or of those whose byte has bit 0 where WALK_ORIGIN
-    points."""
+    """Build a queue of the vertices that are not silent (WALK_ORIGIN 0), or whose flag at WALK_ORIGIN has bit 0."""
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     found = pointer_u64(table, WALK_FOUND)

@@ -1,10 +1,10 @@
-"""Loops with a uniform frontier (rule X2): all its vertices send one value, which is the value of whoever is reached
-first, so it matters who is reached, but not by whom. `level` (what the frontier sends, and whether that is news to
-anybody), `settled`, `reach` and `renew` are written from the program. What words mean: REACH_... in
-runtime/plan/layouts/reach_words.py.
+"""Loops with a uniform frontier (rule X2): all vertices of it send one value, so any of them may reach a vertex.
 
-A superstep is `mark` and `unite`, or `early`; or many are run by `narrow` (narrow.py), as long as they are small.
-Tasks are runs of words of the bitmaps, tasks[0] of them each.
+`level` (the value that the frontier sends, and whether it can change a vertex), `settled`, `reach` and `renew` are
+written from the program. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
+
+A superstep is `mark` and `unite`, or `early`; `narrow` (narrow.py) runs many small ones. A task is a run of tasks[0]
+words of the bitmaps.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -55,7 +55,7 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS
 
 @inner
 def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
-    """A vertex with many edges is pushed from by several workers."""
+    """Cut a vertex with many edges into entries of LONGS, for several workers."""
     parts = (degree + REACH_LONG - 1) // REACH_LONG
     at = fetch_add(counts, REACH_CUT, parts)
     for part in range(parts):
@@ -64,7 +64,7 @@ def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
 
 @inner
 def bring_near(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
-    """The beginnings of the rows of some vertices will be read soon."""
+    """Prefetch the beginnings of the rows of some vertices."""
     while there != u64(0):
         at = i64(offsets[base + lowest(there)])
         prefetch(targets, at)
@@ -72,7 +72,7 @@ def bring_near(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i
 
 
 def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """The vertices that the loop begins with."""
+    """Find the frontier with which the loop begins."""
     env = bind(frame)
     offsets = pointer_u64(table, PAGE_OFFSETS)
     front = pointer_u64(table, REACH_FRONT)
@@ -87,7 +87,7 @@ def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
             break
         for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
             some, word = i64(0), u64(0)
-            for v in range(64 * w, min(64 * w + 64, n)):  # few are: this loop has no branch
+            for v in range(64 * w, min(64 * w + 64, n)):  # few are reached: this loop has no branch
                 some += i64(settled(env, v))
             if some != 0:
                 for v in range(64 * w, min(64 * w + 64, n)):
@@ -116,8 +116,10 @@ def mark_row(marks: Pointer[u64], mine: i64, targets: Pointer[u32], low: u64, hi
 
 
 def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Every worker sets the bits of the receivers in a bitmap of its own: that takes no indivisible step, and stays in
-    the cache. tasks[1]: how many tasks are entries of LONGS."""
+    """Set the bits of the receivers in a bitmap of each worker, which takes no atomic operation and stays in the cache.
+
+    tasks[1]: how many tasks are entries of LONGS.
+    """
     offsets = pointer_u64(table, PAGE_OFFSETS)
     targets = pointer_u32(table, PAGE_TARGETS)
     front = pointer_u64(table, REACH_FRONT)
@@ -151,7 +153,7 @@ def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
 
 
 def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Whoever has a bit in some bitmap, and was not reached before, is. tasks[1]: how many bitmaps there are."""
+    """Reach the vertices that have a bit in some bitmap and were not reached before. tasks[1]: how many bitmaps."""
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, PAGE_OFFSETS)
@@ -200,8 +202,10 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
 
 @inner
 def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i64) -> u64:
-    """The vertices of a word that may be found; in a first look only those with edges, which the next ones remember. No
-    branch asks for them, as nobody could guess who they are."""
+    """The vertices of a word that may still be found; the first look drops vertices without edges for all later ones.
+
+    The test has no branch, as it would be mispredicted.
+    """
     if unseen == 0:
         return left[w]
     bits = u64(0)
@@ -211,9 +215,11 @@ def hopeful(offsets: Pointer[u64], left: Pointer[u64], w: i64, n: i64, unseen: i
 
 
 def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
-    """Vertices that nobody has reached look for a neighbour in the frontier, and stop at the first (the bottom-up step
-    of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12). tasks[1]: whether nobody has
-    looked before."""
+    """Unreached vertices look for a neighbour in the frontier, and stop at the first one.
+
+    This is the bottom-up step of Beamer, Asanovic, Patterson: Direction-optimizing breadth-first search, SC'12.
+    tasks[1]: whether this is the first look.
+    """
     env = bind(frame)
     columns = bind_columns(table, 0)
     offsets = pointer_u64(table, REACH_PULL + PAGE_OFFSETS)

@@ -1,7 +1,9 @@
-"""Short vertices of a full pass over edges, RUN at a time: first all gather, then all apply, in a loop without branches
-of its own, which LLVM writes in vector instructions. Rows of few edges are most of a sparse graph, so four edges stand
-side by side, and up to three without a loop. lay and laid, which keep an accumulator in between, are written from the
-program (see edges.py for the rest; over lists of vertices the pass runs by rows.py).
+"""Short vertices of a full pass over edges, RUN at a time: first all gather, then all apply.
+
+Applying is a separate loop without branches, which LLVM vectorises. Most rows of a sparse graph have few edges, so the
+loop over edges is unrolled by four, and up to three edges take no loop. lay and laid, which store and load an
+accumulator in between, are written from the program (the rest: edges.py; over lists of vertices the pass runs by
+rows.py).
 """
 
 from vlang.emit.cpu.skeletons.following import arrive

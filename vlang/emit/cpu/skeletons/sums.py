@@ -1,11 +1,12 @@
-"""Supersteps of a loop that adds up changes, by one worker, many in one call: who has something to tell adds it to
-accumulators beside the receivers, in increasing order of the senders, in which a receiver would gather it; then those
-who were told apply, in increasing order. `pour` and `poured`, which keep such an accumulator, are written from the
-program. What words mean: SUM_... in runtime/plan/layouts/sum_words.py.
+"""Supersteps of a loop that adds up changes, by one worker, many in one call.
 
-tasks: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind them it
-puts: supersteps run; entries and edges of the last frontier; vertices that the last superstep changed, and that are
-active after it.
+Vertices with a delta to send add it to the accumulators of their receivers, in increasing order of the senders, which
+is the order of a gather. Then the receivers apply, in increasing order. `pour` and `poured`, which store and load such
+an accumulator, are written from the program. Layout: SUM_... in runtime/plan/layouts/sum_words.py.
+
+tasks, input: entries of the queue; supersteps at most; edges and vertices of a frontier that ends the call. Behind
+these, output: supersteps run; entries and edges of the last frontier; vertices changed by the last superstep, and
+vertices active after it.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
@@ -55,14 +56,15 @@ from vlang.runtime.plan.plan import PAGE_OFFSETS, PAGE_TARGETS, SEGMENT
 
 @inner
 def mark(marks: Pointer[u8], tops: Pointer[u8], v: i64) -> None:
-    """The vertex applies in this superstep. Two stores that wait for nothing: neighbours often share a word."""
+    """Mark a vertex that applies in this superstep, by two plain stores: a read-modify-write of a bit would stall, as
+    neighbours often share a word."""
     marks[v] = u8(1)
     tops[v >> 6] = u8(1)
 
 
 @inner
 def spread(env: Env, table: Pointer[u64], entries: i64) -> i64:
-    """The vertices of the queue tell; the edges along which they push."""
+    """Push the deltas of the vertices of the queue; returns the edges traversed."""
     columns = bind_columns(table, 0)
     offsets, targets = pointer_u64(table, PAGE_OFFSETS), pointer_u32(table, PAGE_TARGETS)
     queue, active = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_ACTIVE)
@@ -90,7 +92,7 @@ def spread(env: Env, table: Pointer[u64], entries: i64) -> i64:
 
 @inner
 def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
-    """What a long vertex gathers, segment by segment."""
+    """Gather for a long vertex, segment by segment; returns its accumulators."""
     columns = bind_columns(table, SUM_PULL)
     offsets, targets = pointer_u64(table, SUM_PULL + PAGE_OFFSETS), pointer_u32(table, SUM_PULL + PAGE_TARGETS)
     low, end = offsets[v], offsets[v + 1]
@@ -107,7 +109,7 @@ def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
 
 @inner
 def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
-    """The marked vertices apply, and those that have something to tell are the queue."""
+    """Apply the marked vertices; the vertices that then have a delta to send are the next queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
     queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
     marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)

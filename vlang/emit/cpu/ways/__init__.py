@@ -1,1 +1,1 @@
-"""What the ways of running a loop on a CPU need in the kernel text."""
+"""The kernel text of the ways of running a loop on a CPU."""

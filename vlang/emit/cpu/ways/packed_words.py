@@ -1,8 +1,8 @@
-"""Where contributions to one vertex meet on a CPU: in words that one compare-and-swap replaces.
+"""Words into which a CPU joins contributions: one compare-and-swap replaces all values of a vertex.
 
-A field that is written alone, and has a second buffer, is its own word there. What is written together lies side by
-side in one or two words of 64 bits beside the fields: the parts of a tuple in their order, each at a multiple of its
-size. Who compares the parts need not know: words are taken apart, joined as a pull joins, and put together again.
+A field that is written alone, and has a second buffer, is its own word. Fields that are written together are packed
+into one or two words of 64 bits apart from the fields: the parts of a tuple in order, each aligned to its size. The
+comparison of parts does not depend on the layout: words are unpacked, joined as in a pull, and packed again.
 """
 
 from __future__ import annotations
@@ -22,8 +22,14 @@ _MOST = 16  # bytes that one instruction compares and replaces
 
 @dataclass(frozen=True)
 class Words:
-    """The words of a vertex. pointer: the text of their array. count: how many of 64 bits; 0 for a field that is its
-    own word. types: of the parts; places: where each begins, in bits."""
+    """The words of a vertex.
+
+    Attributes:
+        pointer: the text of their array.
+        count: the number of 64-bit words; 0 for a field that is its own word.
+        types: the types of the parts.
+        places: the first bit of each part.
+    """
 
     dialect: Dialect
     pointer: str
@@ -32,14 +38,13 @@ class Words:
     places: tuple[int, ...]
 
     def look(self, v: str) -> list[str]:
-        """Lines that name the words of a vertex: `old`, and `more` for the second. Two are as they were at one time
-        (see `both_words`)."""
+        """Lines that read the words of a vertex into `old` and `more`; two are read consistently (`both_words`)."""
         if self.count == 2:
             return [f"old, more = both_words({self.pointer}, {v})"]
         return [f"old = {self.pointer}[{v}]"]
 
     def place(self, v: str) -> str:
-        """The text of the place of the first word of a vertex, in which its first part lies."""
+        """The text of the index of the first word of a vertex, which holds its first part."""
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
@@ -47,35 +52,34 @@ class Words:
         return self.parts()[0]
 
     def parts(self) -> list[str]:
-        """The texts of the parts of those words."""
+        """The texts of the parts of the words `old` and `more`."""
         if self.count == 0:
             return [self.dialect.load(self.types[0], "old")]
         return [_taken(self.dialect, type_, "more" if at >= 64 else "old", at % 64)
                 for type_, at in zip(self.types, self.places)]
 
     def put_together(self, names: Sequence[str]) -> list[str]:
-        """The texts of the words of these parts."""
+        """The texts of the words that pack these parts."""
         if self.count == 0:
             return [self.dialect.store(self.types[0], names[0])]
         bits = [(at, _bits(self.dialect, t, name, at % 64)) for t, name, at in zip(self.types, names, self.places)]
         return [" | ".join(text for at, text in bits if at // 64 == word) for word in range(self.count)]
 
     def replaced(self, v: str) -> str:
-        """The text that replaces `old`, `more` by `new`, `newer` unless another was faster; whether it did."""
+        """The text that replaces `old`, `more` by `new`, `newer` unless another worker was faster; true if it did."""
         if self.count == 2:
             return f"replace_both({self.pointer}, {v}, old, more, new, newer)"
         return f"replace({self.pointer}, {v}, old, new)"
 
     def stored(self, v: str) -> list[str]:
-        """Lines that store `new`, `newer` where nobody else writes."""
+        """Lines that store `new`, `newer` where no other worker writes."""
         if self.count == 2:
             return [f"{self.pointer}[2 * {v}] = new", f"{self.pointer}[2 * {v} + 1] = newer"]
         return [f"{self.pointer}[{v}] = new"]
 
 
 def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, ...]) -> tuple[Words, PushSpec] | None:
-    """The words of fields that are written together, and what the engine must know of them; None if they take more than
-    16 bytes."""
+    """The words of fields that are written together, and their spec for the engine; None above 16 bytes."""
     if len(fields) == 1 and fields[0] in writer.two_buffers:
         slot = f"next:{fields[0]}"
         words = Words(writer.dialect, writer.env.pointer(slot, stored_as(types[0])), 0, types, (0,))
@@ -104,7 +108,7 @@ def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
 
 
 def _bits(d: Dialect, type_: Scalar, name: str, at: int) -> str:
-    """The text of a part in its place in a word."""
+    """The text of a part shifted to its place in a word."""
     text = d.store(type_, name) if type_ in (BOOL, F16) else f"bits_of({name})" if type_.floating else \
         f"u{type_.bits}({name})"
     return f"(u64({text}) << u64({at}))" if at else f"u64({text})"

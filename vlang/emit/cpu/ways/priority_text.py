@@ -1,7 +1,7 @@
-"""Loops in order of priority on a CPU (rule O): what an edge offers, and who goes first.
+"""Loops in order of priority on a CPU (rule O): the contributions of edges, and the priorities of vertices.
 
-The functions here are called by the skeleton `priority`. Values are joined into the field in place, by
-compare-and-swap guarded by a read: rule A says that every order ends in the same state.
+The skeleton `priority` calls these functions. Values are joined into the field in place, by compare-and-swap guarded
+by a read: under rule A every order ends in the same state.
 """
 
 from __future__ import annotations
@@ -25,8 +25,11 @@ class PriorityText:
     name = "priority"
 
     def write(self, writer: StageWriter) -> Added:
-        """along, accept, offer, tell, rank and what is prefetched; `silent` is that of passes that push, and `tell`
-        their `speak` where the field itself is joined into."""
+        """along, accept, offer, tell, rank and the prefetches.
+
+        `silent` is shared with passes that push. Where contributions are joined into the field itself, `speak` is
+        shared, too, as `tell`.
+        """
         how = pushing(writer)
         reason = _refused(writer, how)
         if reason:
@@ -46,7 +49,7 @@ class PriorityText:
 
 
 def _refused(writer: StageWriter, how: Pushing) -> str:
-    """Why a loop runs in rounds; "" if priorities may decide."""
+    """Why a loop cannot run in order of priority; "" if it can."""
     plan = writer.plan
     writes, reason = joined_writes(writer)
     if plan is None or reason:
@@ -70,20 +73,23 @@ def _refused(writer: StageWriter, how: Pushing) -> str:
 
 
 def _first(body: f.Expr) -> f.Expr:
-    """What decides who goes first: the first part of a tuple."""
+    """The expression that decides the priority: the first part of a tuple."""
     return body.args[0] if isinstance(body, f.Op) and body.op == "tuple" else body
 
 
 def _packed(writer: StageWriter, gather: f.Gather) -> str:
-    """The only column that a gather reads, if its values may lie in one word with the receivers of edges; else ""."""
+    """The only column that a gather reads, if its values may be packed into one word with the receivers; else ""."""
     read = {(e.name, e.type) for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue) and e.name in writer.columns}
     ((name, type_),) = read if len(read) == 1 else {("", BOOL)}
     return name if isinstance(type_, Scalar) and (type_.integral or type_.floating) and type_.bits >= 32 else ""
 
 
 def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function]:
-    """along: the values of an edge, of its columns or, where `shift` is not 0, of the word that it is, above the
-    receiver. accept: accumulators with the contribution of an edge that has these values."""
+    """The functions along and accept.
+
+    along: the values of an edge, read from its columns or, where `shift` is not 0, from its word, above the receiver.
+    accept: accumulators with the contribution of an edge with these values.
+    """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
     values = said(writer, "speak")[1]
     for expr in dict.fromkeys(e for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue)):
@@ -101,8 +107,10 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
 
 
 def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
-    """Whether the contribution of an edge changed what the receiver tells, and its priorities before and after. Of a
-    tuple that is the first part: under rule A nobody reads another of a neighbour."""
+    """The function offer: whether a contribution changed the value that the receiver sends, and both its priorities.
+
+    Of a tuple this value is the first part: under rule A no vertex reads another part of a neighbour.
+    """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
     told = "now[0] != was[0]" if len(how.types) > 1 else "True"
     after = (
@@ -116,7 +124,7 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _tell(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """What a vertex says of itself as it is now, not as its fields, which are behind, have it."""
+    """The function tell: the common part of a vertex from its present words; its fields are not updated yet."""
     assert how.words is not None
     now = f.Field(how.types[0], how.fields[0], "other")
     words = how.words
@@ -132,7 +140,7 @@ def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
 
 
 def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """What an edge and a vertex that come soon will read."""
+    """The functions near_edge and near_vertex, which prefetch."""
     assert how.words is not None
     edge = tuple(f"prefetch(columns[{number}], k)" for number in range(len(writer.columns)))
     vertex = f"prefetch({how.words.pointer}, {how.words.place('v')})"
@@ -140,8 +148,10 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """The text of a priority, the least first. Where values are multiplied, the order of their bits, which is that of
-    a logarithm to the base of two, linear in between."""
+    """The text of a priority, the least first.
+
+    Where values are multiplied, it is their bit pattern: a piecewise linear logarithm to the base of two.
+    """
     if log:
         return f"-f64(bits_of(f64({value}))) * 2.0**-52 if {value} > 0.0 else f64(np.inf)"
     return f"f64({value})" if low else f"-f64({value})"

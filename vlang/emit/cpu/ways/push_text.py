@@ -1,9 +1,9 @@
 """Passes that push on a CPU: contributions are joined into the words of the receiver by compare-and-swap.
 
-The functions here are called by the skeletons `push` and `few`. What a superstep pushes is joined into words
-beside what it reads (`packed_words`), which take it over at its end, so that a superstep is what it is when everybody
-pulls: the same values and the same vertices active after each, whatever the threads. What a sender alone knows,
-messages included, is computed once a row (`speak`), and handed to its edges. Uniform frontiers: `reach_text`.
+The skeletons `push` and `few` call these functions. A superstep joins into words apart from the fields that it reads
+(`packed_words`), and copies them to the fields at its end. So values and active vertices after each superstep are those
+of a pull, with any number of threads. Expressions of the sender alone, including messages, are computed once a row
+(`speak`), and passed to its edges. Uniform frontiers: `reach_text`.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ Lines = tuple[str, ...]
 
 @dataclass(frozen=True)
 class Pushing:
-    """How a stage may push, or the reason why it may not: what is joined where. types: of the parts, in the order of
-    the fields. uniform: the first active neighbour decides (rule X2)."""
+    """How a stage may push, or the reason why it may not.
+
+    types: of the parts, in the order of the fields. uniform: the first active neighbour decides (rule X2).
+    """
 
     reason: str = ""
     writes: tuple[Write, ...] = ()
@@ -62,7 +64,7 @@ def pushing(writer: StageWriter) -> Pushing:
 
 
 def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
-    """Why what is gathered does not lie in fields as it is; "" if it does."""
+    """Why gathered values are not stored unchanged in fields; "" if they are."""
     for write, accumulation in zip(writes, writer.accumulations):
         if accumulation.declared is not None:
             return f"`{accumulation.reduce.name}` is declared by the program, and may round"
@@ -91,10 +93,13 @@ class PushText:
                      support=("words",) if how.words.count == 2 else ())
 
 
-# ---------------------------------------------------------------------------------------------- what a sender says
+# --------------------------------------------------------------------------------------------------------- senders
 def spoken(writer: StageWriter) -> list[Function]:
-    """speak: what the contributions of a vertex take from it alone. receive: accumulators with one more contribution,
-    of a vertex that said this."""
+    """The functions speak and receive.
+
+    speak: the common part of the contributions of a vertex. receive: accumulators with one more contribution, from a
+    vertex with this common part.
+    """
     d = writer.dialect
     speak, values = said(writer, "speak")
     edge = writer.writer(writer.scope(values=values))
@@ -108,8 +113,17 @@ def spoken(writer: StageWriter) -> list[Function]:
 def said(
     writer: StageWriter, name: str, known: dict[f.Expr, tuple[str, ...]] | None = None, before: Lines = (),
 ) -> tuple[Function, dict[f.Expr, tuple[str, ...]]]:
-    """The function in which a vertex computes what its contributions have in common, and where each expression is found
-    at an edge. known: the texts of what the lines `before` have read."""
+    """The function that computes the common part of the contributions of a vertex.
+
+    Args:
+        writer: the writer of the stage.
+        name: the name of the function.
+        known: the texts of the expressions that the lines `before` have read.
+        before: the first lines of the function.
+
+    Returns:
+        The function, and for each expression its texts at an edge.
+    """
     d = writer.dialect
     sender = writer.writer(writer.scope(values=known))
     names: list[str] = []
@@ -141,14 +155,23 @@ def _of_sender(expr: f.Expr) -> Iterator[f.Expr]:
         yield from _of_sender(child)
 
 
-# --------------------------------------------------------------------------------------------- what a receiver does
+# ------------------------------------------------------------------------------------------------------- receivers
 def joining(
     writer: StageWriter, how: Pushing, changed: tuple[str, ...], unchanged: str, alone: bool = False,
     received: str = "receive(env, columns, said, was, v, u, k)",
 ) -> Lines:
-    """The lines that join the contribution of an edge into the words of the receiver. changed, unchanged: what follows
-    then; `was` and `now` are the parts before and after. Another worker may come first, and then again, unless this
-    one is alone. received: the text of the parts after."""
+    """The lines that join the contribution of an edge into the words of the receiver.
+
+    In these lines `was` and `now` are the parts before and after. The lines retry if another worker was faster.
+
+    Args:
+        writer: the writer of the stage.
+        how: how it pushes.
+        changed: the lines to run after a change.
+        unchanged: the line to run without a change.
+        alone: no other worker writes, so that no retry is needed.
+        received: the text of the parts after.
+    """
     d, words = writer.dialect, how.words
     assert words is not None
     parts = [(d.part("was", i), d.part("now", i), type_) for i, type_ in enumerate(how.types)]
@@ -173,8 +196,16 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """Whether a part has not changed. Rounding may leave the other zero, which a pull would store. name: of the
-    reduction that joins it alone; the least and the largest of numbers are told by one comparison."""
+    """The text of a test that a part has not changed; for min and max of numbers, a single comparison.
+
+    Args:
+        d: the dialect.
+        rounded: the value is rounded when stored, which may give the other zero; a pull would store that.
+        type_: the type of the part.
+        was: the text of the part before.
+        now: the text of the part after.
+        name: the reduction, if it joins one part only; else "".
+    """
     if rounded:
         return f"{d.store(type_, was)} == {d.store(type_, now)}"
     if name in ("min", "max") and (type_.integral or type_.floating):
@@ -183,8 +214,7 @@ def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: st
 
 
 def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
-    """A bool that can change no more needs nothing read of the receiver, which its contribution may compare itself with
-    (rule X1)."""
+    """Lines that skip a receiver whose bool is final, before they read other fields of it (rule X1)."""
     names = [accumulation.reduce.name for accumulation in writer.accumulations]
     if how.types != (BOOL,) or "early" in writer.without:
         return ()
@@ -193,13 +223,13 @@ def _absorbed(writer: StageWriter, how: Pushing, unchanged: str) -> Lines:
 
 
 def _join(writer: StageWriter, how: Pushing, alone: bool = False) -> Function:
-    """Whether the contribution of an edge changed the receiver."""
+    """The function join: returns whether the contribution of an edge changed the receiver."""
     lines = joining(writer, how, ("return True",), "return False", alone)
     return Function("join_alone" if alone else "join", lines, "")
 
 
 def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
-    """The masks under which a vertex takes what it is sent."""
+    """The masks under which a vertex receives."""
     masks = (writer.stage.guard, *(write.guard for write in how.writes))
     return tuple(dict.fromkeys(mask for mask in masks if mask is not None))
 
@@ -219,8 +249,7 @@ def _heeds(writer: StageWriter, how: Pushing) -> list[Function]:
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:
-    """At the end of a superstep: what was joined into the words of a vertex goes into its fields, and its bit is
-    cleared."""
+    """The function carry: at the end of a superstep, copy the words of a vertex to its fields, and clear its bit."""
     assert how.words is not None
     d, scope = writer.dialect, writer.scope()
     lines = how.words.look("v")

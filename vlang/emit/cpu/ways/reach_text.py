@@ -18,7 +18,7 @@ class ReachText:
     name = "reach"
 
     def write(self, writer: StageWriter) -> Added:
-        """What `_functions` lists; joining goes into the field itself."""
+        """The functions of `_functions`; contributions are joined into the field itself."""
         how = pushing(writer)
         if not how.uniform:
             return Added(reason=how.reason)
@@ -27,9 +27,7 @@ class ReachText:
 
 
 def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """level: what a vertex of the frontier sends, and whether it is news to those who are not reached; settled: whether
-    a vertex is reached; reach: it is, with a value; renew: the same if it was not, and whether. And what `level` is
-    made of."""
+    """The functions level, settled, reach and renew (see skeletons/holes.pyi), and those that `level` calls."""
     d, (name,), (type_,) = writer.dialect, how.fields, how.types
     far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
     lines = ("value = receive(env, columns, speak(env, u), identity(env), u, u, i64(0))[0]",)

@@ -1,8 +1,8 @@
-"""Passes that push sums of changes on a CPU: contributions are added to accumulators beside the receivers.
+"""Passes that push sums of changes on a CPU: contributions are added to the accumulators of the receivers.
 
-Only active vertices contribute to a gather of changes (language.md 4.5), so what they push is all that is gathered. The
-functions of the pull serve here, too: `gather` joins a contribution with the accumulator of a receiver, and `apply`
-takes that. What the skeleton `sums` needs besides is where such accumulators lie.
+Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so their pushes are complete.
+The functions of the pull are used here, too: `gather` joins a contribution with the accumulator of a receiver, and
+`apply` takes the result. The skeleton `sums` needs only functions that load and store such accumulators besides.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ class SumsText:
     name = "sums"
 
     def write(self, writer: StageWriter) -> Added:
-        """pour and poured: the accumulator of a receiver, into and out of its place."""
+        """pour and poured: store and load the accumulator of a receiver."""
         plan, name = writer.plan, writer.stage.name
         if plan is None or plan.facts.loop(plan.loop.repeat).kind != "delta":
-            return Added()  # what it may push is joined (push_text)
+            return Added()  # its pushes are joins (push_text)
         reason = _refused(writer, plan)
         if reason:
             return Added(reason=reason)
@@ -58,7 +58,7 @@ def _exact(writer: StageWriter) -> bool:
 
 
 def _quiet(writer: StageWriter) -> bool:
-    """Whether a vertex to which nothing is told stays as it is, to the bit. Floats may not: -0 and 0 are 0."""
+    """Whether a vertex that receives nothing does not change, to the bit. Floats may: -0 and 0 add up to 0."""
     plan = writer.plan
     assert plan is not None
     activate = plan.loop.repeat.activate

@@ -1,4 +1,4 @@
-"""What a way of running a loop on the CPU adds to the text of a pass; the list: vlang.emit.cpu.ways.way_texts."""
+"""The text that a way of running a loop on the CPU adds to a pass; vlang.emit.cpu.ways.way_texts lists the ways."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ __all__ = ["CREW", "SPARSE", "Added", "WayText"]
 SPARSE = "void(u64*, i64*, i64, i64*, u64*)"
 """The signature of kernels that take tasks, with a table beside the frame."""
 CREW = "void(u64*, i64*, u64*)"
-"""The signature of kernels whose workers wait for each other inside."""
+"""The signature of kernels whose workers synchronise at barriers inside."""
 
 
 @dataclass(frozen=True)
 class Added:
-    """What a way adds to a pass.
+    """The parts that a way adds to a pass.
 
-    Args:
-        spec: what the run half of the way must know of the pass (`StageSpec.way`); None where the pass cannot run so.
-        reason: why it cannot; "" where there is nothing to say.
-        functions: what its kernels call, beside the functions of every pass.
-        texts: more text, whose own functions are named for the pass; calls of `functions` are renamed as there.
+    Attributes:
+        spec: the data of the pass for the run half of the way (`StageSpec.way`); None if the pass cannot run that way.
+        reason: why it cannot; "" where no reason is worth showing.
+        functions: the functions that its kernels call, besides the functions of every pass.
+        texts: more text, whose own functions get the name of the pass; calls of `functions` are renamed likewise.
         skeletons: names of skeletons, with the kernels.
         roles: the signature of the kernel of each role; the kernel is named ROLE_PASS.
         support: names of skeletons that the module needs once.
@@ -41,9 +41,9 @@ class Added:
 
 
 class WayText(Protocol):
-    """The emit half of a way. name: that of its run half (vlang.runtime.cpu.ways)."""
+    """The emit half of a way. name: the name of its run half (vlang.runtime.cpu.ways)."""
 
     @property
     def name(self) -> str: ...
     def write(self, writer: StageWriter) -> Added:
-        """What the way adds to a pass; a reason alone where the pass cannot run so."""
+        """The parts that the way adds to a pass; only a reason where the pass cannot run that way."""
