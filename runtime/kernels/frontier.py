@@ -1,4 +1,4 @@
-"""Notify-pull: from the vertices that changed to the sorted lists of those that must be processed again.
+"""Notify-pull: from the vertices that changed to the sorted lists of the vertices that must be processed again.
 
 There are two lists: short vertices by number, long ones by their index in the table of long vertices. Both are in
 increasing order, so that a pass over a list reads the pages in order.

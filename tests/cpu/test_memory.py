@@ -1,4 +1,4 @@
-"""Memory of runs: blocks that are kept, and arrays that own them as long as anybody sees them."""
+"""Memory of runs: blocks that are kept, and arrays that own them as long as they are referred to."""
 
 from __future__ import annotations
 

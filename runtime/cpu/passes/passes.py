@@ -1,4 +1,4 @@
-"""One pass over the graph: a stage launched over all vertices, or over the lists of those that must run again."""
+"""One pass over the graph: a stage launched over all vertices, or over lists of the vertices that must run again."""
 
 from __future__ import annotations
 
