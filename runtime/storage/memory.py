@@ -15,6 +15,7 @@ import mmap
 import weakref
 from collections import deque
 from contextlib import suppress
+from itertools import count
 from typing import Any, Self
 
 import numpy as np
@@ -90,6 +91,8 @@ class Memory:
         self.made = 0
         self._most, self._blocks = most, blocks
         self._idle: dict[int, deque[_Back]] = {}  # by size, the most recently returned at the right
+        self._clock = count()
+        self._requested: dict[int, int] = {}  # when each size was requested last
         self._there: list[weakref.ref[_Block]] = []
 
     @property
@@ -122,6 +125,7 @@ class Memory:
         if nbytes < _LEAST:
             return np.empty(count, dtype), False
         size = _rounded(nbytes)
+        self._requested[size] = next(self._clock)
         idle = self._idle.setdefault(size, deque(maxlen=min(self._blocks, self._most // size)))
         try:
             block = idle.pop().block
@@ -143,11 +147,13 @@ class Memory:
         return block
 
     def _bound(self, most: int) -> None:
-        """Free idle blocks until they take at most `most` bytes; sizes that were requested first are freed first."""
+        """Free idle blocks until they take at most `most` bytes, those of the least recently requested sizes first."""
         sizes = list(self._idle.items())
         over = sum(size * len(blocks) for size, blocks in sizes) - most
         many = sum(len(blocks) for _, blocks in sizes) - self._blocks
-        for size, blocks in sizes:
+        if over <= 0 and many <= 0:
+            return
+        for size, blocks in sorted(sizes, key=lambda item: self._requested.get(item[0], 0)):
             while (over > 0 or many > 0) and blocks:
                 with suppress(IndexError):  # another thread has taken it
                     blocks.popleft()

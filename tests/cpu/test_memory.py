@@ -117,6 +117,23 @@ def test_threads_never_share_a_block() -> None:
     assert (memory.used, memory.idle) == (0, 0)
 
 
+def test_a_full_pool_keeps_the_sizes_in_use() -> None:
+    """Sizes that were requested early and are requested still stay; blocks of sizes that are not needed go."""
+    memory = Memory(most=12 << 20, blocks=8)
+    kept = [memory.empty(1 << 20, np.uint8), memory.empty(2 << 20, np.uint8)]
+    del kept
+    stale = [memory.empty((3 << 20) + k * (1 << 18), np.uint8) for k in range(4)]
+    del stale
+    for _ in range(2):
+        kept = [memory.empty(1 << 20, np.uint8), memory.empty(2 << 20, np.uint8)]
+        del kept
+    made = memory.made
+    for _ in range(5):
+        kept = [memory.empty(1 << 20, np.uint8), memory.empty(2 << 20, np.uint8)]
+        del kept
+    assert memory.made == made
+
+
 @pytest.fixture(scope="module")
 def graph() -> Graph:
     return Graph.read("uniform:17", weights="1..9")
