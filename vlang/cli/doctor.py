@@ -13,7 +13,7 @@ import click
 
 from vlang import __version__
 from vlang.errors import DeviceError
-from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.cachedir import find_cache
 from vlang.runtime.cpu.passes.edge_costs import kept_costs
 from vlang.runtime.gpu.device.gpus import count_gpus, cuda, cuda_version, gpus
 from vlang.runtime.gpu.passes.rates import kept_rates
@@ -59,9 +59,9 @@ def _memory() -> str:
 
 
 def _cache() -> str:
-    folder = cache_dir()
+    folder, why_not = find_cache()
     if folder is None:
-        return "none: no folder can be written (VLANG_CACHE names one); programs compile anew in every process"
+        return f"none, so that programs compile anew in every process: {why_not}; VLANG_CACHE names another folder"
     files = [f for f in folder.iterdir() if f.is_file()]
     return f"{folder}: {len(files)} files, {sum(f.stat().st_size for f in files) / 2**20:.1f} MiB"
 
