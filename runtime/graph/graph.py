@@ -19,7 +19,7 @@ from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Graph"]
 

@@ -17,6 +17,7 @@ from vlang.runtime.compile.cachedir import find_cache
 from vlang.runtime.cpu.passes.edge_costs import kept_costs
 from vlang.runtime.gpu.device.gpus import count_gpus, cuda, cuda_version, gpus
 from vlang.runtime.gpu.passes.rates import kept_rates
+from vlang.runtime.threads.processors import available_threads, threads_reason
 
 __all__ = ["command"]
 
@@ -27,7 +28,7 @@ def command() -> None:
     rows = [("vlang", __version__), ("python", f"{platform.python_version()} on {platform.system()} "
                                                f"{platform.machine()}")]  # fmt: skip
     rows += [(name, _version(name)) for name in ("numpy", "numba", "llvmlite", "lark", "click", "rich")]
-    rows += [("processor", _processor()), ("threads", str(len(os.sched_getaffinity(0)))), ("memory", _memory()),
+    rows += [("processor", _processor()), ("threads", _threads()), ("memory", _memory()),
              ("cache", _cache()), *_costs(), *_gpu()]  # fmt: skip
     for name, value in rows:
         click.echo(f"{name:<11}{value}")
@@ -46,6 +47,11 @@ def _processor() -> str:
     name, features = cpu()
     wide = [f for f in ("avx512f", "avx2", "neon", "sve") if f"+{f}" in features.split(",")]
     return f"{name} ({', '.join(wide)})" if wide else name
+
+
+def _threads() -> str:
+    reason = threads_reason()
+    return f"{available_threads()}{f' ({reason})' if reason else ''}"
 
 
 def _costs() -> list[tuple[str, str]]:

@@ -19,7 +19,7 @@ __all__ = ["command"]
 @click.command()
 @click.argument("graph")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(graph: str, as_json: bool, threads: int | None, **reading: Any) -> None:
     """Read GRAPH and describe it: vertices, edges, ids, degrees and edge columns."""
