@@ -424,7 +424,7 @@ def test_delta_form(vlang: Call) -> None:
     assert "activate when abs(change(x)) > tol" in vlang("explain", "katz", "--derive", "delta", "--stage", "ir").out
     refused = vlang("run", "pagerank", "karate", "--derive", "delta")
     assert refused.status == 1
-    assert "pagerank cannot be run in delta form (rule D): line 14: reads `lost`" in refused.err
+    assert "pagerank cannot be run in delta form (rule D): line 15: reads `lost`" in refused.err
 
 
 def test_control_characters_are_shown_not_obeyed(vlang: Call, tmp_path: Path) -> None:
