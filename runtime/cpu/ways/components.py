@@ -21,6 +21,7 @@ from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.shape import Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
@@ -71,6 +72,10 @@ class Components(CpuWay):
             return None
         passes.freedoms.of(loop, bound).took("K")
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """The forest and the second neighbours, while tasks are cut by the offsets of edges."""
+        return 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Which field is copied, and how it is joined."""

@@ -16,11 +16,12 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
-from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage
+from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage, pushed_directions
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.shape import Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.packed import PackedEdges, packed_edges
 from vlang.runtime.plan.layouts.order_words import (
@@ -90,6 +91,14 @@ class Priority(CpuWay):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """One kernel runs the whole loop."""
         return frozenset({"priority"})
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The edges along which vertices push."""
+        return pushed_directions(loop)
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """The pool of runs of the buckets, and a bit a vertex. Packed edges stand in for converted weights."""
+        return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
         """The loop; None if supersteps are bounded, or if vertices must run although they receive nothing."""

@@ -17,6 +17,7 @@ from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.shape import Shape
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
@@ -40,6 +41,20 @@ class Supersteps(CpuWay):
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
         """The loop."""
         return self.supersteps(loop, machine, bound, start, None)
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """Those of the passes, and the edges along which passes over few vertices notify."""
+        return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """Lists and marks of each pass that skips vertices, and the tasks over a list."""
+        skipping = sum(stage.notify is not None for stage in loop.stages)
+        return (9 * skipping + 28) * shape.n if skipping else 0
+
+    def optional(self, loop: LoopSpec, shape: Shape) -> int:
+        """Cache blocks of full passes."""
+        blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
+        return sum(4 * shape.entries(kind) + 16 * shape.n for kind in blocked)
 
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
