@@ -12,10 +12,11 @@ from itertools import pairwise
 
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import COMMON
-from vlang.runtime.graph.topology.build import BYTES_IN_FLIGHT, ENTRIES_IN_FLIGHT, SMALL
+from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, field_of
+from vlang.runtime.storage.available import in_bytes
 
 __all__ = ["Need", "need_of"]
 
@@ -49,8 +50,14 @@ class Need:
 
     @property
     def peak(self) -> int:
-        """The most at any time."""
+        """The most at any time, without what is optional."""
         return max(self.reading, self.building, self.running)
+
+    def __str__(self) -> str:
+        parts = [("reading", self.reading), ("building", self.building), ("running", self.running)]
+        said = [f"{name} {in_bytes(nbytes)}" for name, nbytes in parts if nbytes]
+        more = f"; up to {in_bytes(self.optional)} more for speed" if self.optional else ""
+        return ", ".join(said) + more
 
 
 @dataclass
@@ -116,7 +123,8 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor) -> Need:
             building.build(kind, _columns(loop.stages))
             building.read(kind, _columns(loop.stages))
         account.passing(way.memory(loop, shape, threads))
-    return Need(reading, built, account.phase(), optional, state, account.held.get("adjacency", 0), account.held.get("columns", 0))
+    held = account.held
+    return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
@@ -176,7 +184,7 @@ class _Building:
         self._there.add(kind)
 
     def read(self, kind: str, columns: Mapping[str, str]) -> None:
-        """Compute columns by their rule, and convert those that kernels read in another type than they are stored in."""
+        """Compute columns by their rule, and convert those that kernels read in another type than the stored one."""
         kind = self.shape.kept(kind)
         for name, dtype in columns.items():
             if name == COMMON and (kind, name) not in self._read:
@@ -198,9 +206,7 @@ class _Building:
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))
         account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
-        most = 2 * _ID + (8 if kept else 0)
-        if m > SMALL:
-            account.passing(min(m * most, max(ENTRIES_IN_FLIGHT * most, m * BYTES_IN_FLIGHT)))
+        account.passing(bytes_in_flight(shape.n, m, bool(kept)))
         account.held["edges"] = 0
 
     def neighbours(self) -> None:

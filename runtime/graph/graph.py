@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -150,9 +150,8 @@ class Graph:
     def shape(self) -> Shape:
         """Its counts, and what is in memory."""
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
-        held = self._orientations
-        return Shape(self.n, self.m, self.directed, self.columns, frozenset() if self.rule is None else frozenset({"weight"}),
-                     held.listed, held.built, ids)
+        held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
+        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {self._summary()}>"

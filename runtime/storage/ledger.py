@@ -1,10 +1,10 @@
 """The ledger of host memory: what arrays take, and the limit that a user has set.
 
-A budget is a promise about the anonymous and shared memory of a process: that of reading, building, converting and
-running stays below the budget and 64 MB, which are left to the interpreter, LLVM and the threads' stacks. Under a budget
-every large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`), and `memory` and `passing`, which
-map memory of their own otherwise, use NumPy's. What does not fit is refused before it is allocated. Without a budget
-nothing is counted.
+A budget is a promise about the anonymous and shared memory of a process: reading, building, converting and running stay
+below the budget and 64 MB, which are left to the interpreter, LLVM and the stacks of threads. Under a budget every
+large array is counted where NumPy allocates it (`vlang.runtime.storage.counted`). `memory` and `passing`, which
+otherwise map memory of their own, then use NumPy's. What does not fit is refused before it is allocated. Without a
+budget nothing is counted.
 """
 
 from __future__ import annotations
@@ -57,11 +57,10 @@ class Ledger:
 
     def refusal(self) -> OutOfMemory:
         """The error for an allocation that was refused."""
-        limit, refused = self.limit or 0, int(self._words[REFUSED])
+        more, left = in_bytes(int(self._words[REFUSED])), in_bytes(self.left or 0)
         return OutOfMemory(
-            f"out of memory: {in_bytes(refused)} more are needed, and of the budget of {in_bytes(limit)} "
-            f"{in_bytes(max(0, limit - self.used))} are left: give more (`memory`), or convert the graph to a page file, "
-            "which is streamed: vlang convert GRAPH GRAPH.vg")
+            f"out of memory: {more} more are needed, and {left} of the budget of {in_bytes(self.limit or 0)} are left: "
+            "give more (`memory`), or convert the graph to a page file, which is streamed: vlang convert GRAPH OUT.vg")
 
     def _begin(self, limit: int, held: int) -> object:
         """Put a budget into force; returns what `install` gave."""

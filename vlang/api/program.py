@@ -186,6 +186,7 @@ class Program:
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run a bound call. draws: makes every free choice at random."""
+        from vlang.api.memory import within_budget  # start-up
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
         from vlang.runtime.results.origin import Origin  # start-up
@@ -201,7 +202,8 @@ class Program:
             return self.plan(columns, given, precision, target, call.options.without)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
-        with open_machine(plan_for, graph, call.options, draws) as opened:
+        with within_budget(plan_for, graph, call.options) as short, \
+                open_machine(plan_for, graph, call.options, draws) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
                                slots, watch=watch)
@@ -212,7 +214,7 @@ class Program:
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
-        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
+        result.warnings = (*short, *hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
         return result
 
     def _defaults(self) -> dict[str, str]:

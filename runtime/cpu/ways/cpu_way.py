@@ -11,8 +11,8 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.engine.machine import Loop, Start
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
 __all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "only_new"]
@@ -52,7 +52,7 @@ class CpuWay(ABC):
     modes: tuple[str, ...] = ()
 
     @abstractmethod
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not run this way, whatever its values are; "" if it may."""
 
     @abstractmethod

@@ -20,8 +20,8 @@ from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.packed import PackedEdges, packed_edges
 from vlang.runtime.plan.layouts.order_words import (
@@ -68,7 +68,7 @@ class Priority(CpuWay):
 
     name = "priority"
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not run in order of priority; "" if it may.
 
         Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
@@ -166,7 +166,7 @@ def _never(loop: LoopSpec) -> str:
     return next(refused, "a superstep is more than one pass that pushes")
 
 
-def _vary(graph: Graph, name: str) -> bool:
+def _vary(graph: Counts, name: str) -> bool:
     low, high = graph.column_range(name)
     return low != high
 

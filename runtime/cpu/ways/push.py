@@ -24,8 +24,7 @@ from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherw
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.kernels import queue_kernels
 from vlang.runtime.plan.layouts.pass_words import (
@@ -44,7 +43,9 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, Lo
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.types import OPPOSITE
 
-__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushed_directions", "pushes_refused"]
+__all__ = [
+    "Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushed_directions", "pushes_refused",
+]
 
 _FROM_START = 0
 _RUN = 64  # entries of a queue in a task, at most
@@ -102,7 +103,7 @@ class Push(CpuWay):
     name = "push"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push; "" if it may."""
         return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
 

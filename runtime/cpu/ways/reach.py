@@ -22,8 +22,7 @@ from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
@@ -76,7 +75,7 @@ class Reach(CpuWay):
     name = "reach"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""
         return pushes_refused(loop, options) or (
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")

@@ -24,8 +24,7 @@ from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, whole_words
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.pages import Pages
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.sum_words import (
@@ -56,7 +55,7 @@ class Sums(Supersteps):
     name = "sums"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push sums; "" if it may."""
         return asked_otherwise(options) or ("" if sum_stage(loop) else "its only step is no pass that adds up changes")
 

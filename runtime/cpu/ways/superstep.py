@@ -16,12 +16,15 @@ from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.engine.state import flags
-from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.shape import Shape
+from vlang.runtime.graph.edges.shape import Counts, Shape
+from vlang.runtime.graph.topology.blocks import blocks_bytes
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
+
+_LISTED = 28  # bytes a vertex of a list of changed vertices and of the tasks over listed ones, at most
 
 
 class Supersteps(CpuWay):
@@ -30,7 +33,7 @@ class Supersteps(CpuWay):
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull")
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Never refused."""
         return ""
 
@@ -47,14 +50,14 @@ class Supersteps(CpuWay):
         return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Lists and marks of each pass that skips vertices, and the tasks over a list."""
-        skipping = sum(stage.notify is not None for stage in loop.stages)
-        return (9 * skipping + 28) * shape.n if skipping else 0
+        """A list and marks for each pass that skips vertices."""
+        return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
 
     def optional(self, loop: LoopSpec, shape: Shape) -> int:
-        """Cache blocks of full passes."""
+        """Lists of changed vertices, with tasks over them, and cache blocks of full passes."""
+        lists = _LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
         blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
-        return sum(4 * shape.entries(kind) + 16 * shape.n for kind in blocked)
+        return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
 
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
@@ -318,6 +321,8 @@ class _Skipping:
         if asked != "auto":
             return asked == "notify-pull"
         graph = self._passes.graph
+        if ledger.left is not None and ledger.left < _LISTED * graph.n:
+            return False
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
         return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
 

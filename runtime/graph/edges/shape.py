@@ -2,13 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-__all__ = ["Shape"]
+__all__ = ["Counts", "Shape"]
+
+
+class Counts(Protocol):
+    """The part of a graph by which a loop chooses its way."""
+
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def directed(self) -> bool: ...
+
+    def column_range(self, name: str) -> tuple[int | float, int | float]:
+        """Bounds of the values of an edge column."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +58,16 @@ class Shape:
     def width(self) -> int:
         """Bytes of the stored columns of an edge, without those computed by a rule."""
         return sum(dtype.itemsize for name, dtype in self.columns.items() if name not in self.ruled)
+
+    @property
+    def held(self) -> int:
+        """Bytes of the edges, adjacencies and ids in memory."""
+        rows = sum(4 * self.entries(kind) + 8 * (self.n + 1) + self.width * self.entries(kind) for kind in self.built)
+        return self.listed * (8 + self.width) + rows + self.ids
+
+    def column_range(self, name: str) -> tuple[float, float]:
+        """Bounds of a column that has not been read: none."""
+        return -math.inf, math.inf
 
     def entries(self, kind: str) -> int:
         """Entries of an adjacency direction."""
