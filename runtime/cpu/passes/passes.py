@@ -42,9 +42,6 @@ from vlang.runtime.storage.memory import empty
 __all__ = ["Lists", "Passes", "pages_of"]
 
 
-_DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
-
-
 @dataclass
 class Lists:
     """Vertices to process: `short` by number, `long` by index in the table of long vertices, both increasing."""
@@ -326,7 +323,7 @@ class Passes:
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges of flagged vertices in one adjacency direction."""
         words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
+        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
 
     def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
         """Write flagged vertices to lists, clear their flags, and mark vertices that must run again themselves.
