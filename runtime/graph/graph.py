@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -38,6 +39,7 @@ class Graph:
         ids: the user's vertex ids.
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
+        warnings: what may be read wrongly, one sentence each.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Graph:
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
+        self.warnings = tuple(edges.warnings)
         self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
         if symmetrize and edges.directed:
             self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
@@ -99,7 +102,7 @@ class Graph:
             threads: how many threads build further adjacency lists.
         """
         graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
+        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built)
         return graph
@@ -201,7 +204,8 @@ class Graph:
             once = tails <= heads
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
-        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out))
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out),
+                        list(self.warnings))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
         """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); adds a note of the change.
@@ -262,12 +266,14 @@ class Graph:
         """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
+        other.warnings = self.warnings
         other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
+        other.warnings = self.warnings
         other._take(self.name, self.ids, m, orientations)
         return other
 
@@ -289,6 +295,9 @@ class Graph:
         threads: int | None = None,
         columns: Iterable[str] | None = None,
         missing: str | float = "error",
+        source_column: str | int | None = None,
+        target_column: str | int | None = None,
+        vertices: Any = None,
     ) -> Graph:
         """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
 
@@ -305,14 +314,21 @@ class Graph:
                 the reason. None means `weight`, if the file has one.
             missing: how to treat a cell without a value: "error"; "drop", which removes the row if the cell is in one
                 of `columns` or in that of `weights`; or a number, which replaces it.
+            source_column, target_column: the columns of a text with the ends of an edge, by name or by number from 1;
+                None for those with a well-known name in the header, else the first two.
+            vertices: all vertices of a text, which may have no edges: a count N for the ids 0..N-1, "LO..HI", a file
+                with a column of ids, or an array of ids; None for those that occur.
 
         Raises:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
+        from vlang.runtime.graph.read.asked import Ends, parse_column  # start-up
         from vlang.runtime.graph.sources import read  # start-up
 
-        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
+        ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
+                    vertices)  # fmt: skip
+        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing, ends)
 
     @staticmethod
     def from_edges(
@@ -328,6 +344,7 @@ class Graph:
         name: str = "graph",
         threads: int | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
+        vertices: Any = None,
         **edge_columns: ArrayLike,
     ) -> Graph:
         """The graph with the edges src[e] -> dst[e].
@@ -343,6 +360,7 @@ class Graph:
             name: for messages.
             threads: how many threads build; None for one per processor.
             columns: edge columns of shape [E] under any name; others may be given as keywords.
+            vertices: all vertices, with or without edges, as in `read`; not with `n` or `ids`.
 
         All arrays are copied. Raises GraphError if they do not fit together.
         """
@@ -352,7 +370,11 @@ class Graph:
         if twice:
             raise GraphError(f"the edge column `{twice[0]}` is given twice")
         edge_columns |= columns or {}
+        if vertices is not None and (n is not None or ids is not None):
+            raise GraphError(f"`vertices` and `{'n' if n is not None else 'ids'}` both say which vertices there are; "
+                             "give one of the two")
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
+        edges = edges if vertices is None else _among(edges, vertices, name, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
         del edges  # so that it can be freed when the adjacency lists are built
         return graph.thinned(self_loops, parallel)
@@ -416,6 +438,16 @@ class Graph:
         from vlang.runtime.graph.npz import save  # start-up
 
         save(self, Path(path))
+
+
+def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:
+    """The edges on the vertices given. Raises GraphError for an end that is none of them."""
+    from vlang.runtime.graph.read.vertices import parse_vertices, within  # start-up
+
+    with Workers(threads) as workers:
+        known = parse_vertices(vertices, workers)
+    src, dst = within(known, edges.src, edges.dst, edges.ids, name)
+    return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])
 
 
 def _checked(edges: EdgeList) -> EdgeList:

@@ -212,7 +212,8 @@ class Program:
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
-        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
+        hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
+        result.warnings = (*graph.warnings, *hidden, *warnings)
         return result
 
     def _defaults(self) -> dict[str, str]:

@@ -99,7 +99,7 @@ def command(
         for name, value in list(result.row(options["target"]).items())[1:]:
             click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
     _write(result, output, top, as_json, quiet)
-    for text in result.warnings:
+    for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
         note(f"warning: {_as_options(text)}")
     if "device" in options and not quiet:
         note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")

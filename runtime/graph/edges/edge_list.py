@@ -169,6 +169,7 @@ class EdgeList:
         directed: False if every edge is listed once and means both directions.
         notes: what the reader did, one sentence each.
         left_out: the columns of the source that could not be read as numbers.
+        warnings: sentences about what may be read wrongly.
     """
 
     src: NDArray[np.uint32]
@@ -178,3 +179,4 @@ class EdgeList:
     directed: bool = True
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)

@@ -171,7 +171,7 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
     values = values[order]
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
-        raise GraphError(f"the id {values[same[0]]!r} is given twice")
+        raise GraphError(f"the id {values[same].tolist()[0]!r} is given twice")
     return vertex_ids(values), ranks
 
 

@@ -196,8 +196,11 @@ def _roles(layout: Layout) -> NDArray[np.int64]:
 def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fault | None) -> Chunk:
     result, capacity = scratch.result, scratch.capacity
     rows = int(result[_ROWS])
+    source, target = scratch.ids[:rows], scratch.ids[capacity : capacity + rows]
+    if not any(field.role == Role.TARGET for field in layout.fields):  # a list of vertices
+        target = source
     ends = RawEnds(
-        text, scratch.ids[:rows], scratch.ids[capacity : capacity + rows], int(result[_SMALLEST]),
+        text, source, target, int(result[_SMALLEST]),
         int(result[_LARGEST]), bool(result[_NEGATIVE]), bool(result[_BIG]),
     )  # fmt: skip
     kept, filled = _resolve_missing(layout, scratch) if fault is None else (None, 0)
