@@ -14,6 +14,7 @@ from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
+from vlang.runtime.graph.read.lookalikes import refuse_by_head, refuse_by_rows
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, NUMBER, Table, delimiter_of, first_text_id
@@ -52,6 +53,7 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         text_ids=text is not None or (vertices is not None and vertices.ids.text), missing=asked.missing,
     )  # fmt: skip
     left_out = _texts(file, table, layout)
+    refuse_by_head(file, table)
     try:
         read = scan_edges(file, layout, workers)
     except TextIdFound as found:
@@ -62,7 +64,8 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         raise problem(file.path, f"the file has no edges: {why}")
     left_out |= {fields[i].name: LeftOut(why, numbers=True) for i, why in read.left_out.items()}
     notes = [*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)]
-    warnings = [*ends.warnings, *_beside(file.path, asked.ends)]
+    warnings = [*ends.warnings, *refuse_by_rows(file, table, read), *read.rounded.values()]
+    warnings += _beside(file.path, asked.ends)
     if vertices is not None:
         kept, read = read, _placed(file, read, vertices)
         notes.append(f"Vertices: those of {vertices.source}, "
@@ -163,7 +166,8 @@ def _texts(file: TextFile, table: Table, layout: Layout) -> dict[str, LeftOut]:
 def _id_notes(text: tuple[int, str] | None) -> list[str]:
     if text is None:
         return []
-    return [f"The ids are texts, because {shortened(text[1])!r} (line {text[0]}) is not an integer."]
+    why = "has a sign or leading zeros" if INTEGER.fullmatch(text[1]) else "is not an integer"
+    return [f"The ids are texts, because {shortened(text[1])!r} (line {text[0]}) {why}."]
 
 
 def _shape(table: Table) -> str:

@@ -10,7 +10,10 @@ from vlang.runtime.graph.read.head import Line
 from vlang.runtime.graph.read.layout import cut_line
 from vlang.runtime.graph.read.text_errors import COMMA
 
-__all__ = ["INTEGER", "NUMBER", "Table", "delimiter_of", "first_text_id"]
+__all__ = ["ID", "INTEGER", "NUMBER", "Table", "delimiter_of", "first_text_id"]
+
+ID = re.compile(r"0|-?[1-9]\d*", re.ASCII)
+"""Integers as they are printed: 007 and +7 are other ids than 7."""
 
 INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
 NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
@@ -52,10 +55,10 @@ class Table:
 
 
 def first_text_id(table: Table, fields: Sequence[int]) -> tuple[int, str] | None:
-    """(line, id) of the first id among the first lines that is not an integer. fields: those that hold ids."""
+    """(line, id) of the first id among the first lines that is no integer, as printed. fields: those that hold ids."""
     for line, row in zip(table.lines, table.rows):
         for i in fields:
-            if i < len(row) and row[i] and not INTEGER.fullmatch(row[i]):
+            if i < len(row) and row[i] and not ID.fullmatch(row[i]):
                 return line.number, row[i]
     return None
 
