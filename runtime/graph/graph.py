@@ -20,9 +20,12 @@ from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
+from vlang.runtime.storage.room import memory_named, require_room
 from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
+
+_MANY = 1 << 22
 
 
 class Graph:
@@ -328,7 +331,9 @@ class Graph:
 
         ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
                     vertices)  # fmt: skip
-        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing, ends)
+        with memory_named(f"reading {path}"):
+            return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
+                        ends)  # fmt: skip
 
     @staticmethod
     def from_edges(
@@ -452,6 +457,8 @@ def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeLi
 
 def _checked(edges: EdgeList) -> EdgeList:
     """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
+    if len(edges.ids) >= _MANY:  # a few bytes of a file may declare many vertices
+        require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):
         raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")

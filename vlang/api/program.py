@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
+from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidden_columns, kept_parameters
 from vlang.api.bind_options import bind_options, shadowed_note
 from vlang.api.calls import Call, Stages
 from vlang.api.verified import verified_plan, verified_program, verified_schedule
@@ -134,7 +134,10 @@ class Program:
     ) -> Result:
         chosen, rest = bind_options(self, arguments, options)
         program = self.derived(chosen.derive)
-        return program._run_bound(graph, program._at_target(graph, chosen), rest)
+        from vlang.runtime.storage.room import memory_named  # start-up
+
+        with memory_named(f"{self.name} on {graph.name}"):
+            return program._run_bound(graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
         """Options with the dense number of the target in place of its name."""
@@ -213,7 +216,8 @@ class Program:
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
         hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
-        result.warnings = (*graph.warnings, *hidden, *warnings)
+        lacking = columns_with_nan(self.stages(precision).program, graph)
+        result.warnings = (*graph.warnings, *hidden, *lacking, *warnings)
         return result
 
     def _defaults(self) -> dict[str, str]:
