@@ -63,6 +63,12 @@ class Archive:
         value = self.array(name, "US", ())[()]
         return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 
+    def rows(self, name: str, kinds: str, n: int) -> Array:
+        """An array of n values, or of n rows; other arguments and errors as in `array`."""
+        with self._member(name) as file:
+            dimensions = len(_header(file)[0])
+        return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
+
     def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, words: bool = False) -> Array:
         """An array in the byte order of this machine.
 
@@ -76,10 +82,8 @@ class Archive:
             GraphError: there is none, it is damaged, or of another dtype or shape.
             OutOfMemory: it does not fit.
         """
-        if name not in self._members:
-            raise self._wrong(f"damaged or cut off: the array `{name}` is not there")
-        info = self._members[name]
-        with self._reading(f"the array `{name}`"), self._zip.open(info) as file:
+        with self._member(name) as file:
+            info = self._members[name]
             found, order, dtype = _header(file)
             self._check(name, found, dtype, kinds, shape)
             need = prod(found) * dtype.itemsize
@@ -93,6 +97,14 @@ class Archive:
             _fill(file, flat)
         array = flat.reshape(found[::-1]).T if order else flat.reshape(found)
         return array.astype(dtype.newbyteorder("="), copy=False)
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[IO[bytes]]:
+        """The bytes of an array."""
+        if name not in self._members:
+            raise self._wrong(f"damaged or cut off: the array `{name}` is not there")
+        with self._reading(f"the array `{name}`"), self._zip.open(self._members[name]) as file:
+            yield file
 
     def _check(
         self, name: str, found: tuple[int, ...], dtype: np.dtype[Any], kinds: str, shape: tuple[int | None, ...]

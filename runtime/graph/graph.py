@@ -21,6 +21,7 @@ from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
 from vlang.runtime.storage.room import memory_named, require_room
+from vlang.runtime.storage.spool import seekable
 from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
@@ -305,7 +306,8 @@ class Graph:
         """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
 
         Args:
-            path: a path, or the name and arguments of a generator.
+            path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
+                are first copied to a temporary file.
             directed: overrides the direction that the file declares; None keeps it.
             symmetrize: store both directions of every edge.
             weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name or the number (from
@@ -331,8 +333,8 @@ class Graph:
 
         ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
                     vertices)  # fmt: skip
-        with memory_named(f"reading {path}"):
-            return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
+        with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
+            return read(Graph, file, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
                         ends)  # fmt: skip
 
     @staticmethod

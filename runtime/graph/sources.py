@@ -44,22 +44,22 @@ def read(
         raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
     if isinstance(columns, str):
         raise GraphError(f"columns={columns!r}: write a list of names, such as [{columns!r}]")
-    text = str(path)
-    if is_spec(text) and not Path(text).exists():
+    text, file = str(path), path if isinstance(path, Path) else Path(path)
+    if is_spec(text) and not file.exists():
         _only_rule(text, weights, rule)
         _no_cells(text, missing, ends)
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(Path(text)):
+    elif _is_archive(file):
         _no_cells(text, missing, ends)
-        graph = _archive(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
-    elif re.fullmatch(r"\w+", text) and not Path(text).exists():
+        graph = _archive(graph_type, file, directed, symmetrize, None if rule else weights, threads)
+    elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
         if rule:  # replaces a column of that name
             columns = [name for name in columns or () if name != "weight"]
-        graph = _file(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads, columns,
+        graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
                       missing, ends)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph

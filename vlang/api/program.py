@@ -23,6 +23,7 @@ from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.syntax.program_file import STDIN, program_bytes
 from vlang.syntax.tree import EdgeField, Param
 
 if TYPE_CHECKING:
@@ -350,17 +351,19 @@ def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
-    """The program of a `.vp` file, or of the standard library by name.
+    """The program of a `.vp` file, of standard input (`-`), or of the standard library by name.
 
     Raises DiskError if there is neither, ProgramError if the text is wrong.
     """
     from vlang import stdlib  # start-up
 
-    path = Path(name)
+    path = Path(STDIN if str(name) == "-" else name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
         path = stdlib.path(str(name))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = program_bytes("-" if str(name) == "-" else path).decode("utf-8-sig")
+    except DiskError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(name), error, stdlib.names()) from None
     return Program(text, str(path), precision)

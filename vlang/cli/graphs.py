@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_reading", "graph_options", "read_graph"]
+__all__ = ["check_reading", "check_stdin", "graph_options", "read_graph"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -72,6 +72,12 @@ def check_reading(program: Program, reading: dict[str, Any]) -> None:
     if reading["missing"] is not None and not edges:
         raise click.UsageError(f"--missing is about cells of edge columns, and {program.name} has no edge fields; "
                                "leave it out")
+
+
+def check_stdin(*sources: str | None) -> None:
+    """Raise click.UsageError if standard input (`-`) is named more than once: it can be read once."""
+    if sources.count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once; write one of its uses to a file")
 
 
 def read_graph(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import os
 import re
-import stat
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from numpy.typing import NDArray
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.passing import passing
+from vlang.runtime.storage.spool import check_file
 
 __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
@@ -105,21 +105,16 @@ class TextFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
+        check_file(self.path, "a file of edges")
         try:
             kind = self.path.stat()
-            if stat.S_ISDIR(kind.st_mode):
-                raise DiskError(f"{self.path}: this is a directory; a file of edges is needed")
-            if not stat.S_ISREG(kind.st_mode):
-                raise DiskError(f"{self.path}: this is not a regular file; write the edges to a file first")
             with self._open() as file:
                 self.gzip = file.read(2) == GZIP
         except (FileNotFoundError, NotADirectoryError):
             raise DiskError(f"{self.path}: there is no such file{_similar(self.path)}") from None
         except PermissionError:
             raise DiskError(f"{self.path}: no permission to read this file") from None
-        except DiskError:
-            raise
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size

@@ -22,6 +22,7 @@ from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
+from vlang.runtime.storage.spool import seekable
 
 __all__ = ["NAMES", "Vertices", "parse_vertices", "within"]
 
@@ -70,7 +71,8 @@ def parse_vertices(given: object, workers: Workers) -> Vertices:
                 return _between(0, int(text) - 1)
             if ends := _RANGE.fullmatch(text):
                 return _between(int(ends[1]), int(ends[2]))
-        return _of_file(TextFile(text), workers)
+        with seekable(given, "a file of vertices") as path:
+            return _of_file(TextFile(path), workers)
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")
     return _of_array(given)
