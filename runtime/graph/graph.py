@@ -16,16 +16,20 @@ from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
+from vlang.runtime.storage.room import memory_named, require_room
+from vlang.runtime.storage.spool import seekable
 from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
 
 _TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
+_MANY = 1 << 22
 
 
 class Graph:
@@ -43,6 +47,7 @@ class Graph:
         order: the numbers of vertices in adjacency lists, where these are not the ranks of the ids; else None.
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
+        warnings: what may be read wrongly, one sentence each.
     """
 
     def __init__(
@@ -70,6 +75,7 @@ class Graph:
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
+        self.warnings = tuple(edges.warnings)
         self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
         if symmetrize and edges.directed:
             self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
@@ -106,7 +112,7 @@ class Graph:
             order: of the rows; None for that of the ids.
         """
         graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
+        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
@@ -247,7 +253,8 @@ class Graph:
             once = tails <= heads
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
-        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out))
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out),
+                        list(self.warnings))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
         """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); adds a note of the change.
@@ -310,12 +317,14 @@ class Graph:
         """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
+        other.warnings = self.warnings
         other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
+        other.warnings = self.warnings
         other._take(self.name, self.ids, m, orientations, self.order)
         return other
 
@@ -337,11 +346,15 @@ class Graph:
         threads: int | None = None,
         columns: Iterable[str] | None = None,
         missing: str | float = "error",
+        source_column: str | int | None = None,
+        target_column: str | int | None = None,
+        vertices: Any = None,
     ) -> Graph:
         """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
 
         Args:
-            path: a path, or the name and arguments of a generator.
+            path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
+                are first copied to a temporary file.
             directed: overrides the direction that the file declares; None keeps it.
             symmetrize: store both directions of every edge.
             weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name or the number (from
@@ -353,14 +366,23 @@ class Graph:
                 the reason. None means `weight`, if the file has one.
             missing: how to treat a cell without a value: "error"; "drop", which removes the row if the cell is in one
                 of `columns` or in that of `weights`; or a number, which replaces it.
+            source_column, target_column: the columns of a text with the ends of an edge, by name or by number from 1;
+                None for those with a well-known name in the header, else the first two.
+            vertices: all vertices of a text, which may have no edges: a count N for the ids 0..N-1, "LO..HI", a file
+                with a column of ids, or an array of ids; None for those that occur.
 
         Raises:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
+        from vlang.runtime.graph.read.asked import Ends, parse_column  # start-up
         from vlang.runtime.graph.sources import read  # start-up
 
-        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
+        ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
+                    vertices)  # fmt: skip
+        with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
+            return read(Graph, file, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
+                        ends)  # fmt: skip
 
     @staticmethod
     def from_edges(
@@ -376,6 +398,7 @@ class Graph:
         name: str = "graph",
         threads: int | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
+        vertices: Any = None,
         **edge_columns: ArrayLike,
     ) -> Graph:
         """The graph with the edges src[e] -> dst[e].
@@ -391,6 +414,7 @@ class Graph:
             name: for messages.
             threads: how many threads build; None for one per processor.
             columns: edge columns of shape [E] under any name; others may be given as keywords.
+            vertices: all vertices, with or without edges, as in `read`; not with `n` or `ids`.
 
         All arrays are copied. Raises GraphError if they do not fit together.
         """
@@ -400,7 +424,11 @@ class Graph:
         if twice:
             raise GraphError(f"the edge column `{twice[0]}` is given twice")
         edge_columns |= columns or {}
+        if vertices is not None and (n is not None or ids is not None):
+            raise GraphError(f"`vertices` and `{'n' if n is not None else 'ids'}` both say which vertices there are; "
+                             "give one of the two")
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
+        edges = edges if vertices is None else _among(edges, vertices, name, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
         del edges  # so that it can be freed when the adjacency lists are built
         return graph.thinned(self_loops, parallel)
@@ -466,8 +494,20 @@ class Graph:
         save(self.plain(), Path(path))
 
 
+def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:
+    """The edges on the vertices given. Raises GraphError for an end that is none of them."""
+    from vlang.runtime.graph.read.vertices import parse_vertices, within  # start-up
+
+    with Workers(threads) as workers:
+        known = parse_vertices(vertices, workers)
+    src, dst = within(known, edges.src, edges.dst, edges.ids, name)
+    return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])
+
+
 def _checked(edges: EdgeList) -> EdgeList:
     """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
+    if len(edges.ids) >= _MANY:  # a few bytes of a file may declare many vertices
+        require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):
         raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
+from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidden_columns, kept_parameters
 from vlang.api.bind_options import bind_options, shadowed_note
 from vlang.api.calls import Call, Stages
 from vlang.api.verified import verified_plan, verified_program, verified_schedule
@@ -23,6 +23,7 @@ from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.syntax.program_file import STDIN, program_bytes
 from vlang.syntax.tree import EdgeField, Param
 
 if TYPE_CHECKING:
@@ -134,7 +135,10 @@ class Program:
     ) -> Result:
         chosen, rest = bind_options(self, arguments, options)
         program = self.derived(chosen.derive)
-        return program._run_bound(graph, program._at_target(graph, chosen), rest)
+        from vlang.runtime.storage.room import memory_named  # start-up
+
+        with memory_named(f"{self.name} on {graph.name}"):
+            return program._run_bound(graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
         """Options with the dense number of the target in place of its name."""
@@ -217,7 +221,9 @@ class Program:
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
-        result.warnings = (*short, *hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
+        hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
+        lacking = columns_with_nan(self.stages(precision).program, graph)
+        result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings)
         return result
 
     def _defaults(self) -> dict[str, str]:
@@ -354,17 +360,19 @@ def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
-    """The program of a `.vp` file, or of the standard library by name.
+    """The program of a `.vp` file, of standard input (`-`), or of the standard library by name.
 
     Raises DiskError if there is neither, ProgramError if the text is wrong.
     """
     from vlang import stdlib  # start-up
 
-    path = Path(name)
+    path = Path(STDIN if str(name) == "-" else name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
         path = stdlib.path(str(name))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = program_bytes("-" if str(name) == "-" else path).decode("utf-8-sig")
+    except DiskError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(name), error, stdlib.names()) from None
     return Program(text, str(path), precision)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.budget import memory_budget
-from vlang.cli.graphs import check_reading, graph_options, read_graph
+from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, table
 from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
@@ -70,6 +70,7 @@ def command(
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
                                f"{program or 'pagerank'} karate")  # fmt: skip
+    check_stdin(program, graph, given["vertices"])
     if output not in (None, "-") and not str(output).endswith(_FORMATS):
         raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
     if output == "-" and as_json:
@@ -101,7 +102,7 @@ def command(
             for name, value in list(result.row(options["target"]).items())[1:]:
                 click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
-        for text in result.warnings:
+        for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
             note(f"warning: {_as_options(text)}")
         if "device" in options and not quiet:
             note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
