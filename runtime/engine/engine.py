@@ -306,7 +306,7 @@ class _Run:
         stats: Stats = loop.stats
         if spec.until is not None:
             if self.machine.scalar(spec.until.name):
-                return "`until` holds", True
+                return f"`until` holds{self._reached(spec.until)}", True
             if stats.changed == 0 and not spec.reads_iteration and not self._untold(spec):
                 return "nothing changes any more, and `until` does not hold", False
         elif not (spec.exact and spec.limit is not None):
@@ -315,6 +315,11 @@ class _Run:
         elif stats.changed == 0 and not spec.reads_iteration:
             return "nothing changes any more", True
         return "", True
+
+    def _reached(self, until: ScalarSpec) -> str:
+        """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
+        sides = [f"{self.machine.scalar(side):.3g}" for side in until.sides]
+        return f": {', tolerance '.join(sides)}" if sides else ""
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""

@@ -15,8 +15,8 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
 from vlang.runtime.graph.edges.order import Order
-from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -24,7 +24,7 @@ from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
 from vlang.runtime.storage.room import memory_named, require_room
 from vlang.runtime.storage.spool import seekable
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Graph"]
 
@@ -375,7 +375,7 @@ class Graph:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
-        from vlang.runtime.graph.read.asked import Ends, parse_column  # start-up
+        from vlang.runtime.graph.edges.ends import Ends, parse_column  # start-up
         from vlang.runtime.graph.sources import read  # start-up
 
         ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),

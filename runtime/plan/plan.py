@@ -288,12 +288,16 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`."""
+    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`.
+
+    sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
+    """
 
     name: str
     kind: str
     index: int
     fold: Fold | None = None
+    sides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
