@@ -124,10 +124,21 @@ class _Run:
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
         self._look_inside()
+        self._outward(values)
         shown = [values.fields[name] for name in self._watch.fields]
         self.outcome.infinite |= any(map(_has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
+
+    def _outward(self, values: Values) -> None:
+        """Bring what users see into the order of the ids."""
+        order = self.graph.order
+        if order is None:
+            return
+        for name, array in values.fields.items():
+            values.fields[name] = order.outward(array)
+        if self.outcome.settled is not None:
+            self.outcome.settled = order.outward(self.outcome.settled)
 
     def _look_inside(self) -> None:
         """Test values that the next pass through a block overwrites, until one was infinite."""
@@ -172,7 +183,7 @@ class _Run:
             if name not in scalars:
                 machine.evaluate(spec)
         for name, array in fields.items():
-            machine.give(name, array)
+            machine.give(name, array if graph.order is None else graph.order.inward(array))
 
     def _value(self, spec: ScalarSpec) -> Any:
         """Evaluate a graph-level value and return it."""

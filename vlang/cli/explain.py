@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from vlang.cli.graphs import check_reading, graph_options, read_graph
+from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options
 from vlang.cli.show import say
 
@@ -28,6 +28,7 @@ def command(
     **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
+    check_stdin(program, graph, reading["vertices"])
     from vlang.api.program import load  # start-up
 
     loaded = load(program, precision=precision or 32).derived(derive)

@@ -46,10 +46,12 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 def _formatted(name: str) -> tuple[str, str]:
     """A file's text and its formatted text. Raises DiskError, ProgramError."""
     from vlang.syntax.format import format_text  # start-up
+    from vlang.syntax.program_file import program_bytes  # start-up
 
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        text = data.decode("utf-8")
+        text = program_bytes(name).decode("utf-8")
+    except DiskError:
+        raise
     except UnicodeDecodeError as error:
         raise ProgramError(f"{name}: not a program: the file is not UTF-8 text (byte {error.start + 1})") from None
     except OSError as error:

@@ -46,7 +46,7 @@ _NOW = Times()
 
 def emit(
     schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
-    without: frozenset[str] = frozenset(),
+    without: frozenset[str] = frozenset(), renumbered: bool = False,
 ) -> Plan:
     """The plan of a program for a target.
 
@@ -57,12 +57,14 @@ def emit(
         contracts: Its `require`s, from `contract_stages`.
         target: "numba" or "cuda".
         without: Optimisations to leave out.
+        renumbered: Whether the graph has an order of its own.
 
     Raises:
         ProgramError: The program is correct, but cannot run on this target yet.
     """
     try:
-        return _Emitter(schedule, facts, present, _target(target), without).plan(contracts)
+        frame = Frame(renumbered=renumbered)
+        return _Emitter(schedule, facts, present, _target(target), without, frame).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
