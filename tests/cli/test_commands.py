@@ -164,3 +164,16 @@ def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
     assert "on a GPU\n    pass s1: pulls " in told
     assert "edges a vertex" in told
     assert "pushes: into the field itself" in told
+
+
+def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:
+    """In the order of trial, up to the one that is sure to run; each with the reason why it is not taken."""
+    said = vlang("explain", "pagerank", "--stage", "plan").out
+    assert said.endswith(
+        "    loop in line 15\n"
+        "        connected components: no (it does not copy values over a symmetric relation (rule K))\n"
+        "        push: no (`rank` is recomputed from all neighbours: no joined gather)\n"
+        "        notify-pull: no (reads `lost`, which changes every superstep)\n"
+        "        full passes: yes\n")  # fmt: skip
+    assert "connected components: if values and graph allow\n        push: yes\n" in \
+        vlang("explain", "components", "--stage", "plan").out

@@ -146,6 +146,8 @@ def _fitting(options: Options) -> None:
         if option.devices == "gpu" and options.device == "cpu":
             raise BindError(f"{name} is for runs on a GPU, and this one is on the CPU; ask for device=\"gpu\" as well, "
                             "or leave it out")
+    if options.mode != "auto":
+        _check_mode(options)
     if options.switching != "measured" and options.mode != "auto":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
     if options.target is not None:
@@ -185,8 +187,20 @@ def _by_priority(options: Options) -> None:
 
 def _mode(option: Option, value: Any) -> str:
     from vlang.runtime.cpu.ways.ways import modes  # start-up
+    from vlang.runtime.gpu.ways.ways import modes as gpu_modes  # start-up
 
-    return "auto" if value == "auto" else _one_of(option.name, value, modes())
+    return "auto" if value == "auto" else _one_of(option.name, value, tuple(dict.fromkeys((*modes(), *gpu_modes()))))
+
+
+def _check_mode(options: Options) -> None:
+    """Refuse a mode that no way of the device has."""
+    from vlang.runtime.cpu.ways.ways import modes  # start-up
+    from vlang.runtime.gpu.ways.ways import modes as gpu_modes  # start-up
+
+    if options.device != "auto":
+        where, known = ("the CPU", modes()) if options.device == "cpu" else ("a GPU", gpu_modes())
+        if options.mode not in known:
+            raise BindError(f"no way of {where} has mode={options.mode!r}; choose one of {', '.join(known)}")
 
 
 def _meant(value: Any, choices: Collection[str]) -> str:

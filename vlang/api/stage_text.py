@@ -74,8 +74,9 @@ def _plan(lowered: Lowered) -> str:
 
 
 def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
-    """The passes over edges on a GPU: how they push and, with a graph, which kernel pulls from a single page."""
+    """The ways of each loop on a GPU; how passes over edges push and, with a graph, which kernel pulls from a page."""
     from vlang.runtime.gpu.kernels.choose_kernel import Rows, choose_kernel  # start-up
+    from vlang.runtime.gpu.ways.ways import said  # start-up
 
     lines = []
     for stage in plan.stages:
@@ -88,6 +89,11 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
         why = f" ({gpu.push_reason})" if gpu.push_reason else ""
         lines.append(f"    pass {stage.name}: pulls {pull}; pushes: {push}{why}")
+    for loop in plan.loops:
+        if loop.nested:  # its passes run in full
+            continue
+        lines.append(f"    loop in line {loop.line}")
+        lines += [f"        {line}" for line in said(loop, graph)]
     return ["on a GPU", *lines] if lines else []
 
 

@@ -63,14 +63,16 @@ class ComponentsWay:
     given_up = 2
     sure = False  # float min and max keep the first of several NaNs, or of +0 and -0, so their result depends on order
     measured = False
+    modes: tuple[str, ...] = ()
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """Why a loop does not run by components."""
         if loop.copied is None:
             return "it does not copy values over a symmetric relation (rule K)"
         if options.mode != "auto" or options.max_rounds is not None:
             return "supersteps were requested"
-        return "" if loop.copied.domain == "both" or not graph.directed else "the graph is directed"
+        directed = graph is not None and graph.directed
+        return "the graph is directed" if directed and loop.copied.domain != "both" else ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """No edges beyond those that full passes read."""

@@ -31,10 +31,11 @@ class NotifyWay:
     given_up = 1
     sure = True
     measured = True
+    modes: tuple[str, ...] = ("notify-pull",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """Why the passes of a loop run over all vertices; "" if they need not."""
-        if options.mode not in ("auto", "notify-pull"):
+        if options.mode not in ("auto", *self.modes):
             return "another mode was requested"
         return "" if any(stage.notify is not None for stage in loop.stages) else loop.skip_reason
 
@@ -77,9 +78,10 @@ class FullWay:
     given_up = 0
     sure = True
     measured = False
+    modes: tuple[str, ...] = ("pull",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """"Return the empty string: every loop can run this way."""
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
+        """Return the empty string: every loop can run this way."""
         return ""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:

@@ -81,16 +81,18 @@ class PushWay:
     given_up = 1
     sure = True
     measured = True
+    modes: tuple[str, ...] = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
         """Why a loop does not push; "" if it may.
 
         A caller with a limit of supersteps gets them one by one, because a push in place may be ahead of the count.
         """
         stage = _push_stage(loop)
         if stage is None or stage.gpu is None:
-            return "its only step is not a pass that pushes"
-        if options.mode == "push":
+            reasons = [one.gpu.push_reason for one in loop.stages if one.gpu is not None and one.gpu.push_reason]
+            return reasons[0] if len(loop.stages) == len(reasons) == 1 else "its only step is not a pass that pushes"
+        if options.mode in self.modes:
             return ""
         if options.mode != "auto":
             return "another mode was requested"

@@ -38,15 +38,17 @@ class Way(Protocol):
             beyond state and edges.
         sure: whether `begin` never returns None.
         measured: whether the way depends on rates measured on the device.
+        modes: the values of the option `mode` that name the way.
     """
 
     name: str
     given_up: int
     sure: bool
     measured: bool
+    modes: tuple[str, ...]
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
-        """Why a loop cannot run this way, whatever its values; "" if it may."""
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
+        """Why a loop cannot run this way, whatever its values; "" if it may. graph: None for any graph."""
 
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """Edges that it reads beyond those of full passes: direction, name of the use, columns."""

@@ -1,7 +1,7 @@
 """The ordered list of ways in which a GPU can run a loop of supersteps; the first that is not refused runs it.
 
 All reach the same final state (docs/language.md, section 10), so the order affects time only. The list serves running
-a loop, reserving its memory, compiling its kernels before the run, and `vlang explain`.
+a loop, reserving its memory, compiling its kernels before the run, checking of options, and `vlang explain`.
 """
 
 from __future__ import annotations
@@ -16,9 +16,29 @@ from vlang.runtime.gpu.ways.way import Way
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec
 
-__all__ = ["WAYS", "attempts", "candidates"]
+__all__ = ["WAYS", "attempts", "candidates", "modes", "said"]
 
 WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), NotifyWay(), FullWay())
+
+
+def modes() -> tuple[str, ...]:
+    """The values of the option `mode`."""
+    return ("auto", *dict.fromkeys(mode for way in reversed(WAYS) for mode in way.modes))
+
+
+def said(loop: LoopSpec, graph: Graph | None) -> list[str]:
+    """Lines about a loop for `vlang explain`: each way in order, or why it is not taken, up to one that is sure to run.
+
+    graph: None for any graph.
+    """
+    lines = []
+    for way in WAYS:
+        reason = way.refused(loop, graph, Options())
+        lines.append(f"{way.name}: no ({reason})" if reason else f"{way.name}: yes" if way.sure else
+                     f"{way.name}: if values and graph allow")
+        if not reason and way.sure:
+            break
+    return lines
 
 
 def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:

@@ -188,7 +188,7 @@ class CudaDialect(Dialect):
     def define(self, function: Function) -> str:
         """The text of a generated function, a static member."""
         body = [*_used(function.lines, function.result), *([f"return {function.result};"] if function.result else [])]
-        head = f"static __device__ __forceinline__ {_HEADS[function.name]}"
+        head = f"static __device__ __forceinline__ {function.head or _HEADS[function.name]}"
         return f"{head} {{\n{indented(chr(10).join(body))}}}\n" if body else f"{head} {{}}\n"
 
     def struct(self, name: str, members: Sequence[str]) -> str:

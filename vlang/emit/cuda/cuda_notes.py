@@ -5,7 +5,6 @@ from __future__ import annotations
 import textwrap
 
 from vlang.emit.cuda.cells import groups
-from vlang.emit.cuda.cuda_sending import Push
 from vlang.emit.cuda.unified import Place, places
 from vlang.emit.shared.holistic import Holistic
 from vlang.emit.shared.sending import Early
@@ -19,13 +18,12 @@ _PULL = "thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream"
 _OVER = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
 
 
-def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) -> str:
+def stage_notes(writer: StageWriter, gpu: GpuStage, early: Early) -> str:
     """The comment above a struct.
 
     Args:
         writer: of the stage.
         gpu: how it runs on a GPU.
-        push: how it may push.
         early: when a vertex needs no further contributions.
     """
     stage = writer.stage
@@ -45,8 +43,8 @@ def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) ->
             type_: Type = Tuple(types) if len(types) > 1 else types[0]
             what = _part(gather.reduce.name, part) if reduction != gather.reduce.name or part else ""
             lines.append(f"gather {gather.name}{what}: {reduction} of {_named(type_)}")
-            lines.extend(_places(reduction, type_, push))
-    return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, push, early, whole=bool(writer.structures))])
+            lines.extend(_places(reduction, type_, bool(gpu.push)))
+    return "".join(wrapped(line) for line in [*lines, *_freedoms(gpu, early, whole=bool(writer.structures))])
 
 
 def _holistic(name: str, accumulation: Holistic) -> list[str]:
@@ -71,22 +69,22 @@ def _named(type_: Type) -> str:
     return str(type_)
 
 
-def _places(reduction: str, type_: Type, push: Push) -> list[str]:
+def _places(reduction: str, type_: Type, pushes: bool) -> list[str]:
     found = places(reduction, type_)
-    pushed = found.pushed if push.kind else Place("", False, "the pass does not push")
+    pushed = found.pushed if pushes else Place("", False, "the pass does not push")
     rows = (("thread", found.thread), ("warp", found.warp), ("shared memory", found.shared), ("global memory", pushed))
     return [f"  {where}: {f'{place.function}, ' if place.function else 'not used, '}{place.reason}"
             for where, place in rows]
 
 
-def _freedoms(gpu: GpuStage, push: Push, early: Early, whole: bool) -> list[str]:
+def _freedoms(gpu: GpuStage, early: Early, whole: bool) -> list[str]:
     timed = "" if gpu.exact else " (not if deterministic: the order of float sums depends on timing)"
     edge = f", edge{timed}" if gpu.cell else f"; not edge: {gpu.cell_reason}"
     together = "pulled by groups of lanes and by blocks that have all contributions of a vertex (rule R)"
     lines = [together if whole else f"auto may pull with: {_PULL}{edge}",
-             f"push: {push.kind or 'no'}; {push.reason}"]
-    if push.priority:
-        lines.append(f"priority: {push.priority}, values before the current bucket are final (rule O)")
+             f"push: {gpu.push or 'no'}; {gpu.push_reason}"]
+    if gpu.priority:
+        lines.append(f"priority: {gpu.priority}, values before the current bucket are final (rule O)")
     if early.kind == "frontier":
         lines.append("early exit: the first active neighbour decides (rule X2)")
     if early.decided:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from vlang.emit.cuda.cells import Cell, cells_of
 from vlang.emit.cuda.cuda_dialect import CudaDialect, edge_name, indented
 from vlang.emit.cuda.cuda_notes import stage_notes
-from vlang.emit.cuda.cuda_push import push_members
 from vlang.emit.cuda.cuda_scratch import lifted, scratch_members
-from vlang.emit.cuda.cuda_sending import push_of
+from vlang.emit.cuda.ways.gpu_way_text import GpuPass
+from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
 from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Function, scalars_of
 from vlang.emit.shared.formulas import located
@@ -31,7 +31,7 @@ class StageStruct:
         self.types = [t for a in writer.accumulations for t in a.types]
         self.items = [t for a in writer.accumulations for t in _travelling(a)]
         self.cells, self.cell_reason = cells_of(writer.accumulations) if writer.stage.domain else ([], "no edges")
-        self.push = push_of(writer, self.cells, self.cell_reason)
+        self.ways = [way(GpuPass(writer, dialect, self.cells, self.cell_reason)) for way in GPU_WAY_TEXTS]
         self.early = early_of(writer)
 
     # ------------------------------------------------------------------ the whole
@@ -49,11 +49,11 @@ class StageStruct:
         if writer.stage.domain:
             members = [*self._switches(), *members, d.struct("Item", self._components(self.items)), self._columns()]
             members += self._cells()
-            functions += push_members(self.writer, d, self.push, self.cells)
+            functions += [function for way in self.ways for function in way.members()]
         body = [d.define(one) for one in functions]  # before the environment, because writing them adds entries to it
         scratch = scratch_members(writer, d, [len(_travelling(a)) for a in writer.accumulations])
         whole = "".join([*members, d.environment(tuple(writer.env.entries)), *body, scratch])
-        notes = stage_notes(writer, self.facts(), self.push, self.early)
+        notes = stage_notes(writer, self.facts(), self.early)
         return f"{notes}struct {writer.stage.name} {{\n{indented(whole)}}};\n"
 
     def facts(self) -> GpuStage:
@@ -65,8 +65,8 @@ class StageStruct:
             struct=name, item=_size(self.items), accumulator=_size(self.types), cell=sum(c.bytes for c in self.cells),
             cell_reason=self.cell_reason, native=bool(self.cells) and all(c.places.shared.native for c in self.cells),
             exact=all(map(_exact, self.writer.accumulations)),
-            reads_self=self._reads_self(), push=self.push.kind, push_reason=self.push.reason, early=self.early.kind,
-            priority=self.push.priority,
+            reads_self=self._reads_self(), early=self.early.kind,
+            **{name: value for way in self.ways for name, value in way.facts().items()},
         )
 
     def _components(self, types: list[Scalar]) -> list[str]:
@@ -80,9 +80,9 @@ class StageStruct:
         }
         lines = [f"static constexpr bool {name} = {self.d.true if value else self.d.false};\n"
                  for name, value in switches.items()]
-        kinds = {"": 0, "direct": 1, "cells": 2}
+        more = {name: value for way in self.ways for name, value in way.switches().items()}
         return [*lines, f"static constexpr u32 CELL_BYTES = {sum(c.bytes for c in self.cells)};\n",
-                f"static constexpr int PUSH = {kinds[self.push.kind]};\n"]
+                *(f"static constexpr int {name} = {value};\n" for name, value in more.items())]
 
     def _reads_self(self) -> bool:
         """Whether a contribution depends on the receiver."""
@@ -128,14 +128,8 @@ class StageStruct:
                          "put", "get"),
             Function("decided", (), decided(writer, self.early)),
             Function("settled", (), settled(writer, self.early)),
-            Function("heard", (), self._heard()),
+            *(function for way in self.ways for function in way.over_edges()),
         ]
-
-    def _heard(self) -> str:
-        name = self.writer.stage.name
-        if self.writer.plan is None or name not in self.writer.plan.readers:
-            return "u8(0)"
-        return f"{self.writer.env.pointer(f'work:heard.{name}', 'u8')}[v]"
 
     # ------------------------------------------------------------------ cells in shared memory
     def _cells(self) -> list[str]:

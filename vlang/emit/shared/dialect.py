@@ -88,11 +88,19 @@ class Entry:
 
 @dataclass(frozen=True)
 class Function:
-    """A generated function; its name determines its parameters and its use in skeletons. `result` is "" for none."""
+    """A generated function. Its name determines its parameters and its use in skeletons.
+
+    Attributes:
+        name: as skeletons call it.
+        lines: the statements.
+        result: the expression that it returns; "" for none.
+        head: its declaration in C++, for a name that the table of the dialect does not have.
+    """
 
     name: str
     lines: tuple[str, ...]
     result: str
+    head: str = ""
 
 
 class Dialect(ABC):

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from vlang.emit.cuda.cells import Cell
 from vlang.emit.shared.dialect import stored_as
 from vlang.emit.shared.sending import joined_writes, one_write
 from vlang.emit.shared.stage import StageWriter
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Write
 from vlang.types import VERTEX, Vector
+
+if TYPE_CHECKING:
+    from vlang.emit.cuda.cells import Cell
 
 __all__ = ["Push", "push_of"]
 
@@ -32,7 +36,7 @@ class Push:
     priority: str = ""
 
 
-def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
+def push_of(writer: StageWriter, cells: Sequence[Cell], cell_reason: str) -> Push:
     """How a stage may push. cell_reason: why it has no cells."""
     plan, stage = writer.plan, writer.stage
     joined, reason = joined_writes(writer)
@@ -56,7 +60,7 @@ def push_of(writer: StageWriter, cells: list[Cell], cell_reason: str) -> Push:
     return Push("direct", f"{facts.push.reason}; into the field itself: {facts.order.reason}", joined, priority)
 
 
-def _not_direct(writer: StageWriter, cells: list[Cell], writes: tuple[Write, ...]) -> str:
+def _not_direct(writer: StageWriter, cells: Sequence[Cell], writes: tuple[Write, ...]) -> str:
     """Why contributions cannot be joined into the field itself; "" if they can."""
     plan = writer.plan
     assert plan is not None

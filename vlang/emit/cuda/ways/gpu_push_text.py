@@ -2,31 +2,51 @@
 
 from __future__ import annotations
 
-from vlang.emit.cuda.cells import Cell
-from vlang.emit.cuda.cuda_dialect import CudaDialect
-from vlang.emit.cuda.cuda_sending import Push
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from vlang.emit.cuda.ways.gpu_sending import Push, push_of
+from vlang.emit.cuda.ways.gpu_way_text import GpuPass, GpuWayText
 from vlang.emit.shared.dialect import Function, stored_as
 from vlang.emit.shared.sending import silent
 from vlang.emit.shared.stage import StageWriter
 from vlang.ir.forms import forms as f
 from vlang.types import F64, Scalar
 
-__all__ = ["push_members"]
+if TYPE_CHECKING:
+    from vlang.emit.cuda.cells import Cell
+    from vlang.emit.cuda.cuda_dialect import CudaDialect
+
+__all__ = ["PushText"]
+
+_KINDS = {"": 0, "direct": 1, "cells": 2}  # as the skeletons number them
 
 
-def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
-    """The functions push, improves, priority and silent, with cells also open and pushed; none without push.
+class PushText(GpuWayText):
+    """The functions push, improves, priority and silent, with cells also open and pushed; none without push."""
 
-    Args:
-        writer: of the stage.
-        d: the dialect.
-        push: how the stage may push.
-        cells: in which contributions are joined.
-    """
-    if not push.kind:
-        return []
-    functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
-    return [*functions, _priority(writer, d, push), silent(writer)]
+    name = "push"
+
+    def __init__(self, stage: GpuPass) -> None:
+        super().__init__(stage)
+        self._push = push_of(stage.writer, stage.cells, stage.cell_reason)
+
+    def facts(self) -> Mapping[str, Any]:
+        """How the pass pushes, or why it does not."""
+        return {"push": self._push.kind, "push_reason": self._push.reason, "priority": self._push.priority}
+
+    def switches(self) -> Mapping[str, int]:
+        """PUSH: into the field, into cells, or not at all."""
+        return {"PUSH": _KINDS[self._push.kind]}
+
+    def members(self) -> Sequence[Function]:
+        """The functions."""
+        writer, d, push = self.stage.writer, self.stage.dialect, self._push
+        if not push.kind:
+            return []
+        cells = self.stage.cells
+        functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)
+        return [*functions, _priority(writer, d, push), silent(writer)]
 
 
 def _direct(writer: StageWriter, push: Push, cell: Cell) -> list[Function]:
@@ -43,7 +63,7 @@ def _glance(function: str) -> str:
     return function.replace("improve_", "would_")
 
 
-def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
+def _beside(writer: StageWriter, d: CudaDialect, push: Push, cells: Sequence[Cell]) -> list[Function]:
     """Cells in global memory, one array for each; a vertex that does not gather ignores its own."""
     scope = writer.scope()
     pointers = []

@@ -1,0 +1,75 @@
+"""A way of a GPU is one file on each side: a new one is listed, explained, chosen by its mode, and adds its text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import pytest
+
+import vlang
+from vlang.api.bind_options import check_options
+from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
+from vlang.emit.cuda.ways.gpu_way_texts import GPU_WAY_TEXTS
+from vlang.emit.shared.dialect import Function
+from vlang.errors import BindError
+from vlang.options import Options
+from vlang.runtime.gpu.ways import ways
+from vlang.runtime.gpu.ways.gpu_superstep import FullWay
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.plan.plan import LoopSpec
+
+
+class PlodText(GpuWayText):
+    """The emit half."""
+
+    name = "plod"
+
+    def switches(self) -> Mapping[str, int]:
+        """A constant for the skeleton."""
+        return {"PLODS": 7}
+
+    def members(self) -> Sequence[Function]:
+        """A function that the skeleton calls."""
+        return [Function("plod", (), "u32(7)", "u32 plod(const Env& env)")]
+
+
+class PlodWay(FullWay):
+    """The run half."""
+
+    name = "plod"
+    modes: tuple[str, ...] = ("plod",)
+
+    def refused(self, loop: LoopSpec, graph: Graph | None, options: Options) -> str:
+        """Why a loop does not run so."""
+        return "" if options.mode == "plod" else "another mode was requested"
+
+
+@pytest.fixture
+def plod(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """The way as the first of the list of running, and the last of the list of texts."""
+    monkeypatch.setattr(ways, "WAYS", (PlodWay(), *ways.WAYS))
+    GPU_WAY_TEXTS.append(PlodText)
+    yield
+    GPU_WAY_TEXTS.remove(PlodText)
+
+
+def program() -> vlang.Program:
+    return vlang.compile("program p\nvertex x: int = 1\nrepeat:\n    gather y = min(u.x for u -> self)\n"
+                         "    apply x = min(x, y)\n")  # fmt: skip
+
+
+@pytest.mark.usefixtures("plod")
+def test_a_way_in_one_file() -> None:
+    text = program().explain("cuda")
+    assert "static constexpr int PLODS = 7;" in text
+    assert "u32 plod(const Env& env) {\n    return u32(7);" in text
+    assert "plod: no (another mode was requested)" in program().explain("plan")
+    check_options({"device": "gpu", "mode": "plod"})
+    with pytest.raises(BindError, match=r"no way of the CPU has mode='plod'; choose one of auto, pull"):
+        check_options({"mode": "plod"})
+
+
+def test_modes_are_those_of_the_list() -> None:
+    assert ways.modes() == ("auto", "pull", "notify-pull", "push")
+    with pytest.raises(BindError, match="plod"):
+        check_options({"device": "gpu", "mode": "plod"})

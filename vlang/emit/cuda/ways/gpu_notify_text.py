@@ -1,0 +1,22 @@
+"""Notify-pull: whether a vertex was notified, for passes that omit vertices without changed inputs (rule N)."""
+
+from __future__ import annotations
+
+from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
+from vlang.emit.shared.dialect import Function
+
+__all__ = ["NotifyText"]
+
+
+class NotifyText(GpuWayText):
+    """The function heard: the mark of a vertex; 0 in a pass that nothing notifies."""
+
+    name = "notify-pull"
+
+    def over_edges(self) -> tuple[Function, ...]:
+        """The function heard."""
+        writer = self.stage.writer
+        name = writer.stage.name
+        if writer.plan is None or name not in writer.plan.readers:
+            return (Function("heard", (), "u8(0)"),)
+        return (Function("heard", (), f"{writer.env.pointer(f'work:heard.{name}', 'u8')}[v]"),)

@@ -1,0 +1,14 @@
+"""The ways that add text to the struct of a pass over edges, in the order of their texts.
+
+Full passes and connected components add none: the templates of their skeletons suit every pass.
+"""
+
+from __future__ import annotations
+
+from vlang.emit.cuda.ways.gpu_notify_text import NotifyText
+from vlang.emit.cuda.ways.gpu_push_text import PushText
+from vlang.emit.cuda.ways.gpu_way_text import GpuWayText
+
+__all__ = ["GPU_WAY_TEXTS"]
+
+GPU_WAY_TEXTS: list[type[GpuWayText]] = [NotifyText, PushText]
