@@ -18,6 +18,7 @@ __version__ = "0.1.0"
 __all__ = [
     "BindError",
     "ChaosError",
+    "CheckpointError",
     "DeviceError",
     "DiskError",
     "Error",
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from vlang.errors import (
         BindError,
         ChaosError,
+        CheckpointError,
         DeviceError,
         DiskError,
         GraphError,
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "BindError": "vlang.errors:BindError",
     "ChaosError": "vlang.errors:ChaosError",
+    "CheckpointError": "vlang.errors:CheckpointError",
     "DeviceError": "vlang.errors:DeviceError",
     "DiskError": "vlang.errors:DiskError",
     "Error": "vlang.errors:VlangError",
