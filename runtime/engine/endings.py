@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.engine.machine import Loop, Machine, Stats
-from vlang.runtime.plan.plan import LoopSpec, PrioritySpec
+from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, ScalarSpec
 
 __all__ = ["ended", "interrupted", "repeats", "settled_vertices"]
 
@@ -19,7 +19,7 @@ def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
     stats: Stats = loop.stats
     if spec.until is not None:
         if machine.scalar(spec.until.name):
-            return "`until` holds", True
+            return f"`until` holds{_reached(spec.until, machine)}", True
         if stats.changed == 0 and not spec.reads_iteration and not _untold(spec, machine):
             return "nothing changes any more, and `until` does not hold", False
     elif not (spec.exact and spec.limit is not None):
@@ -28,6 +28,12 @@ def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
     elif stats.changed == 0 and not spec.reads_iteration:
         return "nothing changes any more", True
     return "", True
+
+
+def _reached(until: ScalarSpec, machine: Machine) -> str:
+    """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
+    sides = [f"{machine.scalar(side):.3g}" for side in until.sides]
+    return f": {', tolerance '.join(sides)}" if sides else ""
 
 
 def _untold(spec: LoopSpec, machine: Machine) -> bool:

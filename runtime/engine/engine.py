@@ -140,6 +140,7 @@ class _Run:
         self.outcome.seconds = time.perf_counter() - self._begin
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
+        self._outward(values)
         if self.outcome.interrupted:  # its values are on their way
             return self.outcome
         self._look_inside()
@@ -147,6 +148,16 @@ class _Run:
         self.outcome.infinite |= any(map(_has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
+
+    def _outward(self, values: Values) -> None:
+        """Bring what users see into the order of the ids."""
+        order = self.graph.order
+        if order is None:
+            return
+        for name, array in values.fields.items():
+            values.fields[name] = order.outward(array)
+        if self.outcome.settled is not None:
+            self.outcome.settled = order.outward(self.outcome.settled)
 
     # ------------------------------------------------------------------ checkpoints
     def _go_on(self, given: frozenset[str]) -> bool:
@@ -228,7 +239,7 @@ class _Run:
             if name not in scalars:
                 machine.evaluate(spec)
         for name, array in fields.items():
-            machine.give(name, array)
+            machine.give(name, array if graph.order is None else graph.order.inward(array))
 
     def _value(self, spec: ScalarSpec) -> Any:
         """Evaluate a graph-level value and return it."""

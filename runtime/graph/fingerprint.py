@@ -36,9 +36,10 @@ def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Itera
         for name in sorted(set(columns)):
             found[f"column {name}"] = rows.derived(
                 ("fingerprint", name), partial(_column, graph.adjacency(kind, [name]), name, graph.threads))
-    arrays = {"in": "in_degree", "out": "out_degree", "all": "degree"}
     for kind in sorted(set(degrees)):
-        found[f"{kind} degrees"] = _whole([getattr(graph, arrays[kind])], graph.threads)
+        found[f"{kind} degrees"] = _whole([graph.row_lengths("both" if kind == "all" else kind)], graph.threads)
+    if graph.order is not None:
+        found["order"] = _whole([graph.order.dense], graph.threads)
     if near:
         around = graph.neighbours()
         found["neighbours"] = _whole([around.offsets, around.targets], graph.threads)

@@ -23,7 +23,7 @@ from vlang.runtime.plan.plan import Plan, every_step
 from vlang.runtime.storage.state_file import Damaged, StateFile, digest
 from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.api.calls import Call
@@ -154,7 +154,8 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
                    "directed": "its graph is directed, and this one is not" if there == "True" else
                    "its graph is undirected, and this one is not"}
         return numbers.get(name, f"its graph has other {'vertex ids' if name == 'ids' else f'values ({name})'}"
-                           if name == "ids" or name.startswith("column") else "its graph has other edges")
+                           if name == "ids" or name.startswith("column") else
+                           "its graph has another order of rows" if name == "order" else "its graph has other edges")
     if kind == "field":
         return f"its run was given other values of `{name}`"
     if kind == "parameter" and " vertices " in f"{there}{here}":
