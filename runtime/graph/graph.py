@@ -14,18 +14,21 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
-from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
+from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
 from vlang.runtime.storage.room import memory_named, require_room
 from vlang.runtime.storage.spool import seekable
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Graph"]
 
+_TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
 _MANY = 1 << 22
 
 
@@ -41,6 +44,7 @@ class Graph:
         m: stored directed edges. An undirected edge counts twice, an undirected self-loop once.
         directed: False if every edge is stored in both directions.
         ids: the user's vertex ids.
+        order: the numbers of vertices in adjacency lists, where these are not the ranks of the ids; else None.
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
@@ -91,6 +95,7 @@ class Graph:
         notes: Iterable[str] = (),
         left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
+        order: Order | None = None,
     ) -> Graph:
         """A graph of valid adjacency lists in canonical order (see `adjacency`).
 
@@ -104,14 +109,17 @@ class Graph:
             notes: sentences about the source.
             left_out: columns that could not be read, by name.
             threads: how many threads build further adjacency lists.
+            order: of the rows; None for that of the ids.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
-        graph._take(name, ids, len(rows.targets), built)
+        graph._take(name, ids, len(rows.targets), built, order)
         return graph
 
-    def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations) -> None:
+    def _take(
+        self, name: str, ids: VertexIds, m: int, orientations: Orientations, order: Order | None = None
+    ) -> None:
         self.name = name
         self.ids = ids
         self.n = len(ids)
@@ -119,6 +127,7 @@ class Graph:
         self.directed = orientations.directed
         self.threads = orientations.threads
         self._orientations = orientations
+        self.order = order
 
     # ------------------------------------------------------------- properties
 
@@ -151,6 +160,12 @@ class Graph:
         """The id of a dense vertex number."""
         return self.ids.label(vertex)
 
+    def shape(self) -> Shape:
+        """Its counts, and what is in memory."""
+        ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
+        held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
+        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids)
+
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {self._summary()}>"
 
@@ -165,8 +180,8 @@ class Graph:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
         In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
-        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Raises
-        GraphError for an unknown column.
+        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Rows and
+        neighbours have dense numbers, or those of `order`. Raises GraphError for an unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
@@ -183,17 +198,45 @@ class Graph:
     @property
     def out_degree(self) -> NDArray[np.uint32]:
         """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._orientations.degree("out")
+        return self._by_ids(self.row_lengths("out"))
 
     @property
     def in_degree(self) -> NDArray[np.uint32]:
         """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._orientations.degree("in")
+        return self._by_ids(self.row_lengths("in"))
 
     @property
     def degree(self) -> NDArray[np.uint32]:
         """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
-        return self._orientations.degree("both")
+        return self._by_ids(self.row_lengths("both"))
+
+    def row_lengths(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of an adjacency of kind "in", "out" or "both", uint32[n], by row."""
+        return self._orientations.degree(kind)
+
+    def _by_ids(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return values if self.order is None else self.order.outward(values)
+
+    def plain(self) -> Graph:
+        """This graph with adjacency lists in the order of the ids: itself, unless it has an `order` of its own."""
+        if self.order is None:
+            return self
+        base = self.built()
+        rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+        rows = renumbered_rows(rows, self.order.dense, self.threads)
+        other = self._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other.order = None
+        return other
+
+    def ordered(self, dense: NDArray[np.uint32]) -> Graph:
+        """This graph with another order of rows: row i is that of the vertex with the dense number dense[i]."""
+        plain, order = self.plain(), Order.of(dense)
+        base = plain.built()
+        rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+        rows = renumbered_rows(rows, order.internal, self.threads)
+        other = plain._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other.order = order
+        return other
 
     def built(self) -> Adjacency:
         """An adjacency that holds every stored column; "in" is built if there is none yet."""
@@ -204,6 +247,8 @@ class Graph:
 
         An undirected edge is listed once, or with `both` in both directions.
         """
+        if self.order is not None:
+            return self.plain().edges(both)
         base = self.built()
         rows = listed_rows(Rows(base.offsets, base.targets, {}), self.threads)
         tails, heads = (base.targets, rows) if base.kind == "in" else (rows, base.targets)
@@ -251,7 +296,7 @@ class Graph:
         """
         from vlang.runtime.graph.edit import change  # start-up
 
-        return change(self, added, removed).graph
+        return change(self.plain(), added, removed).graph
 
     def with_rule_weights(self, low: int, high: int) -> Graph:
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
@@ -259,6 +304,8 @@ class Graph:
         u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an undirected
         one. An existing column `weight` is replaced. Adjacency lists that are built are shared.
         """
+        if self.order is not None:
+            return self.plain().with_rule_weights(low, high)
         rule = WeightRule(int(low), int(high))
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
@@ -282,7 +329,7 @@ class Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
         other.warnings = self.warnings
-        other._take(self.name, self.ids, m, orientations)
+        other._take(self.name, self.ids, m, orientations, self.order)
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
@@ -332,7 +379,7 @@ class Graph:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
-        from vlang.runtime.graph.read.asked import Ends, parse_column  # start-up
+        from vlang.runtime.graph.edges.ends import Ends, parse_column  # start-up
         from vlang.runtime.graph.sources import read  # start-up
 
         ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
@@ -448,7 +495,7 @@ class Graph:
         """Write the graph as .npz, atomically; `Graph.read` reads it. Raises DiskError."""
         from vlang.runtime.graph.npz import save  # start-up
 
-        save(self, Path(path))
+        save(self.plain(), Path(path))
 
 
 def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:

@@ -23,7 +23,8 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.output import write_arrays
-from vlang.runtime.threads.workers import available_threads, on_threads
+from vlang.runtime.threads.processors import available_threads
+from vlang.runtime.threads.workers import on_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph

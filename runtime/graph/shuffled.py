@@ -24,7 +24,7 @@ class ShuffledGraph(Graph):
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
         self._notes, self._kept, self.left_out = list(graph.notes), (), graph.left_out
         self.warnings = graph.warnings
-        self._take(graph.name, graph.ids, graph.m, graph._orientations)
+        self._take(graph.name, graph.ids, graph.m, graph._orientations, graph.order)
         self._rng = rng
         self._shuffled: dict[str, Adjacency] = {}
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.graph import Graph
-    from vlang.runtime.graph.read.asked import Ends
 
 __all__ = ["read"]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from vlang.errors import OutOfMemory
 from vlang.runtime.storage.available import available_bytes, in_bytes
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["memory_named", "named", "out_of_memory", "require_room"]
 
@@ -53,6 +54,8 @@ def memory_named(what: str) -> Iterator[None]:
 
 def named(error: MemoryError, what: str) -> OutOfMemory:
     """A MemoryError as an OutOfMemory that names `what` and the need; one that is an OutOfMemory unchanged."""
+    if ledger.limit is not None and not isinstance(error, OutOfMemory):
+        return ledger.refusal()
     return error if isinstance(error, OutOfMemory) else out_of_memory(f"{what} needs {_need(error)}")
 
 

@@ -6,14 +6,17 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
-from vlang.errors import InternalError, VlangError
+from vlang.errors import CacheWarning, InternalError, VlangError
 
 __all__ = ["main"]
 
@@ -61,7 +64,8 @@ def _run(argv: list[str]) -> int:
         return shell_complete(cli, {}, "vlang", "_VLANG_COMPLETE", instruction)
     try:
         # Not cli.main(): it handles a broken pipe in another way.
-        with cli.make_context("vlang", argv) as context:
+        with warnings.catch_warnings(), cli.make_context("vlang", argv) as context:
+            warnings.showwarning = _warned
             result = cli.invoke(context)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
@@ -70,7 +74,9 @@ def _run(argv: list[str]) -> int:
         print(error.format_message())
         return 0
     except click.ClickException as error:
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        _say(text.getvalue().rstrip("\n"))
         return error.exit_code
     except InternalError as error:
         return _bug(error, str(error))
@@ -142,8 +148,17 @@ def _failed(message: str, status: int) -> int:
 
 
 def _say(message: str) -> None:
+    from vlang.cli.show import visible  # start-up
+
     with suppress(OSError):  # stderr is closed as well
-        print(message, file=sys.stderr)
+        print(visible(message), file=sys.stderr)
+
+
+def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+            file: TextIO | None = None, line: str | None = None) -> None:  # the parameters of warnings.showwarning
+    """Print a warning: those of vlang as one line, others as Python shows them."""
+    ours = issubclass(category, CacheWarning)
+    _say(f"warning: {message}" if ours else warnings.formatwarning(message, category, filename, lineno).rstrip())
 
 
 def _discard_output() -> None:

@@ -8,6 +8,7 @@ import click
 
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options
+from vlang.cli.show import say
 
 __all__ = ["command"]
 
@@ -33,4 +34,4 @@ def command(
     loaded = load(program, precision=precision or 32).derived(derive)
     check_reading(loaded, reading)
     read = None if graph is None else read_graph(graph, loaded, **reading)
-    click.echo(loaded.explain(stage, graph=read, research=research).rstrip("\n"))
+    say(loaded.explain(stage, graph=read, research=research).rstrip("\n"))

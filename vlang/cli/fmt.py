@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
-from vlang.cli.show import note
+from vlang.cli.show import note, say, visible
 from vlang.errors import DiskError, ProgramError, VlangError
 
 __all__ = ["command"]
@@ -35,7 +36,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
                 click.echo(after, nl=False)
             elif before != after:
                 _write(Path(name), after)
-                click.echo(f"{name}: formatted")
+                say(f"{name}: formatted")
         except VlangError as error:
             failed += 1
             note(str(error) if str(error).startswith("error") else f"error: {error}")
@@ -60,9 +61,10 @@ def _formatted(name: str) -> tuple[str, str]:
 
 def _tell(name: str, before: str, after: str, check: bool, diff: bool) -> None:
     if diff:
-        click.echo("".join(_difference(name, before, after)), nl=False)
+        shown = "".join(_difference(name, before, after))
+        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets a patch that applies
     elif before != after:
-        click.echo(f"{name}: would be formatted")
+        say(f"{name}: would be formatted")
 
 
 def _difference(name: str, before: str, after: str) -> Iterator[str]:

@@ -107,9 +107,9 @@ def hover(text: str, offset: int) -> Hover | None:
             if use.span.start <= offset < use.span.end:
                 return Hover(use.span, _said(run, use))
         for node in inside(run.file):
-            if isinstance(node, t.Contract) and node.cond.span.start <= offset < node.cond.span.end:
-                if word := need_of(run.file, node):
-                    return Hover(node.cond.span, f"`require {word}`: {NEEDS[word]}")
+            if isinstance(node, t.Contract) and node.cond.span.start <= offset < node.cond.span.end \
+                    and (word := need_of(run.file, node)):
+                return Hover(node.cond.span, f"`require {word}`: {NEEDS[word]}")
             if isinstance(node, (t.Call, t.Reduce)) and node.name_span.start <= offset < node.name_span.end:
                 return Hover(node.name_span, _called(run, node))
     return _word(text, offset)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 
-__all__ = ["MISSING", "OF_FILE", "Asked", "Ends", "Missing", "is_missing", "parse_column", "parse_missing"]
+__all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 
 Missing = str | int | float
 """The treatment of a missing cell: "error", "drop" (the row is removed), or the number that replaces it."""
@@ -17,24 +18,6 @@ Missing = str | int | float
 MISSING = frozenset(["", "-", "na", "n/a", "<na>", "#na", "#n/a", "#n/a n/a", "nan", "+nan", "-nan", "null", "none",
                      "1.#ind", "-1.#ind", "1.#qnan", "-1.#qnan"])  # fmt: skip
 """Cells without a value, in lower case: the defaults of pandas, in any case, and `-`."""
-
-
-@dataclass(frozen=True)
-class Ends:
-    """Where the vertices of a text come from.
-
-    Attributes:
-        source, target: the columns of the ends of an edge, names or numbers from 1; None for those of the file.
-        vertices: all vertices (see `vertices.py`); None for those that occur.
-    """
-
-    source: str | None = None
-    target: str | None = None
-    vertices: object = None
-
-
-OF_FILE = Ends()
-"""The ends as the file has them."""
 
 
 @dataclass(frozen=True)
@@ -59,15 +42,6 @@ class Asked:
 def is_missing(cell: str) -> bool:
     """Whether a cell has no value."""
     return cell.lower() in MISSING
-
-
-def parse_column(option: str, value: object) -> str | None:
-    """The name of a column, or its number from 1, as text; None for None. Raises GraphError for anything else."""
-    if value is None or (isinstance(value, str) and value):
-        return value
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and value >= 1:
-        return str(int(value))
-    raise GraphError(f"{option}={value!r}: write the name of a column of the file, or its number from 1")
 
 
 def parse_missing(value: object) -> Missing:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vlang.runtime.graph.read.asked import Ends
+from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.read.text_errors import problem, shortened
 
 __all__ = ["SOURCES", "TARGETS", "EndColumns", "choose_ends", "names_ends", "plain_name"]
