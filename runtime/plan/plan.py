@@ -434,10 +434,10 @@ class Contract:
     """A `require`.
 
     Attributes:
-        name: the hidden field that marks where it fails; for kind "graph" a scalar.
-        kind: "graph", "vertex" or "edge".
+        name: the hidden field that marks where it fails; for kind "graph" a scalar, for "needs" nothing.
+        kind: "graph", "vertex" or "edge"; "needs" for what the graph must be.
         domain: for kind "edge", the direction of the edges.
-        text: the condition as in the program.
+        text: the condition as in the program; for "needs" the words, with spaces between them.
         line: its line in the program.
         bounds: if not empty, an equivalent of the condition; if the ranges of columns prove it, no edge is read.
     """

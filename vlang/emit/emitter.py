@@ -79,7 +79,7 @@ def _target(name: str) -> Target:
 
 @dataclass(frozen=True)
 class ContractStage:
-    """A `require` as a step: a pass or a scalar that computes the hidden value `contract.name`.
+    """A `require` as a step, with the pass or the scalar that computes the hidden value `contract.name`, if any.
 
     Attributes:
         contract: The contract in the plan.
@@ -284,6 +284,8 @@ class _Emitter:
         return self._scalar(name, "limit", f.Op(I64, "cast", (value,)), span, times)
 
     def _contract(self, item: ContractStage) -> list[Step]:
+        if item.contract.kind == "needs":
+            return [item.contract]
         if item.scalar is not None:
             return [self._scalar(item.contract.name, "contract", item.scalar, item.span), item.contract]
         assert item.stage is not None

@@ -9,6 +9,7 @@ from vlang.ir.conversions import computing
 from vlang.ir.express import Expressions, Names, assembled
 from vlang.ir.forms import forms as f
 from vlang.syntax import tree as t
+from vlang.syntax.needs import need_of
 from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["lower"]
@@ -35,6 +36,7 @@ class _Lowering:
         self._globals: list[f.GlobalDecl] = []
         self._reductions: list[f.UserReduction] = []
         self._requires: list[f.Require] = []
+        self._needs: list[f.Need] = []
 
     def program(self) -> f.Program:
         file = self._checked.file
@@ -45,8 +47,8 @@ class _Lowering:
         return f.Program(
             name=file.name, doc=file.doc, params=tuple(self._params), edges=tuple(self._edges),
             fields=tuple(self._fields), globals=tuple(self._globals), reductions=tuple(self._reductions),
-            requires=tuple(self._requires), body=body, source=file.text, filename=file.filename,
-            names=self._names.origin, precision=self._checked.precision,
+            requires=tuple(self._requires), needs=tuple(self._needs), body=body, source=file.text,
+            filename=file.filename, names=self._names.origin, precision=self._checked.precision,
         )  # fmt: skip
 
     def _reserve(self, items: Iterable[t.Statement]) -> None:
@@ -110,6 +112,10 @@ class _Lowering:
         self._reductions.append(f.UserReduction(name, names[0], names[1], type_, body, unit, node.span))
 
     def _require(self, node: t.Contract) -> None:
+        word = need_of(self._checked.file, node)
+        if word is not None:
+            self._needs.append(f.Need(word, node.span))
+            return
         text = self._checked.file.text[node.cond.span.start : node.cond.span.end]
         self._requires.append(f.Require(self._x.typed(node.cond, BOOL), node.span, text))
 

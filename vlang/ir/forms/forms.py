@@ -17,7 +17,7 @@ from vlang.types import Scalar, Type
 __all__ = [
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
     "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
-    "ParamDecl", "EdgeDecl", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
+    "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
     "Vertex", "Where", "walk", "rebuild", "children",
 ]
 
@@ -245,6 +245,14 @@ class Require:
     text: str
 
 
+@dataclass(frozen=True)
+class Need:
+    """What the graph must be: a word of `vlang.syntax.needs.NEEDS`."""
+
+    word: str
+    span: Span
+
+
 # ------------------------------------------------------------------- statements
 
 
@@ -382,12 +390,13 @@ class Program:
         fields: Its vertex fields, those of blocks included.
         globals: Its graph-level outputs.
         reductions: The reductions that it declares.
-        requires: Its contracts.
+        requires: Its contracts about values.
         body: Its statements.
         source: The text, for messages.
         filename: The file, for messages.
         names: For each unique name the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
+        needs: Its contracts about the graph.
     """
 
     name: str
@@ -403,6 +412,7 @@ class Program:
     filename: str
     names: dict[str, str]
     precision: int = 32
+    needs: tuple[Need, ...] = ()
 
 
 # -------------------------------------------------------------------- traversal
