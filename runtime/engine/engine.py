@@ -63,10 +63,18 @@ class _Reached(Exception):
 class Outcome:
     """The results of a run: values, and the history of its loops.
 
-    seconds: wall-clock time, without building, compiling and the checks of `require`. kept: copies of the requested
-    vertex arrays, by slot. settled: bool[n], whether the values of a vertex are final, for runs that may stop at a
-    target. infinite: whether a watched value was infinite. infinite_inside: whether one was that is no output.
-    interrupted: whether an interrupt ended the run before its end.
+    Attributes:
+        values: of fields and globals.
+        rounds: supersteps, of all loops.
+        converged: whether every loop ended as it should.
+        reason: why the last loop ended.
+        history: of the supersteps.
+        seconds: wall-clock time, without building, compiling and the checks of `require`.
+        kept: copies of the requested vertex arrays, by slot.
+        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
+        infinite: whether a watched value was infinite.
+        infinite_inside: whether one was that is no output.
+        interrupted: whether an interrupt ended the run before its end.
     """
 
     values: Values = field(default_factory=Values)

@@ -290,7 +290,12 @@ class Fold:
 class ScalarSpec:
     """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`.
 
-    sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
+    Attributes:
+        name: of the scalar.
+        kind: "let", "global", "until", "limit" or "contract".
+        index: the number for the kernel.
+        fold: the reductions over vertices that it needs; None for none.
+        sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
     """
 
     name: str
@@ -399,7 +404,14 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """Runs `steps` for each vertex of the parameter `members`, in order; the vertex is in the scalar `name`."""
+    """A block that runs for each vertex of a parameter, in order.
+
+    Attributes:
+        name: the scalar with the vertex.
+        members: the parameter.
+        steps: of the block.
+        line: of the program.
+    """
 
     name: str
     members: str
@@ -409,7 +421,16 @@ class ForVerticesSpec:
 
 @dataclass(frozen=True)
 class ForRangeSpec:
-    """Runs `steps` for each number from `low` to `high`, which is in the scalar `name`; until: tested after each."""
+    """A block that runs for each number of a range.
+
+    Attributes:
+        name: the scalar with the number.
+        low: the first number.
+        high: the last number.
+        until: tested after each; None for none.
+        steps: of the block.
+        line: of the program.
+    """
 
     name: str
     low: ScalarSpec
@@ -421,7 +442,14 @@ class ForRangeSpec:
 
 @dataclass(frozen=True)
 class Bound:
-    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: the type of the column in the program."""
+    """`column op value` for every edge.
+
+    Attributes:
+        column: of the edges.
+        dtype: the type of the column in the program.
+        op: "lt", "le", "gt" or "ge".
+        value: a constant.
+    """
 
     column: str
     dtype: str

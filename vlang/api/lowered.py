@@ -71,7 +71,16 @@ class Lowered:
 
 
 def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:
-    """See `Program.lower`."""
+    """The stages of a program for one target (see `Program.lower`).
+
+    Raises BindError for options that do not fit.
+
+    Args:
+        program: to lower.
+        graph: whose columns and shape decide; None for a graph with every column.
+        device: "cpu" or "gpu".
+        options: of a run, by name.
+    """
     keywords = {name: value for name, value in options.items() if name != "options"}
     chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})
     if rest:

@@ -34,7 +34,17 @@ Array = NDArray[Any]
 
 
 def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
-    """See `Program.resume`."""
+    """Go on from a result after edges were added or removed (see `Program.resume`).
+
+    Raises ResumeError where the result is not known to be that of a new run.
+
+    Args:
+        program: that gave the result.
+        result: of a run that converged.
+        added: edges, as for `Graph.changed`; None for none.
+        removed: edges, as for `Graph.changed`; None for none.
+        arguments: options of the run by name, and parameters that are to change.
+    """
     origin = _origin(program, result)
     program = program.derived(origin.derive)
     options = _options(program, origin, arguments)

@@ -62,7 +62,12 @@ class Supersteps(CpuWay):
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
     ) -> Superstep:
-        """The loop; arguments as in `begin`. pushes: runs the supersteps that push, None if none may."""
+        """The loop.
+
+        Args:
+            loop, machine, bound, start: see `begin`.
+            pushes: runs the supersteps that push; None if none may.
+        """
         options = machine.options
         in_place = options.asynchronous and loop.asynchronous
         begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,

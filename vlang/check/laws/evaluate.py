@@ -74,7 +74,14 @@ class Evaluator:
         self.given = given
 
     def call(self, node: t.Reduction, left: Operand, right: Operand, type_: Type) -> Operand:
-        """f(left, right) for a declared reduction. Raises Unsupported."""
+        """f(left, right) for a declared reduction. Raises Unsupported.
+
+        Args:
+            node: the reduction.
+            left: arrays of the first operand.
+            right: arrays of the second operand.
+            type_: of the result.
+        """
         with np.errstate(all="ignore"):
             return converted(self.value(node.value, {node.left: left, node.right: right}), type_)
 

@@ -53,7 +53,7 @@ _HEADS = {
 }
 _NAMED = re.compile(r"const auto (t\d+) = ")
 _HIGHEST_F32 = 3.4028235677973366e38  # from this value on, rounding to f32 gives infinity
-_WORDS = {"|": "||", "&": "&&"}
+_WORDS = {"|": "||", "&": "&&", "^": "!="}
 _READ = {"pointer": "pointer", "value": "value_at"}
 
 
