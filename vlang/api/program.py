@@ -19,6 +19,7 @@ from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import USUAL, Sizes, sizes_of
 from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
@@ -193,12 +194,12 @@ class Program:
         graph, precision = call.graph, call.precision
         facts = self.stages(precision).facts
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
         keep = {number: {name: f"told:{name}" for name in loop.applied}
                 for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
 
         def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, call.options.without)
+            return self.plan(columns, given, precision, target, call.options.without, sizes)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with open_machine(plan_for, graph, call.options, draws) as opened:
@@ -231,14 +232,14 @@ class Program:
         from vlang.runtime.machines import open_machine  # start-up
 
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(call.graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(call.graph.columns), frozenset(arrays), sizes_of(call.graph.n, call.graph.m)
         program, places = noting(self.stages(call.precision).program, given)
         facts = analyse(program)
         options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                           device_arrays=False)
 
         def run() -> Mapping[str, Any]:
-            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without),
+            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without, sizes),
                               call.graph, options) as opened:
                 return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
                                 call.starts).values.fields
@@ -288,7 +289,7 @@ class Program:
 
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
-        target: str = "numba", without: frozenset[str] = frozenset(),
+        target: str = "numba", without: frozenset[str] = frozenset(), sizes: Sizes = USUAL,
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
@@ -298,13 +299,15 @@ class Program:
             precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
+            sizes: how large the graph is at most, one of vlang.ir.forms.ranges.SIZES.
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given, target, without)
+        key = (stages.program.precision, present, given, target, without, sizes)
         known = self._plans.get(key)
         if known is None:
-            known = self._plans[key] = _planned(stages.program, stages.facts, columns, given, target, without)
+            known = self._plans[key] = _planned(stages.program, stages.facts, columns, given, target, without,
+                                                     sizes)
         return known
 
 
@@ -318,14 +321,15 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
 
 
 def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
-             without: frozenset[str]) -> Plan:
+             without: frozenset[str], sizes: Sizes = USUAL) -> Plan:
     """The plan of an IR; see `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {e.name for e in program.edges}
     whole = verified_schedule(schedule(program, given, without))
-    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without))
+    contracts = contract_stages(program, whole, present)
+    return verified_plan(emit(whole, facts, present, contracts, target, without, sizes))
 
 
 def _derived(plain: Stages) -> Stages:

@@ -73,7 +73,6 @@ class Checked:
     precision: 32 or 64, the bits of `int` and `float`.
     warnings: problems of severity "warning".
     laws: what is known of each declared reduction.
-    infinite: sums of integers of which some term may be `inf` ("+") or `-inf` ("-"), and which.
     """
 
     file: t.File
@@ -84,4 +83,3 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
-    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)
