@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,8 +34,9 @@ _QUOTED = re.compile(r'[",\r\n]')
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that appears under its name only when the `with` block ends without an error.
 
-    The bytes are written to a temporary name in the same folder, flushed to the disk and renamed. An existing path that
-    is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error of the disk.
+    The bytes are written to a temporary name in the same folder (`leftovers`), flushed to the disk and renamed. An
+    existing path that is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error
+    of the disk.
     """
     target = Path(os.path.realpath(path))
     try:
@@ -73,9 +73,11 @@ def check_writable(path: str | os.PathLike[str]) -> None:
 
 
 def _renamed(target: Path) -> Iterator[IO[bytes]]:
-    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
+    from vlang.runtime.storage.leftovers import new_temporary  # start-up
+
+    handle, temporary = new_temporary(target.parent, target.name)
     try:
-        with open(temporary, "xb") as file:
+        with os.fdopen(handle, "wb") as file:
             with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
                 os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
             yield file

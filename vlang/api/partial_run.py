@@ -35,7 +35,7 @@ def run_to(
         starts: by number, loops that continue another run.
     """
     plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without,
-                        sizes_of(graph.n, graph.m))
+                        graph.order is not None, sizes_of(graph.n, graph.m))
     machine = CpuMachine(plan, graph, options)
     try:
         return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal)

@@ -16,7 +16,7 @@ __all__ = ["command"]
 @click.command()
 @click.argument("graph")
 @click.argument("output", metavar="OUT.npz")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(graph: str, output: str, threads: int | None, **reading: Any) -> None:
     """Read GRAPH and save it as OUT.npz, with its ids and edge columns. That file loads fast."""

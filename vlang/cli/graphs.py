@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_reading", "graph_options", "read_graph"]
+__all__ = ["check_reading", "check_stdin", "graph_options", "read_graph"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,6 +41,12 @@ _OPTIONS = (
                  help="Edges from a vertex to itself."),
     click.option("--parallel", type=click.Choice(["keep", "drop"]), default="keep", show_default=True,
                  help="Repeated edges; of them the one with the least first column stays."),
+    click.option("--source-column", metavar="COLUMN",
+                 help="The column of a text with the first end of an edge, by its name or its number from 1."),
+    click.option("--target-column", metavar="COLUMN", help="The column with the other end."),
+    click.option("--vertices", metavar="FILE|N|LO..HI",
+                 help="All vertices of a text, also those without edges: a file with a column of ids, N for 0..N-1, or "
+                 "a range."),
     click.option("--missing", callback=_missing, metavar="error|drop|NUMBER",
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),
@@ -68,6 +74,12 @@ def check_reading(program: Program, reading: dict[str, Any]) -> None:
                                "leave it out")
 
 
+def check_stdin(*sources: str | None) -> None:
+    """Raise click.UsageError if standard input (`-`) is named more than once: it can be read once."""
+    if sources.count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once; write one of its uses to a file")
+
+
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
     missing: Any = None, **options: Any,
@@ -80,7 +92,7 @@ def read_graph(
         quiet: print no report.
         threads: CPU threads; None for all.
         missing: as in `Graph.read`.
-            options: the options of `graph_options`.
+        options: the options of `graph_options`.
     """
     from vlang.runtime.graph.graph import Graph  # start-up
 
@@ -90,4 +102,6 @@ def read_graph(
     if not quiet:
         said = ". ".join(line.rstrip(".") for line in graph.notes)
         note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
+    for text in graph.warnings:
+        note(f"warning: {text}")
     return graph

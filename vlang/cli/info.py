@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.show import say
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -18,7 +19,7 @@ __all__ = ["command"]
 @click.command()
 @click.argument("graph")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(graph: str, as_json: bool, threads: int | None, **reading: Any) -> None:
     """Read GRAPH and describe it: vertices, edges, ids, degrees and edge columns."""
@@ -28,7 +29,7 @@ def command(graph: str, as_json: bool, threads: int | None, **reading: Any) -> N
         return
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' ').ljust(width)}{_text(value)}")
+        say(f"{name.replace('_', ' ').ljust(width)}{_text(value)}")
 
 
 def describe(graph: Graph) -> dict[str, Any]:

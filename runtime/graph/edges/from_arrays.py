@@ -88,14 +88,28 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
         directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
 
     Raises:
-        GraphError: directed is False and the matrix is not symmetric.
+        GraphError: a value is NaN, or directed is False and the matrix is not symmetric.
     """
+    if data.dtype.kind == "f" and (lacking := np.flatnonzero(np.isnan(data))).size:
+        at = int(lacking[0])
+        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN, and {len(lacking) - 1:,} more: a weight is a "
+                         "number; take these entries out, or put numbers there")
     if not directed:
-        upper = row <= col
-        if 2 * int(upper.sum()) - int((row == col).sum()) != len(row):
+        if not _symmetric(row, col, data):
             raise GraphError("directed=False: the matrix is not symmetric; leave it directed, or symmetrize=True")
+        upper = row <= col
         row, col, data = row[upper], col[upper], data[upper]
     return edge_list(row, col, {weight: data}, directed, n, None, 1)
+
+
+def _symmetric(row: Array, col: Array, data: Array) -> bool:
+    """Whether the entries above the diagonal are those below it, mirrored."""
+    upper, lower = row < col, row > col
+    above, below = (row[upper], col[upper], data[upper]), (col[lower], row[lower], data[lower])
+    orders = (np.lexsort(part[::-1]) for part in (above, below))
+    return len(above[0]) == len(below[0]) and all(
+        np.array_equal(*parts) for parts in zip(*([one[order] for one in part] for part, order
+                                                  in zip((above, below), orders))))
 
 
 def edges_of_networkx(graph: Any) -> EdgeList:
@@ -171,7 +185,7 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
     values = values[order]
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
-        raise GraphError(f"the id {values[same[0]]!r} is given twice")
+        raise GraphError(f"the id {values[same].tolist()[0]!r} is given twice")
     return vertex_ids(values), ranks
 
 
