@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import RangeError
 from vlang.options import Options
 from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
@@ -45,6 +46,7 @@ from vlang.runtime.plan.plan import (
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
+_MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
 @dataclass(frozen=True)
@@ -157,6 +159,17 @@ class _Run:
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
 
+    def _refuse_faults(self) -> None:
+        """End the run where a declared reduction of integers left its type."""
+        for fault in self.plan.faults:
+            left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
+            if left.any():
+                order = self.graph.order
+                left = order.outward(left) if order is not None and fault.vertices else left
+                where = f", for vertex {self.graph.label(int(np.argmax(left != 0)))}" if fault.vertices else ""
+                raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
+                                 f"{where}, so the result would be wrong; declare a wider type, or limit the values")
+
     def _outward(self, values: Values) -> None:
         """Bring what users see into the order of the ids."""
         order = self.graph.order
@@ -197,6 +210,7 @@ class _Run:
 
     def _look_inside(self) -> None:
         """Test values that the next pass through a block overwrites, until one was infinite."""
+        self._refuse_faults()
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
@@ -391,6 +405,9 @@ class _Run:
         begin = time.perf_counter()
         self._iteration = rounds + 1
         if spec.reads_iteration:
+            if rounds >= _MOST_ITERATIONS:
+                raise RangeError(f"line {spec.line}: this loop reads `iteration`, and after {rounds:,} supersteps the "
+                                 "next number is too large for an int of 32 bits")
             self.machine.set_scalar("iteration", rounds + 1)
         room = None if bound is None else bound - rounds
         done = loop.advance(room if self._keeper is None else self._keeper.room(room))

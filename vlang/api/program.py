@@ -19,6 +19,7 @@ from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import USUAL, Sizes, sizes_of
 from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
@@ -202,12 +203,12 @@ class Program:
         graph, precision = call.graph, call.precision
         facts = self.stages(precision).facts
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
         keep = {number: {name: f"told:{name}" for name in loop.applied}
                 for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
 
         def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None)
+            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with within_budget(plan_for, graph, call.options) as short, \
@@ -273,7 +274,7 @@ class Program:
         from vlang.runtime.machines import open_machine  # start-up
 
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(call.graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(call.graph.columns), frozenset(arrays), sizes_of(call.graph.n, call.graph.m)
         program, places = noting(self.stages(call.precision).program, given)
         facts = analyse(program)
         options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
@@ -281,7 +282,7 @@ class Program:
 
         def run() -> Mapping[str, Any]:
             with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
-                                                      call.graph.order is not None),
+                                                      call.graph.order is not None, sizes),
                               call.graph, options) as opened:
                 return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
                                 call.starts).values.fields
@@ -332,6 +333,7 @@ class Program:
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
         target: str = "numba", without: frozenset[str] = frozenset(), renumbered: bool = False,
+        sizes: Sizes = USUAL,
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
@@ -342,14 +344,15 @@ class Program:
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
             renumbered: whether the graph has an order of its own (vlang.runtime.graph.edges.order).
+            sizes: how large the graph is at most, one of vlang.ir.forms.ranges.SIZES.
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given, target, without, renumbered)
+        key = (stages.program.precision, present, given, target, without, renumbered, sizes)
         known = self._plans.get(key)
         if known is None:
             known = self._plans[key] = _planned(
-                stages.program, stages.facts, columns, given, target, without, renumbered)
+                stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
         return known
 
 
@@ -363,15 +366,15 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
 
 
 def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
-             without: frozenset[str], renumbered: bool) -> Plan:
+             without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
     """The plan of an IR; see `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {e.name for e in program.edges}
     whole = verified_schedule(schedule(program, given, without))
-    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without,
-                              renumbered))
+    contracts = contract_stages(program, whole, present)
+    return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))
 
 
 def _derived(plain: Stages) -> Stages:
