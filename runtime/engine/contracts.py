@@ -43,6 +43,9 @@ def _in_range(bound: Bound, graph: Graph) -> bool:
 
 def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
     """Raise GraphError where a `require` does not hold, naming the first edge or vertex."""
+    if contract.kind == "needs":
+        _check_needs(frozenset(contract.text.split()), contract.line, graph)
+        return
     head = f"line {contract.line}: `require {contract.text}` does not hold"
     if contract.kind == "graph":
         if not machine.scalar(contract.name):
@@ -61,3 +64,28 @@ def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
         tail, tip = (v, u) if contract.domain == "out" else (u, v)
         where = f" on the edge {graph.label(tail)} -> {graph.label(tip)}"
     raise GraphError(head + where)
+
+
+_FLAGS = {"undirected": ("--undirected", "directed=False"), "loops": ("--self-loops drop", 'self_loops="drop"'),
+          "parallel": ("--parallel drop", 'parallel="drop"')}  # fmt: skip
+
+
+def _check_needs(words: frozenset[str], line: int, graph: Graph) -> None:
+    """Raise GraphError, with the options of reading that would do, unless the graph is what the words say."""
+    turned = "undirected" in words and graph.directed
+    loops, parallel = graph.excess() if words & {"simple", "loopless"} else (0, 0)
+    parallel = parallel if "simple" in words else 0
+    if not (turned or loops or parallel):
+        return
+    wrong = [word for word in ("undirected", "simple", "loopless") if word in words and
+             (turned if word == "undirected" else loops or (parallel and word == "simple"))]  # fmt: skip
+    counts = [f"{count:,} {name}{'s' * (count != 1)}"
+              for count, name in ((loops, "self-loop"), (parallel, "parallel edge")) if count]  # fmt: skip
+    found = ["is directed"] * turned + [f"has {' and '.join(counts)}"] * bool(counts)
+    # Both directions of an edge become two parallel ones.
+    again = parallel or (turned and "simple" in words)
+    flags = ["undirected"] * turned + ["loops"] * bool(loops) + ["parallel"] * bool(again)
+    command, python = (" ".join(_FLAGS[flag][i] for flag in flags) for i in (0, 1))
+    needs = " and ".join(f"`require {word}`" for word in wrong)
+    raise GraphError(f"line {line}: {needs} {'does' if len(wrong) == 1 else 'do'} not hold: {graph.name} "
+                     f"{' and '.join(found)}. Read it with {command} ({python.replace(' ', ', ')})")

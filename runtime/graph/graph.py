@@ -191,6 +191,10 @@ class Graph:
         """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
         return self._orientations.neighbours()
 
+    def excess(self) -> tuple[int, int]:
+        """The numbers of self-loops and of parallel edges, an undirected one counted once; counted on first use."""
+        return self._orientations.excess()
+
     @property
     def out_degree(self) -> NDArray[np.uint32]:
         """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""

@@ -50,7 +50,7 @@ __all__ = [
     "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
     "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
     "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
-    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "FieldSpec", "Fold", "Follow",
+    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec", "Fold", "Follow",
     "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec", "ScalarSpec",
     "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "field_of", "level_slot",
 ]
@@ -462,10 +462,10 @@ class Contract:
     """A `require`.
 
     Attributes:
-        name: the hidden field that marks where it fails; for kind "graph" a scalar.
-        kind: "graph", "vertex" or "edge".
+        name: the hidden field that marks where it fails; for kind "graph" a scalar, for "needs" nothing.
+        kind: "graph", "vertex" or "edge"; "needs" for what the graph must be.
         domain: for kind "edge", the direction of the edges.
-        text: the condition as in the program.
+        text: the condition as in the program; for "needs" the words, with spaces between them.
         line: its line in the program.
         bounds: if not empty, an equivalent of the condition; if the ranges of columns prove it, no edge is read.
     """
@@ -521,6 +521,21 @@ def field_of(slot: str) -> str | None:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Where it is noted that a declared reduction left its type, which ends the run.
+
+    Attributes:
+        name: the slot of an array, or the name of a scalar; not 0 where it left.
+        line: of the statement.
+        vertices: whether it is an array with an entry for each vertex.
+    """
+
+    name: str
+    line: int
+    vertices: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """A program ready to run on one target.
 
@@ -536,6 +551,7 @@ class Plan:
         globals: the graph-level results (name, type name).
         defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
+        faults: what ends the run.
     """
 
     name: str
@@ -548,6 +564,7 @@ class Plan:
     steps: tuple[Step, ...]
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import vlang
+from tests.reference.cases import without_needs
 from tests.reference.graphs import family, to_graph
 from vlang import stdlib
 
@@ -33,7 +34,7 @@ def test_every_program_has_a_cost_on_both_devices(graph: vlang.Graph, name: str)
 ])
 def test_edges_are_those_that_a_run_counts(name: str, directed: bool) -> None:
     graph = to_graph(family("messy", weights="float", directed=directed))
-    program = vlang.load(name)
+    program = without_needs(name)
     (superstep,) = program.lower(graph).cost().supersteps
     result = program(graph, max_rounds=1, research={"mode": "pull"})
     assert superstep.edges == result.history[0].edges > 0

@@ -22,3 +22,15 @@ def test_ends_and_vertices(vlang: Call, tmp_path: Path) -> None:
     assert (facts["vertices"], facts["edges"], facts["isolated_vertices"]) == (9, 2, 6)
     done = vlang("run", "bfs", path, "source=1", "-q")
     assert done.err.count("warning: ") == 1
+
+
+def test_the_options_named_would_do(vlang: Call, tmp_path: Path) -> None:
+    (tmp_path / "g").write_text("1 2\n2 1\n2 3\n3 1\n3 3\n1 2\n")
+    for name in ("triangles", "kcore", "kcore_peel", "lcc"):
+        done = vlang("run", name, tmp_path / "g", "-q")
+        assert done.status == 1
+        options = done.err.partition("Read it with ")[2].partition(" (")[0]
+        assert options == "--undirected --self-loops drop --parallel drop"
+        assert vlang("run", name, tmp_path / "g", "-q", *options.split()).status == 0
+    done = vlang("run", "lcc_directed", tmp_path / "g", "sources=1", "-q")
+    assert (done.status, "--self-loops drop --parallel drop (" in done.err) == (1, True)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.reference.cases import without_needs
 from tests.spelled import spelled
 from vlang import BindError, Graph, GraphError, Program, Result, compile, load, stdlib
 from vlang.api.bind import bind_parameters
@@ -106,7 +107,7 @@ MODES = ("auto", "pull", "notify-pull", "push")
 @functools.cache
 def program(name: str) -> Program:
     """Each program is compiled once."""
-    return compile(OWN[name]) if name in OWN else load(name)
+    return compile(OWN[name]) if name in OWN else without_needs(name)
 
 
 def drawn(rng: np.random.Generator, column: str, directed: bool) -> tuple[Graph, np.ndarray[Any, Any]]:
@@ -210,9 +211,9 @@ def test_refused(name: str, edges: dict[str, Any], message: str) -> None:
     given: dict[str, dict[str, Any]] = {"bfs": {"source": 0}, "closeness": {"sources": [0]}, "heat": {"q": np.ones(3)}}
     params = given.get(name, {})
     graph = Graph.from_edges([0, 1], [1, 2])
-    result = load(name)(graph, **params)
+    result = without_needs(name)(graph, **params)
     with pytest.raises(ResumeError) as error:
-        load(name).resume(result, **edges)
+        without_needs(name).resume(result, **edges)
     assert message in str(error.value)
     assert "un it anew" in str(error.value)
 

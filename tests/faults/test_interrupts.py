@@ -79,7 +79,7 @@ while time.monotonic() < begin + seconds:
 '''
 
 RUN = '''
-graph = Graph.read("uniform:14", weights="1..9")
+graph = Graph.read("uniform:14,directed=false", weights="1..9", self_loops="drop", parallel="drop")
 runs = [(load("bfs"), {"source": 3}), (load("sssp"), {"source": 3}), (load("components"), {}),
         (load("pagerank"), {"max_rounds": 12}), (load("kcore_members"), {"k": 5}),
         (load("pagerank"), {"max_rounds": 12, "research": {"blocking": "always"}})]

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import re
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from tests.reference.graph import Array, RefGraph
+from tests.reference.graph import Array, RefGraph, ref_graph
+from vlang import Program, compile, stdlib
 
-__all__ = ["KINDS", "MORE", "ON_GPU", "STDLIB", "Case", "case"]
+__all__ = ["KINDS", "MORE", "ON_GPU", "STDLIB", "Case", "case", "fitting", "simple_graph", "without_needs"]
 
 STDLIB = (
     "bfs", "bfs_tree", "circuit", "components", "heat", "katz", "kcore_members", "neural", "pagerank", "rwr", "spmv",
@@ -40,6 +42,11 @@ _SETS = {
 }
 
 
+_NEED = re.compile(r"^require (undirected|simple|loopless)\n", re.MULTILINE)
+_UNDIRECTED = ("kcore", "kcore_members", "kcore_peel", "lcc", "triangles")
+_SIMPLE = (*_UNDIRECTED, "lcc_directed")
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """One run: the graph with the columns that the program reads, parameters (dense vertices) and input fields."""
@@ -68,8 +75,36 @@ def _learning(name: str, graph: RefGraph, rng: np.random.Generator) -> Case:
     return Case(graph.with_columns(rating=_edge_values(graph, 0.5, 5)), {"rate": 0.04 / most})
 
 
+def fitting(name: str, graph: RefGraph) -> RefGraph:
+    """The graph, or one like it that a program with `require undirected` or `require simple` takes."""
+    if name in _UNDIRECTED:
+        return simple_graph(graph, directed=False)
+    return simple_graph(graph, graph.directed) if name in _SIMPLE else graph
+
+
+def without_needs(name: str, precision: int = 32) -> Program:
+    """A program of the library without its `require` about the graph, for tests of loops on graphs of any kind."""
+    text = _NEED.sub("", stdlib.path(name).read_text(encoding="utf-8"))
+    return compile(text, f"{name}.vp", precision)
+
+
+def simple_graph(graph: RefGraph, directed: bool) -> RefGraph:
+    """The edges of a graph without self-loops and parallel edges; of several the first stays."""
+    ends = np.stack([graph.src, graph.dst])
+    pairs = ends if directed else np.sort(ends, axis=0)
+    first = np.unique(pairs[0] * max(graph.n, 1) + pairs[1], return_index=True)[1]
+    kept = first[pairs[0, first] != pairs[1, first]]
+    columns = {name: column[kept] for name, column in graph.columns.items()}
+    found = ref_graph(graph.n, list(zip(*pairs[:, kept].tolist(), strict=True)), directed, **columns)
+    return replace(found, ids=graph.ids)
+
+
 def case(name: str, graph: RefGraph, seed: int = 0) -> Case | None:
-    """A run of the program `name` on the graph; None if there is none: a program with a source needs a vertex."""
+    """A run of the program `name` on the graph, or on one like it that the program takes (`fitting`).
+
+    None if there is none: a program with a source needs a vertex.
+    """
+    graph = fitting(name, graph)
     rng = np.random.default_rng(seed)
     n = graph.n
     if name in _NEEDS_SOURCE:

@@ -55,6 +55,18 @@ def run(
         return machine.run()
 
 
+def _loopless(graph: RefGraph) -> bool:
+    return not (graph.src == graph.dst).any()
+
+
+def _simple(graph: RefGraph) -> bool:
+    pairs = list(zip(graph.src.tolist(), graph.dst.tolist(), strict=True))
+    return _loopless(graph) and len(set(pairs)) == len(pairs)
+
+
+_NEEDS = {"undirected": lambda graph: not graph.directed, "simple": _simple, "loopless": _loopless}
+
+
 class _Machine:
     """Executes statements. Values last sent are 0 whenever a loop is entered."""
 
@@ -118,6 +130,11 @@ class _Machine:
         return Store(type_, Value(type_, np.array(np.broadcast_to(data, shape))))
 
     def _require(self, contract: t.Contract) -> None:
+        known = {*self.env, *(p.name for p in self.file.params)}
+        if isinstance(contract.cond, t.Name) and contract.cond.name in _NEEDS and contract.cond.name not in known:
+            if not _NEEDS[contract.cond.name](self.graph):
+                raise BindError(f"line {contract.span.line}: the graph is not {contract.cond.name}")
+            return
         names = {node.name for node in walk(contract.cond) if isinstance(node, t.Name)}
         bound = [self.env[name] for name in names if name in self.env]
         rows = GRAPH_LEVEL
@@ -254,7 +271,7 @@ class _Machine:
             elif self.max_rounds is not None and record.rounds >= self.max_rounds:
                 record.reason = "max_rounds"
             else:
-                inner = env.new_child({statement.name: counter(low + record.rounds)})
+                inner = env.new_child({statement.name: counter(low + record.rounds, counts=True)})
                 record.rounds += 1
                 record.active.append(self.graph.n)
                 self.block(statement.block, selected, inner)

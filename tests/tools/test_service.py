@@ -16,6 +16,7 @@ from vlang.editor.positions import Places
 from vlang.editor.service import completions, fix, hover, problems_in
 from vlang.reductions import REDUCTIONS
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, WORDS
+from vlang.syntax.needs import NEEDS
 
 TEXT = """\
 # Shortest paths.
@@ -192,3 +193,15 @@ def test_places_lead_back(text: str, encoding: str, data: st.DataObject) -> None
     offset = data.draw(st.integers(0, len(text)))
     back = places.offset(*places.place(offset))
     assert back == offset or text[back:offset] in ("\r", "\n")
+
+
+# ---------------------------------------------------------------------- what a graph must be
+
+
+def test_needs() -> None:
+    text = "program p\nrequire simple\nvertex d: int = degree\n"
+    assert said("require si|mple", text) == f"`require simple`: {NEEDS['simple']}"
+    assert set(NEEDS) <= set(labels("require |simple", text))
+    assert not set(NEEDS) & set(labels("int = de|gree", text))
+    own = "program p(simple: bool)\nrequire simple\nvertex d: int = degree\n"
+    assert said("require si|mple", own).startswith("`simple: bool`: a parameter")

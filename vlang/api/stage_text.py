@@ -102,6 +102,8 @@ def _lines(step: Step) -> list[str]:
     if isinstance(step, (StageSpec, ScalarSpec)):
         notes = step.notes if isinstance(step, StageSpec) else ()
         return [] if step.name.startswith("require.") else [_step(step), *(f"    {note}" for note in notes)]
+    if isinstance(step, Contract) and step.kind == "needs":
+        return [f"check `require {word}` (once a graph)" for word in step.text.split()]
     if isinstance(step, Contract):
         return [f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})"]
     inside = [f"    {line}" for inner in step.steps for line in _lines(inner)]

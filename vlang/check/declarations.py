@@ -15,6 +15,7 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
+from vlang.syntax.needs import need_of
 from vlang.types import VERTEX, VERTICES, Scalar, Tuple, Type, Vector, VertexSet, scalar_named
 
 __all__ = ["Declarations"]
@@ -149,7 +150,9 @@ class Declarations:
         self.visible.names.setdefault(item.name, symbol)
 
     def contract(self, item: t.Contract, scope: Scope) -> None:
-        """`require e`."""
+        """`require e`, or what the graph must be: `require simple`."""
+        if need_of(self.run.file, item) is not None:
+            return
         self.x.condition(item.cond, Sight(scope, "require", item), "`require`")
 
     # ---------------------------------------------------- functions, reductions

@@ -12,6 +12,7 @@ from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
 from vlang.syntax.keywords import VALUES, WORDS
+from vlang.syntax.needs import NEEDS
 from vlang.syntax.problems import nearest
 from vlang.types import BOOL, VERTEX, Scalar, Type
 
@@ -187,7 +188,13 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
         run.report(Code.UNKNOWN_NAME, f"there is no `{name}` here", span, "known only inside its reduction",
                    help=f"gather what you need of `{name}` first, then apply what was gathered")
         return Value(None)
-    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken)
+    if at.place == "require" and name in NEEDS:
+        run.report(Code.UNKNOWN_NAME, f"`{name}` stands alone after `require`", span, "part of a condition",
+                   help=f"on a line of its own, `require {name}` says that {NEEDS[name]}")
+        return Value(None)
+    whole = isinstance(at.item, t.Contract) and at.item.cond.span == span
+    close = nearest(name, {s.name for s in at.scope.visible()} | set(run.builtins) | VALUES | run.broken
+                    | (set(NEEDS) if whole else set()))
     run.report(Code.UNKNOWN_NAME, f"unknown name `{name}`", span, f"did you mean `{close}`?" if close else "",
                write=close or ())
     return Value(None)

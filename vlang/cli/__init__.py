@@ -1,6 +1,7 @@
 """The command `vlang`. One module per command; this one turns every outcome into an exit status.
 
-0: done. 1: the user's error (a program, a graph, a file). 2: wrong usage. 70: a bug of vlang. 130: interrupted.
+0: done. 1: the user's error (a program, a graph, a file). 2: wrong usage. 70: a bug of vlang. 130: interrupted, by
+Ctrl-C or SIGTERM.
 141: the reader of the output closed the pipe.
 """
 
@@ -9,6 +10,7 @@ from __future__ import annotations
 import gc
 import io
 import os
+import signal
 import sys
 import warnings
 from collections.abc import Sequence
@@ -34,6 +36,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line `argv` (default: the process's) and return the exit status."""
     if argv is None:
         _one_blas_thread()
+        _end_like_an_interrupt()
         gc.set_threshold(*_COLLECTIONS)
     try:
         status = _run(list(sys.argv[1:] if argv is None else argv))
@@ -58,6 +61,13 @@ def _one_blas_thread() -> None:
     """
     if not any(name in os.environ for name in _BLAS_THREADS):
         os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+
+def _end_like_an_interrupt() -> None:
+    """Make SIGTERM raise KeyboardInterrupt, so that files are removed and messages shown; in the process of the command
+    only."""
+    if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
 def _run(argv: list[str]) -> int:

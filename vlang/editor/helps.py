@@ -13,7 +13,8 @@ WORD_HELP = {
     "fn": "`fn f(x: T): T = e`: a function, inlined where it is called",
     "reduction": "`reduction f(a, b): T = e, identity i`: a reduction of your own",
     "identity": "`identity i`: what a declared reduction gives for no contributions",
-    "require": "`require e`: a contract on parameters, edge fields and input fields, checked before the program runs",
+    "require": "`require e`: a contract on parameters, edge fields and input fields, checked before the program runs. "
+               "`require undirected`, `require simple`, `require loopless`: what the graph must be",
     "default": "`default = d`: what a gather gives a vertex without contributions",
     "gather": "`gather a = R(e for u -> self if c)`: combines one contribution per edge at every vertex",
     "apply": "`apply f = e`: writes a field of this vertex; all reads come first",
@@ -76,6 +77,7 @@ FUNCTION_HELP = {
     "max": "`max(a, b, ...)`: the greatest; `max(x)`: of the components of a vector",
     "sum": "`sum(x)`: the sum of the components of a vector",
     "abs": "`abs(x)`: without its sign",
+    "wrap": "`wrap(e)`: the `+ - *` of integers written in e wrap around instead of becoming infinite",
     "floor": "`floor(x)`: the integer at or below",
     "dot": "`dot(x, y)`: the inner product of two vectors",
     "reverse": "`reverse(x)`: the components of a vector in reverse order",

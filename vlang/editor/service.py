@@ -19,6 +19,7 @@ from vlang.reductions import REDUCTIONS
 from vlang.syntax import tree as t
 from vlang.syntax.keywords import PREDEFINED, TYPE_NAMES, VALUES
 from vlang.syntax.lines import STATEMENT_WORDS
+from vlang.syntax.needs import NEEDS, need_of
 from vlang.syntax.problems import in_order
 from vlang.syntax.recovery import read
 from vlang.syntax.rewrite import inside
@@ -33,6 +34,7 @@ _MEMBER = re.compile(r"(?<!\w)[A-Za-z_]\w*[ \t]*\.[ \t]*\w*$")
 _TYPE_PLACE = re.compile(r"[ \t]*(?:vertex|edge)[ \t]+[\w, \t]+:[ \t]*\w*$")
 _APPLY_PLACE = re.compile(r"[ \t]*apply[ \t]+(?:\([\w, \t]*)?\w*$")
 _HEADER = re.compile(r"^[ \t]*program\b", re.MULTILINE)
+_NEED = re.compile(r"\s*require\s+\w*$")
 _FIRST_WORD = re.compile(r"[ \t]*\w*$")
 
 
@@ -105,6 +107,9 @@ def hover(text: str, offset: int) -> Hover | None:
             if use.span.start <= offset < use.span.end:
                 return Hover(use.span, _said(run, use))
         for node in inside(run.file):
+            if isinstance(node, t.Contract) and node.cond.span.start <= offset < node.cond.span.end \
+                    and (word := need_of(run.file, node)):
+                return Hover(node.cond.span, f"`require {word}`: {NEEDS[word]}")
             if isinstance(node, (t.Call, t.Reduce)) and node.name_span.start <= offset < node.name_span.end:
                 return Hover(node.name_span, _called(run, node))
     return _word(text, offset)
@@ -195,7 +200,9 @@ def completions(text: str, offset: int) -> tuple[Completion, ...]:
         return (*(Completion(name, "type") for name in sorted(TYPE_NAMES)), Completion("vertex", "type"))
     if _FIRST_WORD.match(prefix):
         return tuple(_words(STATEMENT_WORDS - ({"program"} if _HEADER.search(text) else set())))
-    return (*_declared(s for s in declared if s.kind not in ("neighbour", "member", "argument")), *_bound(text, offset),
+    needs = [Completion(word, "word", help=text_) for word, text_ in NEEDS.items()] if _NEED.match(prefix) else []
+    return (*needs, *_declared(s for s in declared if s.kind not in ("neighbour", "member", "argument")),
+            *_bound(text, offset),
             *(Completion(name, "built-in reduction", help=REDUCTION_HELP.get(name, "")) for name in sorted(REDUCTIONS)),
             *(Completion(name, "built-in function", help=FUNCTION_HELP.get(name, ""))
               for name in sorted({*FUNCTIONS, *SPECIAL} - set(REDUCTIONS))),

@@ -19,7 +19,7 @@ _MIRRORED = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[str]) -> tuple[ContractStage, ...]:
     """The contracts of a program as steps. present: the edge fields of the graph; others are graph-level defaults."""
     domain = _first_domain(schedule)
-    found = []
+    found = [_needs(program)] if program.needs else []
     for number, require in enumerate(program.requires):
         level = _level(require.cond, present)
         name = f"require.{number}"
@@ -39,6 +39,13 @@ def contract_stages(program: f.Program, schedule: Schedule, present: frozenset[s
         stage = Stage(f"r{number}", domain if level == "edge" else None, None, (), gathers, (write,))
         found.append(ContractStage(contract, stage, None, require.span))
     return tuple(found)
+
+
+def _needs(program: f.Program) -> ContractStage:
+    """All that the graph must be, as one step, so that a message names all that does not hold."""
+    first = program.needs[0].span
+    words = " ".join(sorted({need.word for need in program.needs}, reverse=True))
+    return ContractStage(Contract("require.graph", "needs", None, words, first.line), None, None, first)
 
 
 def _bounds(cond: f.Expr) -> tuple[Bound, ...]:

@@ -95,7 +95,7 @@ def _fields(plan: Plan) -> Iterator[str]:
         if isinstance(step, LoopSpec):
             copied = () if step.copied is None else (step.copied.field,)
             wanted += [(name, f"loop {step.number}") for name in (*step.starts, *step.tolds, *copied)]
-        elif isinstance(step, Contract) and step.kind != "graph":
+        elif isinstance(step, Contract) and step.kind in ("vertex", "edge"):
             wanted.append((step.name, "a contract"))
     yield from (f"{name}, of {step}" for name, step in wanted if name not in known)
 

@@ -45,6 +45,7 @@ def _declarations(program: f.Program) -> list[str]:
     for rule in program.reductions:
         lines.append(f"reduction {rule.name}({rule.left}, {rule.right}): {type_text(rule.type)} = "
                      f"{expression(rule.body)}, identity {expression(rule.identity)}")
+    lines += [f"require {need.word}" for need in program.needs]
     lines += [f"require {expression(require.cond)}" for require in program.requires]
     renamed = [f"{new} is {old}" for new, old in program.names.items() if new != old]
     if renamed:

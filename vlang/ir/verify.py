@@ -103,8 +103,8 @@ def sites(program: f.Program) -> Iterator[Site]:
     for reduction in program.reductions:
         sides = names | {("accumulator", reduction.left), ("accumulator", reduction.right)}
         where = f"the reduction {reduction.name}"
-        yield Site(reduction.body, "vertex", sides, 0, where, reduction.type)
-        yield Site(reduction.identity, "graph", names, 0, where, reduction.type)
+        yield Site(reduction.body, "vertex", sides, 0, where, reduction.wide)
+        yield Site(reduction.identity, "graph", names, 0, where, reduction.wide)
     yield from _Walk(program).block(program.body, names, 0)
 
 
@@ -265,7 +265,7 @@ def _named(program: f.Program) -> Iterator[str]:
     types |= {("parameter", decl.name): decl.type for decl in program.params}
     types |= {("global", decl.name): decl.type for decl in program.globals}
     for side in program.reductions:
-        types |= {("accumulator", name): side.type for name in (side.left, side.right)}
+        types |= {("accumulator", name): side.wide for name in (side.left, side.right)}
     for one in statements(program.body):
         if isinstance(one, f.Gather):
             types["accumulator", one.name] = one.reduce.type

@@ -16,7 +16,7 @@ from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.topology.adjacency import COMMON, Adjacency, frozen
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, RowScan, build_rows
 from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
-from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, merged, merged_values, tallied
+from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 
 __all__ = ["WEIGHT", "Orientations"]
 
@@ -58,6 +58,7 @@ class Orientations:
         self._lock = threading.RLock()
         self._built: dict[str, Adjacency] = {}
         self._degrees: dict[str, NDArray[np.uint32]] = {}
+        self._excess: tuple[int, int] | None = None
         self._edges = source if isinstance(source, EdgeList) else None
         values = source.columns if isinstance(source, EdgeList) else source[1].columns
         self.columns: dict[str, Column] = {name: describe(v) for name, v in values.items()}
@@ -104,6 +105,13 @@ class Orientations:
             if kind not in self._degrees:
                 self._degrees[kind] = frozen(self._counted(kind))
             return self._degrees[kind]
+
+    def excess(self) -> tuple[int, int]:
+        """The self-loops and the parallel edges, an undirected one once; counted once."""
+        with self._lock:
+            if self._excess is None:
+                self._excess = excess(self.any().offsets, self.any().targets, self.directed, self.threads)
+            return self._excess
 
     def thinned(self, loops: bool, parallel: bool) -> tuple[Orientations, int, int]:
         """Drop self-loops (if `loops`) and parallel edges (if `parallel`), and count them; see `dropped`."""

@@ -16,8 +16,8 @@ from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, take
 from vlang.runtime.threads.workers import cut, on_threads
 
 __all__ = [
-    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "renumbered_rows",
-    "row_cuts", "tallied",
+    "WeightRule", "count_loops", "degrees", "dropped", "excess", "listed_rows", "merged", "merged_values",
+    "renumbered_rows", "row_cuts", "tallied",
 ]
 
 CHUNK = 1 << 16
@@ -141,6 +141,22 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
 
     on_threads(threads, work, row_cuts(incoming.offsets + outgoing.offsets, threads * 4))
     return out
+
+
+def excess(
+    offsets: NDArray[np.uint64], targets: NDArray[np.uint32], directed: bool, threads: int
+) -> tuple[int, int]:
+    """The numbers of self-loops and of parallel edges; undirected ones count once."""
+    parts = row_cuts(offsets, threads * 4)
+    found = np.zeros((max(1, len(parts)), 2), dtype=np.int64)
+    count = kernels("excess")["count_excess"]
+
+    def counted(i: int) -> None:
+        count(offsets, targets, *parts[i], directed, found[i])
+
+    on_threads(threads, counted, range(len(parts)))
+    loops, parallel = found.sum(axis=0).tolist()
+    return loops, parallel
 
 
 def dropped(

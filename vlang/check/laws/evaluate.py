@@ -184,6 +184,8 @@ class Evaluator:
             return _REAL[name](value.astype(np.float64))
         if name == "abs":
             return np.abs(value)
+        if name == "wrap":
+            return value
         if name == "floor":
             return np.floor(value)
         raise Unsupported

@@ -78,7 +78,6 @@ class Checked:
         precision: 32 or 64, the bits of `int` and `float`.
         warnings: problems of severity "warning".
         laws: what is known of each declared reduction.
-        infinite: sums of integers with a term that may be `inf` ("+") or `-inf` ("-"), and which.
     """
 
     file: t.File
@@ -89,4 +88,3 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
-    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)

@@ -61,7 +61,6 @@ class Run:
     used_on: dict[Symbol, list[t.Reduce]] = field(default_factory=dict)
     read: set[Symbol] = field(default_factory=set)
     neighbours: frozenset[str] = frozenset()
-    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         named = (t.VertexField, t.EdgeField, t.GlobalValue, t.Let)

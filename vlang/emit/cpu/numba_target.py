@@ -21,6 +21,7 @@ from vlang.types import BOOL, Scalar
 __all__ = ["NumbaTarget"]
 
 _CALL = re.compile(r"\b([a-z]\w*)\(")
+_SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
 _CASES = 24  # scalars in a function
@@ -259,7 +260,10 @@ class NumbaTarget:
         bodies += [_follow(name, kernels) for name, kernels in follows.items()]
         if any("common_count(" in body for body in bodies):
             support["common"] = None
-        parts = [skeletons().head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
+        head = skeletons().head
+        if any(_SATURATING.search(body) for body in bodies):
+            head += "from vlang.runtime.compile.saturating import *\n"
+        parts = [head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
         exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from vlang.emit.shared.dialect import Dialect, Entry, Function
+from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
 from vlang.types import BOOL, Scalar, Type
 
 __all__ = ["CudaDialect", "edge_name", "indented"]
@@ -107,6 +107,9 @@ class CudaDialect(Dialect):
             return self.convert(type_, f"{a} {sign} {b}")
         wide = self._unsigned(type_)
         return self.convert(type_, f"{wide}({a}) {sign} {wide}({b})")
+
+    def saturated(self, name: str, type_: Type, a: str, b: str) -> str:
+        return f"{SATURATED[name]}<{self.typename(type_)}>({a}, {b})"
 
     def _unsigned(self, type_: Scalar) -> str:
         """The unsigned type in which integers are computed, wide enough that it is not promoted."""

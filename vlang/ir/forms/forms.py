@@ -17,7 +17,7 @@ from vlang.types import Scalar, Type
 __all__ = [
     "Accumulator", "Activate", "Apply", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "FieldDecl",
     "ForRange", "ForVertices", "Gather", "GlobalDecl", "GraphValue", "InitField", "InitGlobal", "Let", "Op",
-    "ParamDecl", "EdgeDecl", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
+    "ParamDecl", "EdgeDecl", "Need", "Program", "Reduce", "Repeat", "Require", "Statement", "Sweep", "UserReduction",
     "Vertex", "Where", "walk", "rebuild", "children",
 ]
 
@@ -94,7 +94,10 @@ class Accumulator(Expr):
 class Op(Expr):
     """An operator or function.
 
-    Operators of arithmetic: add sub mul div floordiv mod pow neg. Of bits: shl shr bitor bitand bitxor. Comparisons:
+    Operators of arithmetic: add sub mul div floordiv mod pow neg; of integers they are exact, and infinite where the
+    result does not fit. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
+    exactadd exactsub exactmul exactpow exactneg, which also report results that leave 64 bits. A cast with data "wrap"
+    takes an integer modulo the width of its type. Of bits: shl shr bitor bitand bitxor. Comparisons:
     eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
     yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
 
@@ -222,8 +225,10 @@ class UserReduction:
         left: The name of a: the body reads Accumulator(left).
         right: The name of b.
         type: Of the operands and the result.
+        wide: The type of the accumulators, of the two values in the body, and of the body. Where the body computes with
+            integers, these have 64 bits, and what leaves them ends the run.
         body: The result.
-        identity: The result of nothing.
+        identity: The result of nothing, of the wide type.
         span: Of the declaration.
     """
 
@@ -231,9 +236,15 @@ class UserReduction:
     left: str
     right: str
     type: Type
+    wide: Type
     body: Expr
     identity: Expr
     span: Span
+
+    @property
+    def exact(self) -> bool:
+        """Whether the body computes with integers, exactly."""
+        return any(isinstance(e, Op) and e.op.startswith("exact") for e in walk(self.body))
 
 
 @dataclass(frozen=True)
@@ -243,6 +254,14 @@ class Require:
     cond: Expr
     span: Span
     text: str
+
+
+@dataclass(frozen=True)
+class Need:
+    """What the graph must be: a word of `vlang.syntax.needs.NEEDS`."""
+
+    word: str
+    span: Span
 
 
 # ------------------------------------------------------------------- statements
@@ -382,12 +401,13 @@ class Program:
         fields: Its vertex fields, those of blocks included.
         globals: Its graph-level outputs.
         reductions: The reductions that it declares.
-        requires: Its contracts.
+        requires: Its contracts about values.
         body: Its statements.
         source: The text, for messages.
         filename: The file, for messages.
         names: For each unique name the name in the text.
         precision: The bits of `int` and `float`: 32 or 64.
+        needs: Its contracts about the graph.
     """
 
     name: str
@@ -403,6 +423,7 @@ class Program:
     filename: str
     names: dict[str, str]
     precision: int = 32
+    needs: tuple[Need, ...] = ()
 
 
 # -------------------------------------------------------------------- traversal

@@ -1,0 +1,37 @@
+"""What a program needs its graph to be: `require undirected`, `require simple`, `require loopless`.
+
+These words have this meaning where they stand alone after `require`, unless the program declares the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from vlang.syntax import tree as t
+
+__all__ = ["NEEDS", "need_of"]
+
+NEEDS: Mapping[str, str] = {
+    "undirected": "every edge is there in both directions",
+    "simple": "no edge joins a vertex with itself, and no two edges join the same vertices",
+    "loopless": "no edge joins a vertex with itself",
+}
+"""The words, and their meaning."""
+
+
+def need_of(file: t.File, item: t.Contract) -> str | None:
+    """The word of a contract about the graph; None for a contract about values."""
+    cond = item.cond
+    if not isinstance(cond, t.Name) or cond.name not in NEEDS or cond.name in set(_declared(file)):
+        return None
+    return cond.name
+
+
+def _declared(file: t.File) -> Iterator[str]:
+    """The names that the parameters and the declarations at the top level declare."""
+    yield from (param.name for param in file.params)
+    for item in file.items:
+        if isinstance(item, (t.VertexField, t.EdgeField)):
+            yield from item.names
+        elif isinstance(item, (t.GlobalValue, t.Function, t.Reduction, t.Gather, t.Let)):
+            yield item.name
