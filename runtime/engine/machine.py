@@ -35,11 +35,14 @@ class Values:
 class Start:
     """The initial state of a loop that continues another run (rule I).
 
-    fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them. told: by
-    field, the value that each vertex last sent to its neighbours, as stored. heard: uint8[n], bit 0 for active
-    vertices, bit 1 for vertices that must run again themselves; None: all are active, which is always correct.
-    placed: fields, values sent and active flags are in their slots already, as they were before a superstep of the same
-    loop on the same graph (a checkpoint). rounds: the supersteps before that one.
+    Attributes:
+        fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them.
+        told: by field, the value that each vertex last sent to its neighbours, as stored.
+        heard: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None: all are
+            active, which is always correct.
+        placed: fields, values sent and active flags are in their slots already, as they were before a superstep of
+            the same loop on the same graph (a checkpoint).
+        rounds: the supersteps before that one.
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)

@@ -28,7 +28,14 @@ _LOCK = "lock"
 
 @dataclass(frozen=True)
 class Generation:
-    """One of the state files of a folder. file: None for a damaged one, and then `problem` says why."""
+    """One of the state files of a folder.
+
+    Attributes:
+        name: of the file.
+        number: of the generation.
+        file: its contents; None for a damaged one.
+        problem: why it is damaged; "" if it is not.
+    """
 
     name: str
     number: int

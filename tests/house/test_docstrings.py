@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tests.house.test_layers import FILES, ROOT
 
 MOST = 3  # parameters that a sentence describes
-LISTS = ("Args:", "Attributes:")
+LISTS = ("Args:", "Attributes:", "arguments as for `")  # the last one: the list of another function
 
 
 class Described(NamedTuple):

@@ -146,7 +146,14 @@ def merged_values(incoming: Rows, outgoing: Rows, first: Array, second: Array, t
 def excess(
     offsets: NDArray[np.uint64], targets: NDArray[np.uint32], directed: bool, threads: int
 ) -> tuple[int, int]:
-    """The numbers of self-loops and of parallel edges; undirected ones count once."""
+    """The numbers of self-loops and of parallel edges; undirected ones count once.
+
+    Args:
+        offsets: u64[n + 1], the first entry of each row.
+        targets: u32, the neighbours.
+        directed: whether each edge has one entry.
+        threads: CPU threads.
+    """
     parts = row_cuts(offsets, threads * 4)
     found = np.zeros((max(1, len(parts)), 2), dtype=np.int64)
     count = kernels("excess")["count_excess"]

@@ -26,9 +26,12 @@ _PLAIN = {"sum": "+", "prod": "*", "bitor": "|", "bitand": "&", "bitxor": "^", "
 class Accumulation:
     """How one reduction is accumulated.
 
-    types: the types of the components: first those of the value; for `mean` then the number of contributions; with a
-    `default` then a bool, whether anything contributed. declared: the reduction, if the program declares it. exact:
-    for sums and products of integers, the components of the value.
+    Attributes:
+        reduce: the reduction.
+        types: of the components: first those of the value; for `mean` then the number of contributions; with a
+            `default` then a bool, whether anything contributed.
+        declared: the reduction, if the program declares it.
+        exact: for sums and products of integers, the components of the value.
     """
 
     reduce: f.Reduce

@@ -330,7 +330,14 @@ class Writer:
         return self.name(integers.added(self, known.type, a, b, known, known))
 
     def difference(self, type_: Type, a: str, b: str, known: Range | None = None) -> str:
-        """The name of a - b. known: the values that both may have; without it, all of the type."""
+        """The name of a - b.
+
+        Args:
+            type_: of operands and result.
+            a: the first operand.
+            b: the second one.
+            known: the values that both may have; None for all of the type.
+        """
         known = known or whole(type_)
         if known is None:
             return self.name(self.d.arithmetic("-", type_, a, b))

@@ -83,7 +83,16 @@ def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
 
 
 def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """The text of a // b of integers: 0 for b = 0, and the least value // -1 is `inf`."""
+    """The text of a // b of integers: 0 for b = 0, and the least value // -1 is `inf`.
+
+    Args:
+        writer: collects the statements before it.
+        type_: of operands and result.
+        a: the name of the first operand.
+        b: the name of the second one.
+        left: the values that `a` may have.
+        right: the values that `b` may have.
+    """
     name = "int" if type_.kind == "int" else "uint"
     plain = writer.d.convert(type_, f"{name}_floordiv({a}, {b})")
     if not (left.down and right.has(-1)):
@@ -94,7 +103,15 @@ def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: 
 
 
 def narrowed(writer: Writer, name: str, source: Scalar, target: Scalar, known: Range | None) -> str:
-    """The text of an integer in a type that may not hold it: the exact value, else the nearest end of the type."""
+    """The text of an integer in a type that may not hold it: the exact value, else the nearest end of the type.
+
+    Args:
+        writer: collects the statements before it.
+        name: of the integer.
+        source: its type.
+        target: the type of the result.
+        known: the values that it may have; None for all of its type.
+    """
     d, plain, range_ = writer.d, writer.d.convert(target, name), known or whole(source)
     assert range_ is not None
     text = plain

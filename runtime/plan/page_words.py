@@ -1,0 +1,71 @@
+"""The grains in which work is cut, the rows that describe pages and blocks, and the engine's slots of a frame."""
+
+from __future__ import annotations
+
+from vlang.runtime.plan.layout import Layout
+
+__all__ = [
+    "BLOCK", "BLOCK_GROUP", "BLOCK_HIGH", "BLOCK_LONG", "BLOCK_LONG_END", "BLOCK_LOW", "BLOCK_MADE", "BLOCK_MOST",
+    "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS",
+    "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
+    "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
+    "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
+    "SLOT_STATS", "THREADS",
+]
+
+SEGMENT = 16384  # edges: the grain in which the edges of one vertex are cut
+BLOCK = 4096  # vertices: the grain of reductions over vertices
+LANES = 64  # vertices of a block that are reduced side by side
+RUN = 256  # vertices whose accumulators a worker of a CPU keeps side by side, in the first level of its cache
+
+BLOCK_MOST = 1 << 16  # vertices of a cache block at most: their numbers inside it have 16 bits
+BLOCK_GROUP = 4  # edges of a row that stand together
+THREADS = 256  # of a block of a GPU
+
+# The row of a page. Of a whole adjacency that stands for one, offsets are u64.
+_PAGE = Layout()
+PAGE_OFFSETS = _PAGE.word("u32: offsets of the edges of each vertex, relative to the page, from its first vertex on")
+PAGE_TARGETS = _PAGE.word("u32: the neighbours")
+PAGE_FIRST = _PAGE.word("the first vertex")
+PAGE_WORDS = 16
+PAGE_COLUMNS = _PAGE.part(PAGE_WORDS - 3, "the columns of the stage, in order")
+
+# The row of a cache block (vlang.runtime.graph.topology.blocks), which has its columns where a page has them.
+_BLOCK = Layout(PAGE_WORDS)
+BLOCK_SENDERS = _BLOCK.word("u32: the neighbours, in the order of the runs")
+BLOCK_RUNS = _BLOCK.word("u32[., 3]: the first place of a run, its places, and edges of each that stand side by side")
+BLOCK_MADE = _BLOCK.word("how many runs there are")
+BLOCK_ORDER = _BLOCK.word("u16: the vertex of each place, relative to BLOCK_LOW")
+BLOCK_PLACES = _BLOCK.word("u16: the place of each vertex")
+BLOCK_LOW = _BLOCK.word("the first vertex")
+BLOCK_HIGH = _BLOCK.word("the vertex behind the last")
+BLOCK_LONG = _BLOCK.word("the first of its long vertices, which are left out, in the table of those")
+BLOCK_LONG_END = _BLOCK.word("the long vertex behind the last of them")
+BLOCK_WORDS = _BLOCK.size(2 * PAGE_WORDS)
+
+# The row of a page on a GPU. Offsets are those of the whole adjacency, u64[n + 1]; targets, places and columns are
+# addressed by the number of the edge in the whole adjacency, so their addresses lie before the page's own memory.
+_ROW = Layout()
+ROW_OFFSETS = _ROW.word("u64: the offsets")
+ROW_TARGETS = _ROW.word("u32: the neighbours")
+ROW_BEGIN = _ROW.word("the first edge of the page")
+ROW_END = _ROW.word("the edge behind the last")
+ROW_BLOCKS = _ROW.word("u32: where the vertices of each row block begin")
+ROW_PLACES = _ROW.word("u16: the place of each edge's receiver in its shard")
+ROW_SHARDS = _ROW.word("u32: the bounds of the shards")
+ROW_REPLICAS = _ROW.word("u8: copies of the accumulators of each shard in shared memory")
+_ROW.skip(12)
+ROW_COLUMNS = _ROW.part(20, "the columns of the stage, in order")
+ROW_WORDS = _ROW.size()
+
+# The slots of a frame that are the engine's.
+_SLOTS = Layout()
+SLOT_PAGES = _SLOTS.word("the table of pages, or of cache blocks")
+SLOT_LIST = _SLOTS.word("u32: the vertices that a launch is for, if SLOT_LISTED")
+SLOT_LISTED = _SLOTS.word("whether tasks are runs of a list")
+SLOT_SEGMENTS = _SLOTS.word("i64[., 3]: vertex, first edge and edge behind the last of each segment, in its page")
+SLOT_LONGS = _SLOTS.word("i64[., 3]: vertex, first segment and segment behind the last of each long vertex")
+SLOT_STATS = _SLOTS.word("i64: vertices changed, vertices active, and numbers for workers")
+SLOT_SCRATCH = _SLOTS.word("scratch memory")
+SLOT_FOLLOW = _SLOTS.word("what follows the pass, 0 for nothing")
+FIRST_SLOT = _SLOTS.size()
