@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory",
-    "ProgramError", "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "CheckpointError", "DeviceError", "DiskError", "GraphError",
+    "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
 ]
 
 
@@ -33,6 +33,10 @@ class BindError(VlangError, TypeError):
 
 class ResumeError(VlangError, ValueError):
     """A result from which a program cannot continue after the graph has changed. Run it anew: `program(graph)`."""
+
+
+class CheckpointError(VlangError, ValueError):
+    """A checkpoint from which a run cannot go on: of another run, damaged, or no checkpoint at all."""
 
 
 class GraphError(VlangError, ValueError):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from vlang.runtime.engine.trace import Round
 
-__all__ = ["EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "parse_size"]
+__all__ = ["EVERYDAY", "OPTIONS", "RENAMED", "RESEARCH", "Option", "Options", "parse_seconds", "parse_size"]
 
 RENAMED: Mapping[str, str] = {"order": "schedule"}
 """Renamed options: the old name -> the new name."""
@@ -32,6 +32,7 @@ class Option:
         devices: "cpu" or "gpu" for an option that the other kind of device refuses; else "both".
         research: whether it is given through `research={...}` and `--research NAME=VALUE`.
         command: whether the command line has it.
+        decides: whether another value may change results, so that no run goes on from a checkpoint under another.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Option:
     least: int = 0
     research: bool = False
     command: bool = True
+    decides: bool = False
 
     @property
     def flag(self) -> str:
@@ -78,19 +80,20 @@ class Options:
         "warning where 80 % of what is free would be exceeded. What does not fit is refused."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
-        "Stop every loop after so many rounds; the result then says that it stopped."))
+        "Stop every loop after so many rounds; the result then says that it stopped.", decides=True))
     precision: int | None = field(default=None, metadata=_about(
         "precision", "32|64",
-        "Bits of `int` and `float`; default: those of the loaded program, 32 if not said."))
+        "Bits of `int` and `float`; default: those of the loaded program, 32 if not said.", decides=True))
     progress: Callable[[Round], None] | None = field(default=None, metadata=_about(
         "progress", "FUNCTION",
         "A function that is called with the `Round` of every superstep, or True to print them.", command=False))
     target: Any = field(default=None, metadata=_about(
         "vertex", "VERTEX",
-        "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu"))
+        "Stop once the value of this vertex is final, where the program allows it (rule O).", devices="cpu",
+        decides=True))
     derive: str | None = field(default=None, metadata=_about(
         "derive", "delta",
-        "Let loops over linear sums send changes instead of values, where that is allowed (rule D)."))
+        "Let loops over linear sums send changes instead of values, where that is allowed (rule D).", decides=True))
     deterministic: bool = field(default=False, metadata=_about(
         "flag", "",
         "On a GPU: the same bits in every run, with any GPU memory. On the CPU they always are."))
@@ -100,6 +103,23 @@ class Options:
     chaos: int | None = field(default=None, metadata=_about(
         "whole", "SEED",
         "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
+
+    checkpoint: str | None = field(default=None, metadata=_about(
+        "path", "DIR",
+        "Save the state of the run in this folder, and go on from there if the run was ended before its end.",
+        devices="cpu"))
+    every: float | None = field(default=None, metadata=_about(
+        "seconds", "TIME",
+        "Time between two checkpoints: 30s, 5m, 500ms; default: 30s, or 20 times what one takes if that is more.",
+        devices="cpu"))
+    on_interrupt: str = field(default="stop", metadata=_about(
+        "choice", "stop|write",
+        "At an interrupt or SIGTERM: stop without output (in Python: raise), or write the values so far, marked as not "
+        "converged (in Python: return them).", devices="cpu"))
+    notices: Callable[[str], None] | None = field(default=None, metadata=_about(
+        "notices", "FUNCTION",
+        "A function that is called with a sentence about checkpoints when something happens, or True to print them.",
+        command=False))
 
     # Research options, to measure and compare: passed through `research` only.
     mode: str = field(default="auto", metadata=_about(
@@ -128,7 +148,7 @@ class Options:
     without: frozenset[str] = field(default=frozenset(), metadata=_about(
         "names", "NAME,...",
         "Optimisations to leave out, to measure what each is worth. `factor` may change the last bits of sums "
-        "of floats, the others change no result.", research=True))
+        "of floats, the others change no result.", research=True, decides=True))
     kernel: str = field(default="auto", metadata=_about(
         "kernel", "NAME",
         "How a GPU pulls: auto, thread, virtual-warp-2 to virtual-warp-32, warp-segmentation, stream or edge.",
@@ -154,6 +174,7 @@ OPTIONS: Mapping[str, Option] = {
 EVERYDAY: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if not option.research}
 RESEARCH: Mapping[str, Option] = {name: option for name, option in OPTIONS.items() if option.research}
 
+_SECONDS = {"ms": 0.001, "": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 _UNITS = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 
 
@@ -166,3 +187,11 @@ def parse_size(text: str) -> int:
     if value < 1:
         raise ValueError("a size is at least one byte")
     return value
+
+
+def parse_seconds(text: str) -> float:
+    """A time in seconds: 30, 30s, 500ms, 5m, 2h. Raises ValueError that shows the forms allowed."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|)", text.strip().lower(), re.ASCII)
+    if not match:
+        raise ValueError(f"`{text}` is not a time; write for example 30s, 500ms, 5m or 2h")
+    return float(match[1]) * _SECONDS[match[2]]

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from numba import njit, types
+from numba import config, njit, types
 from numba.core.errors import NumbaError
 
 from vlang.errors import InternalError
@@ -50,6 +50,16 @@ def _without_collections() -> Iterator[None]:
         gc.enable()
 
 
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Have numba compile although NUMBA_DISABLE_JIT is set: kernels exist as machine code only."""
+    disabled, config.DISABLE_JIT = config.DISABLE_JIT, 0
+    try:
+        yield
+    finally:
+        config.DISABLE_JIT = disabled
+
+
 class Compiler:
     """Compiles functions of one text, each on request; helpers that several of them call are typed once.
 
@@ -71,7 +81,7 @@ class Compiler:
             args: its argument types, such as "u32*".
             symbol: the name of the function in the object code.
         """
-        with _without_collections():
+        with _without_collections(), _compiling():
             code: bytes = _with_room(self._object_code, name, result, args, symbol)
         return code
 

@@ -176,6 +176,29 @@ class CpuMachine:
     def forget(self, kept: object) -> None:
         """Nothing to release: a copy is freed with its last reference."""
 
+    # ------------------------------------------------------------------ checkpoints (vlang.runtime.engine.checkpoint)
+    def put(self, slot: str, array: NDArray[Any]) -> None:
+        """Store the values of a vertex array."""
+        np.copyto(self.state.arrays[slot], array)
+
+    def recount(self, stats: Stats) -> None:
+        """Set the counts of the last pass that decided activity."""
+        self._stats = stats
+
+    def scalar_bits(self) -> dict[str, int]:
+        """Every graph-level value as 64 bits."""
+        slots = self._plan.slots
+        return {name: int(self.state.frame[slots[f"scalar:{name}"]]) for name in self._plan.scalars}
+
+    def put_scalar_bits(self, name: str, bits: int) -> None:
+        """Store a graph-level value given as 64 bits."""
+        self.state.frame[self._plan.slots[f"scalar:{name}"]] = bits
+
+    def copies(self, kept: object) -> Sequence[NDArray[Any]]:
+        """The arrays of a copy."""
+        assert isinstance(kept, list)
+        return kept
+
     def settle(self) -> None:
         """Passes return when they are done."""
 

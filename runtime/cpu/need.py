@@ -85,7 +85,7 @@ class _Account:
         return most
 
 
-def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor) -> Need:
+def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool = False) -> Need:
     """The memory of a run.
 
     Args:
@@ -93,6 +93,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor) -> Need:
         shape: the graph.
         threads: workers of the run.
         way_for: the way that a loop takes.
+        saved: the run keeps checkpoints, for which it copies its state.
     """
     account = _Account()
     account.hold("ids", shape.ids)
@@ -110,7 +111,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor) -> Need:
         building.neighbours()
     built = account.phase()
     state = _state(plan, shape)
-    account.hold("state", state)
+    account.hold("state", 2 * state if saved else state)
     apart = {stage.name for loop in plan.loops for stage in loop.stages} | _proved(plan)
     for stage in plan.stages:
         if stage.domain is not None and stage.name not in apart:

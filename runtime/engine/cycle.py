@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 from vlang.runtime.engine.machine import Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, StageSpec, every_step
 
-__all__ = ["WATCHED_FROM", "CycleWatch"]
+__all__ = ["WATCHED_FROM", "CycleWatch", "watched_slots"]
 
 WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have ended
+
+
+def watched_slots(spec: LoopSpec) -> list[str]:
+    """The arrays that a superstep of a loop reads and changes."""
+    names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
+    slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
+    return [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
 
 
 class CycleWatch:
@@ -20,14 +29,34 @@ class CycleWatch:
     """
 
     def __init__(self, spec: LoopSpec, machine: Machine) -> None:
-        names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
-        slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
-        self._slots = [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
+        self._slots = watched_slots(spec)
         self._machine = machine
         one_way = spec.asynchronous and not spec.explicit
         self._watched = spec.limit is None and not spec.reads_iteration and not one_way
         self._kept: object = None
         self._kept_at, self._kept_stats = 0, Stats()
+
+    @property
+    def numbers(self) -> dict[str, int]:
+        """The superstep of the copy and its counts, -1 if there is no copy."""
+        known = self._kept is not None
+        return {"kept_at": self._kept_at if known else -1, "kept_changed": self._kept_stats.changed,
+                "kept_active": self._kept_stats.active}
+
+    @property
+    def slots(self) -> Sequence[str]:
+        """The slots of the copy, in its order."""
+        return self._slots
+
+    @property
+    def kept(self) -> object:
+        """The copy, as `Machine.keep` returned it; None if there is none."""
+        return self._kept
+
+    def keep(self, kept: object, numbers: Mapping[str, int]) -> None:
+        """Take over the copy of another run, and its `numbers`."""
+        self._kept, self._kept_at = kept, numbers["kept_at"]
+        self._kept_stats = Stats(numbers["kept_changed"], numbers["kept_active"])
 
     def period(self, rounds: int, stats: Stats) -> int | None:
         """How many supersteps ago the state was the same; None if no repetition was found."""

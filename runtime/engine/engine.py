@@ -11,16 +11,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import RangeError
 from vlang.options import Options
+from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.machine import Loop, Machine, Start, Stats, Values
+from vlang.runtime.engine.endings import ended, interrupted, repeats, settled_vertices
+from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
+from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
+from vlang.runtime.engine.position import Block, Position
 from vlang.runtime.engine.trace import Done, History
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (
@@ -30,7 +36,6 @@ from vlang.runtime.plan.plan import (
     ForVerticesSpec,
     LoopSpec,
     Plan,
-    PrioritySpec,
     ScalarSpec,
     StageSpec,
     Step,
@@ -39,6 +44,9 @@ from vlang.runtime.plan.plan import (
 )
 
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
+
+_SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
+_MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
 @dataclass(frozen=True)
@@ -57,9 +65,18 @@ class _Reached(Exception):
 class Outcome:
     """The results of a run: values, and the history of its loops.
 
-    seconds: wall-clock time, without building, compiling and the checks of `require`. kept: copies of the requested
-    vertex arrays, by slot. settled: bool[n], whether the values of a vertex are final, for runs that may stop at a
-    target. infinite: whether a watched value was infinite. infinite_inside: whether one was that is no output.
+    Attributes:
+        values: of fields and globals.
+        rounds: supersteps, of all loops.
+        converged: whether every loop ended as it should.
+        reason: why the last loop ended.
+        history: of the supersteps.
+        seconds: wall-clock time, without building, compiling and the checks of `require`.
+        kept: copies of the requested vertex arrays, by slot.
+        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
+        infinite: whether a watched value was infinite.
+        infinite_inside: whether one was that is no output.
+        interrupted: whether an interrupt ended the run before its end.
     """
 
     values: Values = field(default_factory=Values)
@@ -72,12 +89,13 @@ class Outcome:
     settled: NDArray[np.bool_] | None = None
     infinite: bool = False
     infinite_inside: bool = False
+    interrupted: bool = False
 
 
 def run_plan(
     plan: Plan, graph: Graph, machine: Machine, scalars: Mapping[str, Any], fields: Mapping[str, NDArray[Any]],
     options: Options, starts: Mapping[int, Start] | None = None, keep: Sequence[str] = (), goal: Goal | None = None,
-    watch: Watch = NO_WATCH,
+    watch: Watch = NO_WATCH, keeper: Keeper | None = None,
 ) -> Outcome:
     """Run a plan on a graph.
 
@@ -92,20 +110,24 @@ def run_plan(
         keep: slots of arrays to return.
         goal: where to stop early; None for the end.
         watch: the values tested for infinities, at the end of every block and of the run.
+        keeper: saves the state of the run, and restores it where the run goes on from a checkpoint; None for neither.
 
     Raises OutOfMemory, GraphError (a contract that does not hold), DeviceError, InternalError.
     """
-    return _Run(plan, graph, machine, options, starts or {}, goal, watch).run(scalars, fields, keep)
+    return _Run(plan, graph, machine, options, starts or {}, goal, watch, keeper).run(scalars, fields, keep)
 
 
 class _Run:
     def __init__(
         self, plan: Plan, graph: Graph, machine: Machine, options: Options, starts: Mapping[int, Start],
-        goal: Goal | None, watch: Watch,
+        goal: Goal | None, watch: Watch, keeper: Keeper | None,
     ) -> None:
         self.plan, self.graph, self.machine, self.options = plan, graph, machine, options
         self._starts, self._goal, self._watch = starts, goal, watch
+        self._keeper = keeper
+        self._position = Position() if keeper is None else keeper.position
         self.outcome = Outcome()
+        self._begin = 0.0
         self._sets: dict[str, NDArray[Any]] = {}
         self._iteration: int | None = None  # of the innermost loop under way
         self._numbers = {id(spec): number for number, spec in enumerate(plan.counted)}  # as the history has them
@@ -114,21 +136,39 @@ class _Run:
         """Run every step."""
         self._bind(scalars, fields)
         checks = max((at + 1 for at, step in enumerate(self.plan.steps) if isinstance(step, Contract)), default=0)
-        self._steps(open_checks(self.plan.steps[:checks], self.graph))
+        if not self._go_on(frozenset(scalars)):
+            for step in open_checks(self.plan.steps[:checks], self.graph):
+                self._step(step)
         self.machine.settle()
-        begin = time.perf_counter()
-        with suppress(_Reached):
-            self._steps(self.plan.steps[checks:])
+        self._begin = time.perf_counter() - self.outcome.seconds
+        try:
+            with suppress(_Reached):
+                self._steps(self.plan.steps, checks)
+        except Stopped:
+            self._stopped()
         self.machine.settle()
-        self.outcome.seconds = time.perf_counter() - begin
+        self.outcome.seconds = time.perf_counter() - self._begin
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
-        self._look_inside()
         self._outward(values)
+        if self.outcome.interrupted:  # its values are on their way
+            return self.outcome
+        self._look_inside()
         shown = [values.fields[name] for name in self._watch.fields]
         self.outcome.infinite |= any(map(_has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
+
+    def _refuse_faults(self) -> None:
+        """End the run where a declared reduction of integers left its type."""
+        for fault in self.plan.faults:
+            left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
+            if left.any():
+                order = self.graph.order
+                left = order.outward(left) if order is not None and fault.vertices else left
+                where = f", for vertex {self.graph.label(int(np.argmax(left != 0)))}" if fault.vertices else ""
+                raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
+                                 f"{where}, so the result would be wrong; declare a wider type, or limit the values")
 
     def _outward(self, values: Values) -> None:
         """Bring what users see into the order of the ids."""
@@ -140,8 +180,37 @@ class _Run:
         if self.outcome.settled is not None:
             self.outcome.settled = order.outward(self.outcome.settled)
 
+    # ------------------------------------------------------------------ checkpoints
+    def _go_on(self, given: frozenset[str]) -> bool:
+        """Restore the checkpoint at which the run begins; False if there is none. given: parameters of the call."""
+        if self._keeper is None or self._keeper.saved is None:
+            return False
+        saved, outcome = self._keeper.saved, self.outcome
+        restored(saved, self._keeper.machine, given | {"N", "M"})
+        outcome.rounds, outcome.converged, outcome.reason, outcome.seconds, outcome.infinite, \
+            outcome.infinite_inside = (saved.outcome[name] for name in _SAVED)
+        outcome.history = saved.history
+        return True
+
+    def _so_far(self) -> dict[str, Any]:
+        """The outcome so far, for a checkpoint."""
+        now = {**vars(self.outcome), "seconds": time.perf_counter() - self._begin}
+        return {name: now[name] for name in _SAVED}
+
+    def _point(self, loop: Loop | None = None) -> None:
+        """Between two steps or supersteps: the run may be saved, or stopped. loop: the innermost loop under way."""
+        if self._keeper is not None:
+            self._keeper.point(Kept(self._so_far, self.outcome.history), loop)
+
+    def _stopped(self) -> None:
+        """Record that an interrupt has ended the run."""
+        outcome = self.outcome
+        outcome.rounds = len(outcome.history)
+        outcome.reason, outcome.converged, outcome.interrupted = interrupted(outcome.rounds), False, True
+
     def _look_inside(self) -> None:
         """Test values that the next pass through a block overwrites, until one was infinite."""
+        self._refuse_faults()
         if self.outcome.infinite_inside:
             return
         inside = any(math.isinf(self.machine.scalar(name)) for name in self._watch.lets) or \
@@ -149,13 +218,22 @@ class _Run:
         self.outcome.infinite_inside |= inside
         self.outcome.infinite |= inside
 
-    def _steps(self, steps: Sequence[Step]) -> int:
-        """Run steps in order; returns the edges traversed, without those of loops, which report their own."""
-        return sum(map(self._step, steps))
+    # ------------------------------------------------------------------------ steps
+    def _steps(self, steps: Sequence[Step], first: int = 0, run_pass: Callable[[StageSpec], int] | None = None) -> int:
+        """Run steps in order, from number `first` on; returns the edges traversed, without those of loops, which
+        report their own. run_pass: runs passes; None for the machine, over all vertices.
+        """
+        here = self._position.enter("steps", at=first, edges=0)
+        for at in range(here.at, len(steps)):
+            here.at = at
+            self._point()
+            here.edges += self._step(steps[at], run_pass)
+        self._position.leave()
+        return here.edges
 
-    def _step(self, step: Step) -> int:
+    def _step(self, step: Step, run_pass: Callable[[StageSpec], int] | None = None) -> int:
         if isinstance(step, StageSpec):
-            return self.machine.run_pass(step)
+            return (run_pass or self.machine.run_pass)(step)
         if isinstance(step, SweepSpec):
             return self._sweep(step)
         if isinstance(step, ForVerticesSpec):
@@ -193,26 +271,35 @@ class _Run:
     # ----------------------------------------------------------------------- blocks
     def _sweep(self, spec: SweepSpec) -> int:
         sweep = self.machine.begin_sweep(spec)
-        edges = 0
-        for number, level in enumerate(sweep.levels):
-            self.machine.set_scalar(spec.level, level)
-            for step in spec.steps:
-                edges += sweep.run_pass(step, number) if isinstance(step, StageSpec) else self._step(step)
-        return edges
+        here = self._position.enter("sweep", edges=0)
+        levels = sweep.levels
+        for level in range(here.at, len(levels)):
+            here.at = level
+            self.machine.set_scalar(spec.level, levels[level])
+            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, level))
+        self._position.leave()
+        return here.edges
 
     def _for_vertices(self, spec: ForVerticesSpec) -> int:
-        edges = 0
-        for vertex in self._sets[spec.members].tolist():
-            self.machine.set_scalar(spec.name, vertex)
-            edges += self._steps(spec.steps)
+        here = self._position.enter("each", edges=0)
+        members = self._sets[spec.members].tolist()
+        for at in range(here.at, len(members)):
+            here.at = at
+            self.machine.set_scalar(spec.name, members[at])
+            here.edges += self._steps(spec.steps)
             self._look_inside()
-        return edges
+        self._position.leave()
+        return here.edges
 
     def _for_range(self, spec: ForRangeSpec) -> None:
         """Rounds are counted, bounded and recorded like those of a loop, but have no activity."""
-        low, high, most = int(self._value(spec.low)), int(self._value(spec.high)), self.options.max_rounds
-        rounds, reason, converged = 0, "", True
+        here, most = self._position.enter("range", low=0, high=0), self.options.max_rounds
+        if not here.again:
+            here.numbers |= {"low": int(self._value(spec.low)), "high": int(self._value(spec.high))}
+        low, high = here.numbers["low"], here.numbers["high"]
+        reason, converged = "", True
         while not reason:
+            rounds = here.at
             if low + rounds > high:
                 converged = spec.until is None or not rounds
                 reason = f"ran {rounds} rounds, as the program says" if converged else \
@@ -223,51 +310,80 @@ class _Run:
                 begin = time.perf_counter()
                 self.machine.set_scalar(spec.name, low + rounds)
                 edges = self._steps(spec.steps)
-                rounds += 1
                 self._look_inside()
                 reason = "`until` holds" if spec.until is not None and self._value(spec.until) else ""
-                self._note(spec, rounds, time.perf_counter() - begin, (Done(self.graph.n, "pull", edges),))
-        self._finish(rounds, reason, converged)
+                self._note(spec, rounds + 1, time.perf_counter() - begin, (Done(self.graph.n, "pull", edges),))
+                here.at += 1
+        self._position.leave()
+        self._finish(here.at, reason, converged)
 
     def _loop(self, spec: LoopSpec) -> None:
-        limit = None if spec.limit is None else max(0, int(self._value(spec.limit)))
+        here = self._position.enter("loop", limit=-1, kept_at=-1, kept_changed=0, kept_active=0)
         goal = self._goal if self._goal is not None and self._goal.loop == spec.number else None
-        if goal is not None:
-            limit = goal.supersteps
-        start = self._starts.get(spec.number)
-        for name, array in ({} if start is None else start.fields).items():
-            self.machine.give(name, array)
+        limit = self._limit(spec, here, goal)
         bounds = [bound for bound in (limit, self.options.max_rounds) if bound is not None]
         bound = min(bounds, default=None)
         around = self._iteration
-        loop: Loop = NestedLoop(spec, self.machine, self._steps) if spec.nested else \
-            self.machine.loop(spec, bound, start)
-        watch = CycleWatch(spec, self.machine)
-        rounds, reason, converged = 0, "", True
+        loop = self._begun(spec, here, bound)
+        watch = here.watch = self._watched(spec, here)
+        reason, converged, first = "", True, here.at
         while not reason:
-            if limit is not None and rounds >= limit:
+            if limit is not None and here.at >= limit:
                 converged = spec.exact
-                reason = f"ran {rounds} supersteps, as the program says" if converged else \
-                    f"stopped after {rounds} supersteps, the most that the program allows"
-            elif self.options.max_rounds is not None and rounds >= self.options.max_rounds:
-                reason, converged = f"stopped after {rounds} supersteps, as asked", False
+                reason = f"ran {here.at} supersteps, as the program says" if converged else \
+                    f"stopped after {here.at} supersteps, the most that the program allows"
+            elif self.options.max_rounds is not None and here.at >= self.options.max_rounds:
+                reason, converged = f"stopped after {here.at} supersteps, as asked", False
             else:
-                rounds = self._advance(loop, spec, rounds, bound)
-                reason, converged = self._ended(spec, loop)
-                period = None if reason else watch.period(rounds, loop.stats)
+                if here.at > first and not spec.nested:
+                    self._point(loop)
+                here.at = self._advance(loop, spec, here.at, bound)
+                reason, converged = ended(spec, loop, self.machine)
+                period = None if reason else watch.period(here.at, loop.stats)
                 if period is not None:
-                    reason, converged = _repeats(period), False
+                    reason, converged = repeats(period), False
         loop.close()
         watch.close()
+        self._position.leave()
         self._look_inside()
         if self.options.target is not None:
             reason, converged = self._at_target(spec, self.options.target, reason)
         self._iteration = around
         if spec.reads_iteration and around is not None:
             self.machine.set_scalar("iteration", around)
-        self._finish(rounds, reason, converged)
+        self._finish(here.at, reason, converged)
         if goal is not None:
             raise _Reached
+
+    def _limit(self, spec: LoopSpec, here: Block, goal: Goal | None) -> int | None:
+        """The supersteps that the program or the goal allows; None for no limit."""
+        if goal is not None:
+            return goal.supersteps
+        if spec.limit is None:
+            return None
+        if not here.again:
+            here.numbers["limit"] = max(0, int(self._value(spec.limit)))
+        return here.numbers["limit"]
+
+    def _begun(self, spec: LoopSpec, here: Block, bound: int | None) -> Loop:
+        """The loop, anew or from its position; bound: supersteps at most."""
+        start = self._starts.get(spec.number)
+        if here.again and self._keeper is not None and self._keeper.saved is not None:
+            start = Start(heard=self._keeper.saved.heard, placed=True, rounds=here.at)
+        for name, array in ({} if start is None else start.fields).items():
+            self.machine.give(name, array)
+        if self._keeper is not None:
+            self._keeper.begin_loop()
+        if spec.nested:
+            return NestedLoop(spec, self.machine, self._steps, here.again)
+        return self.machine.loop(spec, bound, start)
+
+    def _watched(self, spec: LoopSpec, here: Block) -> CycleWatch:
+        """The watch of a loop, with the copy that it had at its position."""
+        watch = CycleWatch(spec, self.machine)
+        if here.again and here.numbers["kept_at"] >= 0 and self._keeper is not None:
+            watch.keep(self._keeper.copy_of(here), here.numbers)
+        return watch
 
     def _finish(self, rounds: int, reason: str, converged: bool) -> None:
         """Record the end of a loop in the outcome."""
@@ -289,8 +405,12 @@ class _Run:
         begin = time.perf_counter()
         self._iteration = rounds + 1
         if spec.reads_iteration:
+            if rounds >= _MOST_ITERATIONS:
+                raise RangeError(f"line {spec.line}: this loop reads `iteration`, and after {rounds:,} supersteps the "
+                                 "next number is too large for an int of 32 bits")
             self.machine.set_scalar("iteration", rounds + 1)
-        done = loop.advance(None if bound is None else bound - rounds)
+        room = None if bound is None else bound - rounds
+        done = loop.advance(room if self._keeper is None else self._keeper.room(room))
         if spec.nested:
             self._look_inside()
         if spec.until is not None:  # before the counts are read, so that a device is waited for once
@@ -298,41 +418,17 @@ class _Run:
         if not done:
             done = (loop.last(),)
         each = (time.perf_counter() - begin) / len(done)
+        if self._keeper is not None:
+            self._keeper.measure(each * len(done), len(done))
         self._note(spec, rounds + 1, each, done)
         return rounds + len(done)
 
-    def _ended(self, spec: LoopSpec, loop: Loop) -> tuple[str, bool]:
-        """Why the loop ends here ("" if it does not), and whether it converged (docs/language.md, section 4.6)."""
-        stats: Stats = loop.stats
-        if spec.until is not None:
-            if self.machine.scalar(spec.until.name):
-                return f"`until` holds{self._reached(spec.until)}", True
-            if stats.changed == 0 and not spec.reads_iteration and not self._untold(spec):
-                return "nothing changes any more, and `until` does not hold", False
-        elif not (spec.exact and spec.limit is not None):
-            if stats.active == 0:
-                return "no vertex is active", True
-        elif stats.changed == 0 and not spec.reads_iteration:
-            return "nothing changes any more", True
-        return "", True
-
-    def _reached(self, until: ScalarSpec) -> str:
-        """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
-        sides = [f"{self.machine.scalar(side):.3g}" for side in until.sides]
-        return f": {', tolerance '.join(sides)}" if sides else ""
-
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""
-        settled = self.outcome.settled = _settled_vertices(spec, self.machine.array, target)
+        settled = self.outcome.settled = settled_vertices(spec, self.machine.array, target)
         if settled.all():
             return reason, True
         return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False
-
-    def _untold(self, spec: LoopSpec) -> bool:
-        """Whether some vertex has a change that it has not sent to its neighbours."""
-        array = self.machine.array
-        pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
-        return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
 
 
 def _has_infinity(array: Any) -> bool:
@@ -340,23 +436,6 @@ def _has_infinity(array: Any) -> bool:
     return bool(np.isinf(array.view(np.float16) if array.dtype == np.uint16 else array).any())
 
 
-def _settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
-    """bool[n]: whether the value of a vertex is final once the target is: if it is no worse than that of the target.
-
-    spec: a loop that ran in order of priority. array: returns the vertex array in a slot. The field that decides the
-    order is never f16: arithmetic widens f16, so no gather is joined with it.
-    """
-    (stage,) = spec.stages
-    priority = stage.way("priority", PrioritySpec)
-    assert priority is not None
-    values = array(f"field:{priority.field}")
-    bound = values[target]
-    worse: NDArray[np.bool_] = values > bound if priority.low else values < bound
-    return ~worse
-
-
-def _repeats(period: int) -> str:
-    """The message for a loop that stops because its supersteps repeat each other."""
-    what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
-    return (f"stopped: {what} for ever, as rounding keeps the values from settling; ask for a larger tolerance, or "
-            "precision 64")
+def _at_level(sweep: Sweep, level: int, stage: StageSpec) -> int:
+    """Run a pass of a sweep; returns the edges traversed."""
+    return sweep.run_pass(stage, level)

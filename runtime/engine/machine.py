@@ -38,11 +38,15 @@ class Start:
     fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them. told: by
     field, the value that each vertex last sent to its neighbours, as stored. heard: uint8[n], bit 0 for active
     vertices, bit 1 for vertices that must run again themselves; None: all are active, which is always correct.
+    placed: fields, values sent and active flags are in their slots already, as they were before a superstep of the same
+    loop on the same graph (a checkpoint). rounds: the supersteps before that one.
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     told: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     heard: NDArray[np.uint8] | None = None
+    placed: bool = False
+    rounds: int = 0
 
 
 class Loop(Protocol):

@@ -17,13 +17,18 @@ __all__ = ["MaskedSweep", "NestedLoop", "finite"]
 class NestedLoop:
     """Runs the supersteps of a loop with blocks inside, one a call; a `vlang.runtime.engine.machine.Loop`.
 
-    run: runs steps, and returns the edges that their passes traverse. stats: the counts of the last superstep.
+    run: runs steps, and returns the edges that their passes traverse. inside: the loop begins inside of a superstep,
+    whose state is in its slots already. stats: the counts of the last superstep.
     """
 
-    def __init__(self, spec: LoopSpec, machine: Machine, run: Callable[[Sequence[Step]], int]) -> None:
+    def __init__(
+        self, spec: LoopSpec, machine: Machine, run: Callable[[Sequence[Step]], int], inside: bool = False,
+    ) -> None:
         self.stats = Stats()
-        self._spec, self._machine, self._run = spec, machine, run
+        self._spec, self._machine, self._run, self._inside = spec, machine, run, inside
         self._last = Done(0, "pull", 0)
+        if inside:
+            return
         for name in spec.tolds:
             machine.fill(spec.slot("told", name), 0)
         if spec.explicit:
@@ -31,8 +36,9 @@ class NestedLoop:
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep; its edges do not include those of inner loops, which report their own."""
-        for name in self._spec.starts:
+        for name in () if self._inside else self._spec.starts:
             self._machine.copy(self._spec.slot("start", name), f"field:{name}")
+        self._inside = False
         edges = self._run(self._spec.steps)
         self.stats = self._machine.counted()
         self._last = Done(self.stats.active, "pull", edges)

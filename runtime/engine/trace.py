@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,14 +48,14 @@ class Done(NamedTuple):
 class Series(Sequence[Done]):
     """Supersteps that ran in one call; a `Done` is created only on access, as searches of long paths have millions.
 
-    counts: i64[k, 2], active vertices and edges of each superstep; copied.
+    mode: of all of them. counts: i64[k, 2], active vertices and edges of each superstep; copied.
     """
 
     def __init__(self, mode: str, counts: NDArray[np.int64]) -> None:
-        self._mode, self._counts = mode, counts.copy()
+        self.mode, self.counts = mode, counts.copy()
 
     def __len__(self) -> int:
-        return len(self._counts)
+        return len(self.counts)
 
     @overload
     def __getitem__(self, at: int) -> Done: ...
@@ -63,28 +63,38 @@ class Series(Sequence[Done]):
     def __getitem__(self, at: slice) -> Series: ...
     def __getitem__(self, at: int | slice) -> Done | Series:
         if isinstance(at, slice):
-            return Series(self._mode, self._counts[at])
-        active, edges = self._counts[at].tolist()
-        return Done(active, self._mode, edges)
+            return Series(self.mode, self.counts[at])
+        active, edges = self.counts[at].tolist()
+        return Done(active, self.mode, edges)
 
     def __iter__(self) -> Iterator[Done]:
-        return (Done(active, self._mode, edges) for active, edges in self._counts.tolist())
+        return (Done(active, self.mode, edges) for active, edges in self.counts.tolist())
 
     @property
     def active(self) -> int:
         """Active vertices, summed over all supersteps."""
-        return int(self._counts[:, 0].sum())
+        return int(self.counts[:, 0].sum())
 
     @property
     def edges(self) -> int:
         """Edges traversed."""
-        return int(self._counts[:, 1].sum())
+        return int(self.counts[:, 1].sum())
+
+
+@dataclass(frozen=True)
+class _Packed:
+    """The first parts of a history as arrays: how many, the modes, and the arrays (see `History.packed`)."""
+
+    parts: int
+    modes: list[str]
+    arrays: tuple[NDArray[Any], ...]
 
 
 class History:
     """The supersteps of a run, one part for each call. edges: traversed so far."""
 
     def __init__(self) -> None:
+        self._packed = _Packed(0, [], (np.zeros(0, np.int64), np.zeros(0, np.float64), np.zeros(0, np.int64)))
         self._parts: list[tuple[int, int, float, Sequence[Done]]] = []
         self.edges = 0
 
@@ -99,6 +109,55 @@ class History:
         """
         self._parts.append((loop, first, seconds, done))
         self.edges += done.edges if isinstance(done, Series) else sum(row.edges for row in done)
+
+    def __len__(self) -> int:
+        """How many supersteps ran."""
+        return sum(len(done) for _, _, _, done in self._parts)
+
+    def packed(self) -> tuple[list[str], tuple[NDArray[Any], ...]]:
+        """The supersteps as arrays, for `unpacked`.
+
+        Returns:
+            The modes, and three arrays: for each part its loop, its first superstep, its length and the index of its
+            mode, i64[4p]; the seconds of each of its supersteps, f64[p]; active vertices and edges of every superstep,
+            i64[2k].
+        """
+        known = self._packed
+        modes = {mode: number for number, mode in enumerate(known.modes)}
+        parts: list[tuple[int, int, int, int]] = []
+        seconds: list[float] = []
+        rows: list[NDArray[np.int64]] = []
+        for loop, first, each, done in self._parts[known.parts :]:
+            runs = [(first, done)] if isinstance(done, Series) else \
+                [(number, Series(row.mode, np.array([row[::2]], np.int64))) for number, row in enumerate(done, first)]
+            for number, run in runs:
+                parts.append((loop, number, len(run), modes.setdefault(run.mode, len(modes))))
+                seconds.append(each)
+                rows.append(run.counts.reshape(-1))
+        more: tuple[list[NDArray[Any]], ...] = [np.array(parts, np.int64).reshape(-1)], [np.array(seconds)], rows
+        table, each_one, counts = (np.concatenate([before, *after]) for before, after in zip(known.arrays, more))
+        arrays = table, each_one, counts
+        self._packed = _Packed(len(self._parts), list(modes), arrays)
+        return list(modes), arrays
+
+    @staticmethod
+    def unpacked(modes: object, arrays: Sequence[NDArray[Any]], loops: int) -> History:
+        """The history that `packed` gave, of a program with so many loops. Raises ValueError for other values."""
+        history, at = History(), 0
+        table, seconds, rows = arrays
+        parts = table.reshape(-1, 4) if len(table) % 4 == 0 else table.reshape(0, 4)
+        sound = isinstance(modes, list) and all(isinstance(mode, str) for mode in modes) and \
+            len(parts) == len(seconds) and len(table) == 4 * len(parts)
+        if not sound or not isinstance(modes, list):
+            raise ValueError("its history cannot be read")
+        for (loop, first, length, mode), each in zip(parts.tolist(), seconds.tolist()):
+            if not (0 <= loop < loops and first >= 1 and 1 <= length <= len(rows) // 2 - at and 0 <= mode < len(modes)):
+                raise ValueError("its history cannot be read")
+            history.add(loop, first, each, Series(modes[mode], rows[2 * at : 2 * (at + length)].reshape(-1, 2)))
+            at += length
+        if 2 * at != len(rows):
+            raise ValueError("its history cannot be read")
+        return history
 
     def rounds(self, since: int = 0) -> tuple[Round, ...]:
         """The supersteps of all parts from number `since` on."""

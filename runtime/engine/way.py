@@ -52,7 +52,14 @@ W = TypeVar("W", bound=Way[Never])
 
 
 def way_of(ways: Iterable[W], loop: LoopSpec, graph: Counts, options: Options) -> W:
-    """The first way that does not refuse a loop: the way that it runs if its values allow."""
+    """The first way that does not refuse a loop: the way that it runs if its values allow.
+
+    Args:
+        ways: in the order of trial.
+        loop: the loop.
+        graph: its counts of vertices and edges.
+        options: of the run.
+    """
     return next(way for way in ways if not way.refused(loop, graph, options))
 
 
@@ -60,7 +67,17 @@ def begin_loop(
     ways: Iterable[Way[M]], machine: M, loop: LoopSpec, graph: Graph, options: Options, bound: int | None,
     start: Start | None,
 ) -> Loop:
-    """Begin a loop by the first way that neither refuses it nor fails to begin (arguments: see `Way`)."""
+    """Begin a loop by the first way that neither refuses it nor fails to begin.
+
+    Args:
+        ways: in the order of trial.
+        machine: the part of the machine that they use.
+        loop: the loop.
+        graph: the graph.
+        options: of the run.
+        bound: supersteps at most; None for no known bound.
+        start: the state from which the loop continues another run; None for a loop that begins anew.
+    """
     for way in ways:
         if not way.refused(loop, graph, options):
             begun = way.begin(loop, machine, bound, start)

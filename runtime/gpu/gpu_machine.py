@@ -117,11 +117,18 @@ class GpuMachine:
             self.device.launch(kernel, blocks, threads, args, shared, stream, cooperative)
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that the device runs at the same time. shared: bytes per block."""
+        """Blocks of a kernel that the device runs at the same time (see `SparseMachine`)."""
         return self.device.resident(self.kernel(template, struct, constants), threads, shared)
 
     def prepare(self, name: str, blocks: int, args: Sequence[int], stream: Stream | None) -> None:
-        """Queue a kernel that prepares topology. args: 64-bit arguments; stream: None for the default stream."""
+        """Queue a kernel that prepares topology.
+
+        Args:
+            name: of the kernel.
+            blocks: of the grid.
+            args: 64-bit arguments.
+            stream: None for the default stream.
+        """
         self.launch(name, "", (), blocks, args, stream=stream)
 
     def _set_words(self, *args: int) -> None:

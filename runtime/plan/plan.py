@@ -50,7 +50,7 @@ __all__ = [
     "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
     "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
     "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
-    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "FieldSpec", "Fold", "Follow",
+    "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec", "Fold", "Follow",
     "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec", "ScalarSpec",
     "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "field_of", "level_slot",
 ]
@@ -290,7 +290,12 @@ class Fold:
 class ScalarSpec:
     """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`.
 
-    sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
+    Attributes:
+        name: of the scalar.
+        kind: "let", "global", "until", "limit" or "contract".
+        index: the number for the kernel.
+        fold: the reductions over vertices that it needs; None for none.
+        sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
     """
 
     name: str
@@ -399,7 +404,14 @@ class SweepSpec:
 
 @dataclass(frozen=True)
 class ForVerticesSpec:
-    """Runs `steps` for each vertex of the parameter `members`, in order; the vertex is in the scalar `name`."""
+    """A block that runs for each vertex of a parameter, in order.
+
+    Attributes:
+        name: the scalar with the vertex.
+        members: the parameter.
+        steps: of the block.
+        line: of the program.
+    """
 
     name: str
     members: str
@@ -409,7 +421,16 @@ class ForVerticesSpec:
 
 @dataclass(frozen=True)
 class ForRangeSpec:
-    """Runs `steps` for each number from `low` to `high`, which is in the scalar `name`; until: tested after each."""
+    """A block that runs for each number of a range.
+
+    Attributes:
+        name: the scalar with the number.
+        low: the first number.
+        high: the last number.
+        until: tested after each; None for none.
+        steps: of the block.
+        line: of the program.
+    """
 
     name: str
     low: ScalarSpec
@@ -421,7 +442,14 @@ class ForRangeSpec:
 
 @dataclass(frozen=True)
 class Bound:
-    """`column op value` for every edge. op: "lt", "le", "gt", "ge"; dtype: the type of the column in the program."""
+    """`column op value` for every edge.
+
+    Attributes:
+        column: of the edges.
+        dtype: the type of the column in the program.
+        op: "lt", "le", "gt" or "ge".
+        value: a constant.
+    """
 
     column: str
     dtype: str
@@ -493,6 +521,21 @@ def field_of(slot: str) -> str | None:
 
 
 @dataclass(frozen=True)
+class Fault:
+    """Where it is noted that a declared reduction left its type, which ends the run.
+
+    Attributes:
+        name: the slot of an array, or the name of a scalar; not 0 where it left.
+        line: of the statement.
+        vertices: whether it is an array with an entry for each vertex.
+    """
+
+    name: str
+    line: int
+    vertices: bool
+
+
+@dataclass(frozen=True)
 class Plan:
     """A program ready to run on one target.
 
@@ -508,6 +551,7 @@ class Plan:
         globals: the graph-level results (name, type name).
         defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
+        faults: what ends the run.
     """
 
     name: str
@@ -520,6 +564,7 @@ class Plan:
     steps: tuple[Step, ...]
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+    faults: tuple[Fault, ...] = ()
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

@@ -57,6 +57,9 @@ class Result:
             target's; else None. Values of other vertices are intermediate: `top`, summaries and files leave them out.
         warnings: reasons why the result may not be the intended one, one sentence each.
         origin: the run, None if no run can resume from this result.
+        interrupted: with on_interrupt="write", whether an interrupt ended the run: the values are those of the last
+            superstep before it, and statements behind it have not run.
+        resumed: where the run went on from a checkpoint, as a sentence; "" if it began anew.
     """
 
     def __init__(
@@ -79,6 +82,7 @@ class Result:
         origin: Origin | None = None,
         settled: NDArray[np.bool_] | None = None,
         warnings: tuple[str, ...] = (),
+        interrupted: bool = False,
     ) -> None:
         """Create a result from the arrays of a run; arguments not listed here are attributes.
 
@@ -104,6 +108,8 @@ class Result:
         self.origin = origin
         self.settled = settled
         self.warnings = warnings
+        self.interrupted = interrupted
+        self.resumed = ""
         self._listed = None if settled is None else np.flatnonzero(settled)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}

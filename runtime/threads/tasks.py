@@ -42,6 +42,11 @@ class Task(Generic[_T]):
             self.begun = False
         return self.begun
 
+    @property
+    def ended(self) -> bool:
+        """Whether the function has ended, or was not begun."""
+        return not self.begun or not self._done.locked()
+
     def wait(self) -> None:
         """Return when the function has ended; at once if it was not begun."""
         if self.begun:

@@ -9,12 +9,13 @@ import stat
 import subprocess
 import sys
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from vlang.runtime.compile import kept
+from vlang.runtime.compile import kept, objects
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILES = """
@@ -190,11 +191,14 @@ def test_entries_that_cannot_be_written_are_said_once(cache: Path) -> None:
     assert not hidden(cache)
 
 
+def test_the_version_of_the_compiler_is_known_without_loading_it() -> None:
+    assert f'"version": "{version("numba")}"' in objects._numba_version()
+
+
 def test_another_compiler_version_is_another_entry(cache: Path) -> None:
     """A process that believes in another version of numba finds nothing of use, and disturbs nothing."""
     before = {p: p.read_bytes() for p in entries(cache)}
-    code = ("import importlib.metadata as m\nreal = m.version\n"
-            "m.version = lambda name: '0.1' if name == 'numba' else real(name)\n") + COMPILES  # fmt: skip
+    code = f"from vlang.runtime.compile import objects\nobjects._numba_version = lambda: '0.1'\n{COMPILES}"
     assert run(cache, code=code) == (RIGHT, "True")
     assert len(entries(cache)) == 2 * len(before)
     assert all(path.read_bytes() == raw for path, raw in before.items())

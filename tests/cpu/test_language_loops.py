@@ -186,7 +186,7 @@ repeat:
     gather s = bitor(u.bits for u -- self)
     apply bits = bits | s
 repeat 3 times:
-    gather s = sum(u.tiny + 0 for u -> self)
+    gather s = sum(u.tiny for u -> self)
     apply tiny = s + tiny
     gather t = prod(u.small for self -> u)
     apply small += t

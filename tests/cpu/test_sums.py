@@ -29,7 +29,7 @@ repeat:
 
 def whole(type_: str, gather: str = "change(u.x)", apply: str = "x += a", domain: str = "u -> self",
           activate: str = "activate when change(x) != 0") -> str:
-    """A loop over integers, which wrap around on the way."""
+    """A loop over integers, which become infinite on the way."""
     return f"""program p
 edge   weight: int = 1
 vertex k: int = outdegree % 5
@@ -213,9 +213,9 @@ def test_as_many_supersteps_as_asked() -> None:
 
 
 def test_supersteps_that_repeat_are_found() -> None:
-    """Around a ring a change goes for ever."""
+    """Around a ring of odd length a change goes for ever, with the opposite sign each time."""
     text = PATHS.replace("1 if indegree == 0 else 0", "0").replace("program paths", "program p(s: vertex)").replace(
-        "i64 = 0", "u8 = 128 if self == s else 0")
+        "i64 = 0", "i8 = 1 if self == s else 0").replace("+= news", "-= news")
     ring = Graph.from_edges(np.arange(7), (np.arange(7) + 1) % 7)
     want = compile(text)(ring, s=2, research={"mode": "pull"})
     assert "repeat for ever" in want.reason

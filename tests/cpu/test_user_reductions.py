@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import functools
+
 import numpy as np
 import pytest
 
 from tests.cpu.both import assert_both, long_graph
+from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.reference.cases import Case
+from tests.reference.graph import ref_graph
 from tests.reference.graphs import family
-from vlang import compile, load
+from vlang import Program, compile, load
+from vlang.errors import RangeError
 from vlang.runtime.plan.plan import Plan
 
 LOGSUM = """reduction logsum(a, b): float =
@@ -90,10 +95,10 @@ def _plan(text: str) -> Plan:
     return compile(text).plan(frozenset(), target="cuda")
 
 
-RING = "program p(extra: u32 = 3)\nreduction r(a, b): u32 = a + b + extra * a * b, identity 0\nvertex k: u32\n"
+RING = "program p(extra: u32 = 3)\nreduction r(a, b): u32 = wrap(a + b + extra * a * b), identity 0\nvertex k: u32\n"
 SHIFTED = """program p(base: u32 = 5, S: vertices)
-reduction plus(a, b): u32 = a + b - base, identity base
-reduction far(a, b): (float, u32) = (max(a[0], b[0]), a[1] + b[1] - base), identity (-inf, base)
+reduction plus(a, b): u32 = wrap(a + b - base), identity base
+reduction far(a, b): (float, u32) = (max(a[0], b[0]), wrap(a[1] + b[1] - base)), identity (-inf, base)
 """
 
 
@@ -130,3 +135,41 @@ def test_parameters_of_long_vertices() -> None:
     numbers = np.arange(graph.n, dtype=np.uint32)
     text = f"{RING}vertex x: u32 = r(u.k for u -> self)\nvertex y: u32 = r(u.k for self -> u)\n"
     assert_both(text, Case(graph, {"extra": 6}, {"k": numbers}), ways=1)
+
+
+SUMS = """program p
+reduction add(a, b): {type} = a + b, identity 0
+vertex x: {type}
+vertex y: {type} = add(u.x for u -> self)
+vertex z: {type} = 0
+gather other = add(u.x for self -> u if u.x < 100)
+where indegree == 0:
+    apply z = add(x, other)
+global total: {type} = add(v.x for v in vertices if v.x < 0)
+"""
+
+
+@pytest.mark.parametrize(("type_", "values", "line"), [
+    ("i8", [100, 100, -100, -20], 0), ("i8", [100, 100, -20, 0], 4), ("i8", [-128, 100, 100, 0], 0),
+    ("i8", [90, 0, 0, 50], 8), ("u8", [200, 50, 0, 0], 0), ("u8", [200, 50, 6, 0], 4),
+    ("i64", [1 << 62, 1 << 61, -5, 0], 0), ("i64", [1 << 62, 1 << 62, -5, 0], 4), ("i8", [-100, 120, -100, 0], 9),
+])
+def test_leaving_the_type_ends_the_run(type_: str, values: list[int], line: int) -> None:
+    """0, 1, 2 -> 3: vertex 3 adds up the first three values, and vertex 0 adds the last one to its own."""
+    graph = ref_graph(4, [(0, 3), (1, 3), (2, 3)])
+    dtype = np.dtype(f"{type_[0]}{int(type_[1:]) // 8}")
+    case = Case(graph, {}, {"x": np.array(values, dtype)})
+    program = _sums(type_)
+    if not line:
+        assert_as_interpreted(program, case, engine_run(program, case, threads=1), interpreted(program, case))
+        return
+    with pytest.raises(OverflowError, match="declared reduction leaves"):
+        interpreted(program, case)
+    for options in ({"threads": 1}, {"mode": "pull", "page_size": 64, "threads": 2}):
+        with pytest.raises(RangeError, match=f"^line {line}: a value of a declared reduction leaves"):
+            engine_run(program, case, **options)
+
+
+@functools.cache
+def _sums(type_: str) -> Program:
+    return compile(SUMS.format(type=type_))

@@ -7,6 +7,7 @@ import gc
 import resource
 from pathlib import Path
 
+import numba
 import pytest
 
 import vlang
@@ -114,3 +115,11 @@ def test_a_changed_module_changes_the_digest(monkeypatch: pytest.MonkeyPatch) ->
         assert sources_digest(text) != plain
     monkeypatch.undo()
     sources._digest.cache_clear()
+
+
+def test_kernels_are_compiled_although_numba_is_told_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NUMBA_DISABLE_JIT makes decorators return Python functions, which the engine cannot call."""
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
+    code = Compiler("def put(p):\n    p[0] = 1\n").object_code("put", "void", ("i64*",), "put_1")
+    assert b"put_1" in code
+    assert numba.config.DISABLE_JIT == 1

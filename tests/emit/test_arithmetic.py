@@ -25,6 +25,9 @@ ANY = ("a + b", "a - b", "a * b", "min(a, b)", "max(a, b)", "abs(a)", "a // b", 
        "a if a < b else b")
 TESTS = ("a < b", "a == b", "a >= b and not a != b", "a <= b or b > a")
 INTEGERS = ("a | b", "a & b", "a ^ b", "a << s", "a >> s")
+WHOLE = ("wrap(a + b)", "wrap(a - b)", "wrap(a * b)", "wrap(-a)", "wrap(a ** 3)", "wrap(a * b) + b", "a + 1", "a - 1",
+         "a + 5", "5 - a", "a * 3", "(a // 2) * 2", "abs(a) + abs(b)", "max(a, 0) - max(b, 0)", "a % 8 + b % 8",
+         "(a % 4) * (b % 4)", "a ** min(b, 9)", "min(a, 0) * max(b, 0)", "min(a, 0) + min(b, 0)")
 Array = NDArray[Any]
 
 
@@ -32,7 +35,8 @@ def expressions(type_: str) -> list[str]:
     """Expressions of two values of a type, each with the type of its result."""
     texts = [f"{type_} = {text}" for text in ANY] + [f"bool = {text}" for text in TESTS]
     texts += [f"{type_} = {text}" for text in INTEGERS if type_ not in FLOATS]
-    texts += [f"{type_} = -a"] if type_ not in UNSIGNED else []
+    texts += [f"{type_} = -a"]
+    texts += [f"{type_} = {text}" for text in WHOLE if type_ not in FLOATS]
     texts += [f"{type_} = {f}(a)" for f in ("sqrt", "exp", "log", "log1p", "tanh") if type_ in FLOATS]
     texts += [f"{type_} = a / b", "i64 = floor(a)"] if type_ in FLOATS else ["f64 = a"]
     return texts + (["i64 = a"] if type_ in ("i8", "i16", "i32", "u8", "u16", "u32") else [])

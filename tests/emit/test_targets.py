@@ -9,9 +9,11 @@ from hypothesis import given, settings
 
 from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
-from vlang import Program, ProgramError, compile, stdlib
+from vlang import Graph, Program, ProgramError, compile, stdlib
+from vlang.emit.cuda.cuda_dialect import CudaDialect
 from vlang.emit.cuda.cuda_target import GENERATED, SKELETONS
 from vlang.runtime.plan.plan import Plan
+from vlang.types import BOOL
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 DESIGN = sorted((ROOT / "tests" / "reference" / "design").glob("*.vp"))
@@ -77,3 +79,19 @@ def test_skeletons_stand_before_what_is_generated() -> None:
     assert skeletons.index("typedef float f32") < skeletons.index("SEGMENT = 16384") < skeletons.index("pull_thread")
     assert "#include" not in plan.text
     assert len(set(SKELETONS)) == len(SKELETONS)
+
+
+def test_many_lets_are_few_functions() -> None:
+    """numba takes 15 ms for a function, and a time quadratic in the cases of one."""
+    lets = [f"let y{i} = y{i - 1} + {'max(v.indegree for v in vertices)' if i == 30 else i}" for i in range(1, 60)]
+    program = compile("\n".join(["program lets", "vertex x: int = 0", "let y0 = 1", *lets, "apply x = y59"]))
+    text = program.plan(frozenset(), frozenset()).text
+    assert text.count("def scalars_") == 3
+    assert text.count("def scalar_v") == 1, "that of the fold"
+    graph = Graph.from_edges([0, 1, 2], [2, 2, 2])
+    assert program(graph)["x"].tolist() == [1 + sum(i for i in range(60) if i != 30) + 3] * 3
+
+
+def test_bools_are_joined_without_arithmetic() -> None:
+    d = CudaDialect()
+    assert [d.arithmetic(sign, BOOL, "a", "b") for sign in "|&^"] == ["a || b", "a && b", "a != b"]

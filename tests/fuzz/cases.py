@@ -102,6 +102,10 @@ def _like(graph: RefGraph, n: int, m: int, directed: bool, rng: np.random.Genera
     """A random graph with the columns of another."""
     ends = rng.integers(0, n, (m, 2))
     columns = {name: _column(column, m, rng) for name, column in graph.columns.items()}
+    for name, column in graph.columns.items():
+        if column.dtype.kind == "i" and column.max(initial=0) > 9:
+            far = rng.choice(np.array([1 << 30, (1 << 31) - 2, (1 << 31) - 1], column.dtype), m)
+            columns[name] = np.where(rng.random(m) < 0.3, far, columns[name])
     return ref_graph(n, [(int(u), int(v)) for u, v in ends], directed, **columns)
 
 

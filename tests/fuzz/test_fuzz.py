@@ -86,8 +86,8 @@ def test_a_planted_bug_is_found_and_made_small(monkeypatch: pytest.MonkeyPatch, 
     """Two interpreters; in one of them `-` of integers is wrong where the result is -2."""
     right = operators.binary
 
-    def wrong(op: str, a: Value, b: Value, precision: int) -> Value:
-        result = right(op, a, b, precision)
+    def wrong(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:
+        result = right(op, a, b, precision, wrap)
         if op == "-" and isinstance(result.data, np.ndarray) and result.raw.dtype.kind == "i":
             return Value(result.type, np.where(result.raw == -2, result.raw + 1, result.raw))
         return result

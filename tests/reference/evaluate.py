@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields
 
 import numpy as np
 
 from tests.reference import operators as ops
 from tests.reference import special
+from tests.reference.exact import computes, narrowed, refuse_infinite, widest
 from tests.reference.graph import RefGraph
-from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default, with_infinite
+from tests.reference.reductions import BUILT_IN, fold, reduce_groups, with_default
 from tests.reference.state import GRAPH_LEVEL, Binding, Column, Env, Frame, Rows, Store, read
 from tests.reference.values import (
     Array,
@@ -20,6 +22,7 @@ from tests.reference.values import (
     declared,
     definite,
     dtype,
+    item,
     literal,
     spread,
     take,
@@ -72,6 +75,7 @@ class Evaluator:
         self.graph = graph
         self.precision = precision
         self.frames: list[Frame] = []
+        self._mode = ""  # of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self.functions = {i.name: i for i in file.items if isinstance(i, t.Function)}
         self.reductions = {i.name: i for i in file.items if isinstance(i, t.Reduction)}
         self._degrees = {"degree": graph.degree, "indegree": graph.indegree, "outdegree": graph.outdegree}
@@ -91,11 +95,13 @@ class Evaluator:
             case t.Index():
                 return self._index(expr, rows, env)
             case t.Unary(op="-"):
-                return ops.negate(self.eval(expr.value, rows, env))
+                side = self.eval(expr.value, rows, env)
+                return self._within((side,), ops.negate(side, self._mode == "wrap"))
             case t.Unary():
                 return Value(BOOL, ~ops.truth(self.eval(expr.value, rows, env)))
             case t.Binary(op=op, left=left, right=right):
-                return ops.binary(op, self.eval(left, rows, env), self.eval(right, rows, env), self.precision)
+                sides = self.eval(left, rows, env), self.eval(right, rows, env)
+                return self._within(sides, ops.binary(op, *sides, self.precision, self._mode == "wrap"))
             case t.Compare(op=op, left=left, right=right):
                 return ops.compare(op, self.eval(left, rows, env), self.eval(right, rows, env), self.precision)
             case t.Logical(op=op, left=left, right=right):
@@ -136,8 +142,8 @@ class Evaluator:
             return self._integers(self._degrees[name][rows.own])
         numbers = {"N": self.graph.n, "M": self.graph.m}
         if name == "iteration":
-            return counter(self.frames[-1].iteration)
-        return counter(numbers[name])
+            return counter(self.frames[-1].iteration, counts=True)
+        return counter(numbers[name], counts=True)
 
     def _integers(self, numbers: Array) -> Value:
         """Numbers of the type `int`."""
@@ -177,6 +183,9 @@ class Evaluator:
         name = expr.name
         if name in ("old", "change", "changed"):
             return self._past(name, expr.args[0], rows, env)
+        if name == "wrap":
+            with self._computing("wrap"):
+                return self.eval(expr.args[0], rows, env)
         args = [self.eval(a, rows, env) for a in expr.args]
         if name in self.functions:
             return self._function(self.functions[name], args, env)
@@ -223,7 +232,8 @@ class Evaluator:
                 value = self.eval(param.default, GRAPH_LEVEL, env)
             type_ = self._argument_type(param, env)
             inner[param.name] = read(convert(value, type_), type_)
-        result = self.eval(function.value, GRAPH_LEVEL, env.new_child(inner))
+        with self._computing(""):
+            result = self.eval(function.value, GRAPH_LEVEL, env.new_child(inner))
         if function.type is None:
             return definite(result, self.precision)
         type_ = declared(function.type, self.precision)
@@ -243,8 +253,30 @@ class Evaluator:
     def join(self, reduction: t.Reduction, a: Value, b: Value, env: Env) -> Value:
         """A declared reduction as a function of two values."""
         type_ = self._reduction_type(reduction)
-        inner: dict[str, Binding] = {reduction.left: convert(a, type_), reduction.right: convert(b, type_)}
-        return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), type_)
+        wide = widest(type_) if computes(reduction.value) else type_
+        a, b = (convert(convert(x, type_), wide) for x in (a, b))
+        return narrowed(self._joined(reduction, wide, a, b, env), type_)
+
+    def _joined(self, reduction: t.Reduction, wide: Type, a: Value, b: Value, env: Env) -> Value:
+        """Two values of a type with integers of 64 bits joined, exactly. Raises OverflowError outside 64 bits."""
+        inner: dict[str, Binding] = {reduction.left: a, reduction.right: b}
+        with self._computing("exact"):
+            return convert(self.eval(reduction.value, GRAPH_LEVEL, env.new_child(inner)), wide)
+
+    def _within(self, sides: tuple[Value, ...], result: Value) -> Value:
+        """A result, which in the body of a reduction is finite if its integer operands are."""
+        if self._mode == "exact" and item(result.type).kind == "int":
+            refuse_infinite(sides, result)
+        return result
+
+    @contextmanager
+    def _computing(self, mode: str) -> Iterator[None]:
+        """Inside the context, `+ - *` of integers wrap ("wrap"), or must not leave 64 bits ("exact")."""
+        outer, self._mode = self._mode, mode
+        try:
+            yield
+        finally:
+            self._mode = outer
 
     def _past(self, name: str, arg: t.Expr, rows: Rows, env: Env) -> Value:
         """`old(f)`, `changed(f)` or `change(f)`, also of `u.f`."""
@@ -286,15 +318,14 @@ class Evaluator:
         if expr.name in self.reductions:
             reduction = self.reductions[expr.name]
             type_ = self._reduction_type(reduction)
-            start = spread(convert(self.eval(reduction.identity, GRAPH_LEVEL, env), type_), groups)
-            contributions = spread(convert(body, type_), len(group))
-            folded = fold(lambda a, b: self.join(reduction, a, b, env), start, contributions, group)
-            return folded, np.bincount(group, minlength=groups)
+            wide = widest(type_) if computes(reduction.value) else type_
+            start = spread(convert(self.eval(reduction.identity, GRAPH_LEVEL, env), wide), groups)
+            contributions = spread(convert(convert(body, type_), wide), len(group))
+            folded = fold(lambda a, b: self._joined(reduction, wide, a, b, env), start, contributions, group)
+            return narrowed(folded, type_), np.bincount(group, minlength=groups)
         if expr.name not in BUILT_IN:
             raise TypeError(f"unknown reduction {expr.name}")
         folded, counts = reduce_groups(expr.name, body, group, groups, over_vertices, self.precision)
-        if expr.name == "sum" and stored(expr.body):
-            folded = with_infinite(folded, spread(definite(body, self.precision), len(group)), group)
         return folded, counts
 
     def _members(self, domain: t.Domain, env: Env) -> tuple[Rows, Array]:
@@ -332,16 +363,3 @@ def _keep(rows: Rows, group: Array, holds: Array) -> tuple[Rows, Array]:
 
     members = {name: index[kept] for name, index in rows.members.items()}
     return Rows(len(kept), pick(rows.own), members, pick(rows.edge)), group[kept]
-
-
-def stored(expr: t.Expr) -> bool:
-    """Whether an expression reads a stored value, or chooses among such, instead of computing a new one."""
-    match expr:
-        case t.Conditional():
-            return stored(expr.yes) and stored(expr.no)
-        case t.Call():
-            return expr.name in ("min", "max") and all(map(stored, expr.args))
-        case t.Unary():
-            return expr.op == "-" and isinstance(expr.value, t.Literal)
-        case _:
-            return isinstance(expr, (t.Name, t.Member, t.Literal))

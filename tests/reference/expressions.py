@@ -89,9 +89,10 @@ class Expressions:
     # ---- leaves
 
     def literal(self, kind: str) -> str:
-        """A constant of a kind."""
+        """A constant of a kind; now and then an integer near the end of its type."""
         if kind in ("int", "i64"):
-            return self.pick(["0", "1", "2", "3", "7", "100"])
+            ends = ["2147483646", "1500000000", "46341"]
+            return self.pick(ends if self.chance(12) else ["0", "1", "2", "3", "7", "100"])
         if kind == "u8":
             return str(self.pick([0, 1, 2, 5, 128, 255]))
         if kind == "bool":
@@ -149,7 +150,9 @@ class Expressions:
 
         unsigned = kind == "u8"
         form = self.pick(["+", "-", "*", "//", "%", "min", "max", "bits", "unary", "power", "floor", "infinite",
-                          "widen"])
+                          "widen", "wrap"])
+        if form == "wrap":
+            return f"wrap({part()} {self.pick('+-*')} {self.leaf(kind, scope)})"
         if form in ("+", "-", "*", "//", "%"):
             right = self.pick(["2", "3", "7"]) if form in ("//", "%") and self.chance(70) else part()
             return f"({part()} {form} {right})"

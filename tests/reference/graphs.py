@@ -119,7 +119,8 @@ def ref_graphs(
         max_n: The largest number of vertices.
         max_edges: The largest number of listed edges.
         directed: None for either.
-        columns: Name -> "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32), or "signed" (-9..9).
+        columns: Name -> "int" (0..9), "float" (multiples of 1/4 from 0 to 8, exact in f32), "signed" (-9..9), or "wide"
+            (0..9, or near the largest integer).
         min_n: The smallest number of vertices.
     """
     n = draw(st.integers(min_n, max_n))
@@ -130,7 +131,10 @@ def ref_graphs(
     for name, kind in (columns or {}).items():
         least = -9 if kind == "signed" else 0
         top = 32 if kind == "float" else 9
-        numbers = draw(st.lists(st.integers(least, top), min_size=len(edges), max_size=len(edges)))
+        values = st.integers(least, top)
+        if kind == "wide":
+            values |= st.sampled_from([1 << 30, (1 << 31) - 2, (1 << 31) - 1])
+        numbers = draw(st.lists(values, min_size=len(edges), max_size=len(edges)))
         drawn[name] = np.array(numbers, np.float32) / 4 if kind == "float" else np.array(numbers, np.int32)
     return ref_graph(n, edges, way, **drawn)
 

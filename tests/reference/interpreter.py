@@ -271,7 +271,7 @@ class _Machine:
             elif self.max_rounds is not None and record.rounds >= self.max_rounds:
                 record.reason = "max_rounds"
             else:
-                inner = env.new_child({statement.name: counter(low + record.rounds)})
+                inner = env.new_child({statement.name: counter(low + record.rounds, counts=True)})
                 record.rounds += 1
                 record.active.append(self.graph.n)
                 self.block(statement.block, selected, inner)

@@ -1,9 +1,8 @@
 """Operators and functions of the reference interpreter (language.md sections 6 and 8).
 
-Where the document leaves a choice: integer `x // 0` and `x % 0` are 0; `inf` and `-inf` of a signed type absorb in
-`+` and `-`, the left operand first; other integer arithmetic wraps; shifts by less than 0 or at least the width give 0
-(-1 for `>>` of negative numbers); an integer to a negative power is 0; float `//` is the floor of the quotient, float
-`%` is exact and has the sign of the divisor.
+Where the document leaves a choice: shifts by less than 0 or at least the width give 0 (-1 for `>>` of negative
+numbers); an integer to a negative power is 0; float `//` is the floor of the quotient, float `%` is exact and has the
+sign of the divisor.
 """
 
 from __future__ import annotations
@@ -13,16 +12,20 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tests.reference.integers import NEGATED, SATURATING, WRAPPING
 from tests.reference.values import (
     Array,
     Value,
     computed,
     convert,
+    counter,
     definite,
     dtype,
     elements,
     elements_as,
+    folded_literals,
     item,
+    literal_number,
     meet,
     operand,
     settle,
@@ -36,55 +39,14 @@ Elementwise = Callable[[Array, Array, Scalar], Array]
 # ------------------------------------------------------------------ integers and floats
 
 
-def negated(a: Array, scalar: Scalar) -> Array:
+def negated(a: Array, scalar: Scalar, wrap: bool = False) -> Array:
     """Unary minus; it swaps `inf` and `-inf`, which are not negatives of each other in two's complement."""
-    if scalar.kind != "int":
-        return -a if scalar.floating else np.asarray(0 - a, a.dtype)
-    plain = np.asarray(-a)
-    swapped = np.where(a == scalar.highest, np.asarray(scalar.lowest, a.dtype), plain)
-    return np.where(a == scalar.lowest, np.asarray(scalar.highest, a.dtype), swapped)
+    return -a if scalar.floating else NEGATED[wrap](a, scalar)
 
 
-def _infinite(a: Array, scalar: Scalar) -> Array:
-    return np.asarray((a == scalar.highest) | (a == scalar.lowest))
-
-
-def _add(a: Array, b: Array, scalar: Scalar) -> Array:
-    if scalar.kind != "int":
-        return a + b
-    return np.where(_infinite(a, scalar), a, np.where(_infinite(b, scalar), b, a + b))
-
-
-def subtracted(a: Array, b: Array, scalar: Scalar) -> Array:
-    """`a - b`."""
-    if scalar.kind != "int":
-        return a - b
-    return np.where(_infinite(a, scalar), a, np.where(_infinite(b, scalar), negated(b, scalar), a - b))
-
-
-def _floor_divide(a: Array, b: Array, scalar: Scalar) -> Array:
-    if scalar.floating:
-        return np.floor(a / b)
-    return np.where(b == 0, np.asarray(0, a.dtype), np.floor_divide(a, np.where(b == 0, np.asarray(1, b.dtype), b)))
-
-
-def _modulo(a: Array, b: Array, scalar: Scalar) -> Array:
-    if scalar.floating:
-        rest = np.fmod(a, b)
-        return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
-    return np.where(b == 0, np.asarray(0, a.dtype), np.remainder(a, np.where(b == 0, np.asarray(1, b.dtype), b)))
-
-
-def _power(a: Array, b: Array, scalar: Scalar) -> Array:
-    if scalar.floating:
-        return np.power(a, b)
-    a, b = np.broadcast_arrays(a, b)
-    result, base, left = np.ones_like(a), a.copy(), b.astype(object)
-    while np.any(left > 0):
-        odd = np.asarray((left > 0) & (left % 2 == 1), np.bool_)
-        result = np.where(odd, result * base, result)
-        base, left = base * base, left // 2
-    return np.where(b < 0, np.asarray(0, a.dtype), result)
+def _float_modulo(a: Array, b: Array) -> Array:
+    rest = np.fmod(a, b)
+    return np.where((rest != 0) & ((rest < 0) != (b < 0)), rest + b, rest)
 
 
 def _shift(a: Array, b: Array, scalar: Scalar, left: bool) -> Array:
@@ -96,22 +58,35 @@ def _shift(a: Array, b: Array, scalar: Scalar, left: bool) -> Array:
     return np.where(good, np.right_shift(a, by), gone)
 
 
-ELEMENTWISE: dict[str, Elementwise] = {
-    "+": _add,
-    "-": subtracted,
-    "*": lambda a, b, s: a * b,
-    "/": lambda a, b, s: a / b,
-    "//": _floor_divide,
-    "%": _modulo,
-    "**": _power,
+_FLOATS: dict[str, Callable[[Array, Array], Array]] = {
+    "+": np.add, "-": np.subtract, "*": np.multiply, "/": np.true_divide, "//": lambda a, b: np.floor(a / b),
+    "%": _float_modulo, "**": np.power,
+}
+_BITS: dict[str, Elementwise] = {
     "<<": lambda a, b, s: _shift(a, b, s, left=True),
     ">>": lambda a, b, s: _shift(a, b, s, left=False),
     "|": lambda a, b, s: a | b,
     "&": lambda a, b, s: a & b,
     "^": lambda a, b, s: a ^ b,
+}
+_EXTREMES: dict[str, Elementwise] = {
     "min": lambda a, b, s: np.where(b < a, b, a),
     "max": lambda a, b, s: np.where(b > a, b, a),
 }
+
+
+def _elementwise(op: str, wrap: bool, a: Array, b: Array, scalar: Scalar) -> Array:
+    """`a op b` in a scalar type. wrap: whether integer arithmetic wraps."""
+    if op in _BITS:
+        return _BITS[op](a, b, scalar)
+    if scalar.floating:
+        return _FLOATS[op](a, b)
+    return (WRAPPING if wrap else SATURATING)[op](a, b, scalar)
+
+
+def subtracted(a: Array, b: Array, scalar: Scalar) -> Array:
+    """`a - b`."""
+    return _elementwise("-", False, a, b, scalar)
 
 
 def _result_type(op: str, a: Type, b: Type, precision: int) -> Type:
@@ -131,13 +106,16 @@ def _float(precision: int) -> Scalar:
     return F64 if precision == 64 else F32
 
 
-def binary(op: str, a: Value, b: Value, precision: int) -> Value:
-    """`a op b` for the arithmetic and bit operators."""
+def binary(op: str, a: Value, b: Value, precision: int, wrap: bool = False) -> Value:
+    """`a op b` for the arithmetic and bit operators. wrap: whether `+ - *` of integers wrap."""
+    if not wrap:
+        known = folded_literals(op, a, b)
+        if known is not None:
+            return known
     if op in ("<<", ">>") and not item(a.type).weak and not isinstance(b.type, Vector):
         return _shifted(op, a, definite(b, precision))
     type_ = _result_type(op, a.type, b.type, precision)
-    work = ELEMENTWISE[op]
-    return computed(type_, lambda s: work(operand(a, type_, s), operand(b, type_, s), s))
+    return computed(type_, lambda s: _elementwise(op, wrap, operand(a, type_, s), operand(b, type_, s), s), a, b)
 
 
 def _shifted(op: str, a: Value, b: Value) -> Value:
@@ -148,11 +126,14 @@ def _shifted(op: str, a: Value, b: Value) -> Value:
     return Value(a.type, _shift(a.raw, by, item(a.type), left=op == "<<"))
 
 
-def negate(a: Value) -> Value:
+def negate(a: Value, wrap: bool = False) -> Value:
     """`-a`."""
     if not item(a.type).numeric:
         raise TypeError(f"- of {a.type}")
-    return computed(a.type, lambda s: negated(elements(a, s), s))
+    number = literal_number(a)
+    if number is not None:
+        return counter(-number)
+    return computed(a.type, lambda s: negated(elements(a, s), s, wrap), a)
 
 
 # ------------------------------------------------------------------ comparison and choice
@@ -229,7 +210,8 @@ def choose(test: Array, yes: Value, no: Value) -> Value:
     if isinstance(type_, Tuple):
         return Value(type_, tuple(choose(test, y, n) for y, n in zip(yes.parts, no.parts, strict=True)))
     spread_test = test[..., None] if isinstance(type_, Vector) else test
-    return computed(type_, lambda s: np.where(spread_test, operand(yes, type_, s), operand(no, type_, s)))
+    return computed(type_, lambda s: np.where(spread_test, operand(yes, type_, s), operand(no, type_, s)), yes, no,
+                    apart=True)
 
 
 def identity(name: str, scalar: Scalar) -> Array:
@@ -269,7 +251,7 @@ def extreme(name: str, a: Value, b: Value, precision: int) -> Value:
         if name == "max":
             return Value(VERTEX, np.maximum(left, right))
         return Value(VERTEX, np.where((left < 0) | ((right >= 0) & (right < left)), right, left))
-    return computed(type_, lambda s: ELEMENTWISE[name](operand(a, type_, s), operand(b, type_, s), s))
+    return computed(type_, lambda s: _EXTREMES[name](operand(a, type_, s), operand(b, type_, s), s), a, b)
 
 
 def _none_first(a: Value) -> Value:
@@ -291,13 +273,13 @@ def maths(name: str, a: Value, precision: int) -> Value:
     if not scalar.numeric:
         raise TypeError(f"{name} of {a.type}")
     if name == "abs":
-        return computed(a.type, lambda s: _absolute(elements(a, s), s))
+        return computed(a.type, lambda s: _absolute(elements(a, s), s), a)
     if name == "floor":
         return _floor(a, precision)
     if scalar.integral:
         scalar = NUMBER if scalar.weak else _float(precision)
     type_ = Vector(scalar, a.type.size) if isinstance(a.type, Vector) else scalar
-    return computed(type_, lambda s: _MATHS[name](elements(a, s)))
+    return computed(type_, lambda s: _MATHS[name](elements(a, s)), a)
 
 
 def _absolute(a: Array, scalar: Scalar) -> Array:
@@ -333,7 +315,7 @@ def components(a: Value) -> list[Value]:
     assert isinstance(a.type, Vector)
 
     def component(k: int) -> Value:
-        return computed(item(a.type), lambda s: np.asarray(elements(a, s)[..., k]))
+        return computed(item(a.type), lambda s: np.asarray(elements(a, s)[..., k]), a)
 
     return [component(k) for k in range(a.type.size)]
 
@@ -344,6 +326,7 @@ def vector_of(parts: list[Value]) -> Value:
     return computed(
         Vector(item(scalar), len(parts)),
         lambda s: np.stack(np.broadcast_arrays(*(elements(p, s) for p in parts)), axis=-1),
+        *parts, apart=True,
     )
 
 

@@ -292,6 +292,12 @@ class Writer:
         """A small step."""
         return self.e.number(0, 1)
 
+    def whole(self, low: int, high: int) -> int:
+        """An integer in a range, or now and then one near the ends of its type."""
+        top = 2**31 - 1
+        return self.e.pick([top, top - 1, top // 2 + 1, -top, -top - 1]) if self.e.chance(12) else \
+            self.e.number(low, high)
+
     def _flag(self) -> tuple[str, str, dict[str, str]]:
         way, word = self.e.pick([("any", "or"), ("all", "and")])
         name = self._declare("bool", self.e.expr("bool", self.scope, 1))
@@ -340,17 +346,18 @@ class Writer:
 def started(w: Writer, group: bool = False) -> Generated:
     """The head of a program, with its graph and inputs. group: the program has a set of vertices as a parameter."""
     e = w.e
-    columns = e.pick([{}, {"w": "int"}, {"w": "float"}, {"w": "int", "c": "float"}])
+    columns = e.pick([{}, {"w": "int"}, {"w": "wide"}, {"w": "float"}, {"w": "int", "c": "float"}])
     graph = e.draw(ref_graphs(max_n=10, max_edges=24, columns=columns, min_n=1))
-    params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": e.number(-3, 9), "t": e.number(-8, 8) / 4}
+    params: dict[str, Any] = {"s": e.number(0, graph.n - 1), "k": w.whole(-3, 9), "t": e.number(-8, 8) / 4}
     if group:
         params["group"] = [e.number(0, graph.n - 1) for _ in range(e.number(0, min(3, graph.n)))]
     w.line(0, f"program random(s: vertex, k: int, t = 0.5{', group: vertices' if group else ''})")
     w.graph_names = {"s": "vertex", "k": "int", "t": "float"}
-    for name, kind in columns.items():
+    for name, drawn in columns.items():
+        kind = "int" if drawn == "wide" else drawn
         w.line(0, f"edge {name}: {kind} = 1" if e.chance(50) else f"edge {name}: {kind}")
         w.edges[name] = kind
-    if columns and e.chance(40):
+    if columns and "wide" not in columns.values() and e.chance(40):
         w.line(0, "require w >= 0 and w <= 100")
     if e.chance(30):
         w.function()
@@ -358,7 +365,7 @@ def started(w: Writer, group: bool = False) -> Generated:
     if e.chance(30):
         w.line(0, "vertex given: int")
         w.kinds["given"] = "int"
-        fields["given"] = np.array([e.number(-5, 5) for _ in range(graph.n)], np.int32)
+        fields["given"] = np.array([w.whole(-5, 5) for _ in range(graph.n)], np.int32)
     for _ in range(e.number(1, 3)):
         w.field()
     return Generated("", graph, params, fields, frozenset())

@@ -16,7 +16,8 @@ from tests.reference.programs import Generated
 
 __all__ = ["value_programs"]
 
-_REDUCTIONS = """reduction wider(a, b): (int, u16) = (max(a[0], b[0]), a[1] + b[1]), identity (-inf, 0)
+_REDUCTIONS = """reduction wider(a, b): (int, u16) = (max(a[0], b[0]), wrap(a[1] + b[1])), identity (-inf, 0)
+reduction total(a, b): i64 = a + b, identity 0
 reduction odd(a, b): u16 = a ^ b, identity 0
 """
 _DOMAINS = ("u -> self", "self -> u", "u -- self")
@@ -67,6 +68,8 @@ class _Writer:
             self.lines.append(f"gather {name} = wider((u.k, {self.scalar(0, 'u.')}) for {domain}{cond})")
             self.lines.append(f"apply k = {name}[0] if {name}[1] > 2 else k // 2")
             self.lines.append(f"apply s = s + {name}[1]")
+            self.lines.append(f"gather {name}t = total(u.k + {self.scalar(0, 'u.')} for {domain})")
+            self.lines.append(f"apply k = k if {name}t > 5 else k + 1")
         elif kind == "change":
             fold = self.one("sum", "max")
             self.lines.append(f"gather {name} = {fold}(change(u.x){self.one('', ' + u.const', ' * u.s')} for "

@@ -8,8 +8,9 @@ from typing import Any, cast
 
 import numpy as np
 
+from tests.reference.integers import clamped
 from tests.reference.operators import choose, extreme, identity, truth, without_value
-from tests.reference.values import Array, Value, convert, definite, dtype, item, spread, take
+from tests.reference.values import Array, Value, cast_array, convert, definite, dtype, exactly, item, spread, take
 from vlang.types import BOOL, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, settled
 
 Combine = Callable[[Value, Value], Value]
@@ -60,19 +61,52 @@ def reduce_groups(
 
 
 def _monoid(name: str, body: Value, group: Array, groups: int, over_vertices: bool) -> Value:
-    """Float sums and products in 64 bits, rounded once; integer ones over vertices in i64 or u64."""
+    """Float sums and products in 64 bits, rounded once; integer ones exact, and over vertices of type i64 or u64."""
     scalar = item(body.type)
     work = result = scalar
-    if name in ("sum", "prod"):
-        if scalar.floating:
-            work = F64
-        elif over_vertices:
-            work = result = U64 if scalar.kind == "uint" else I64
     tail = (body.type.size,) if isinstance(body.type, Vector) else ()
-    accumulated = np.full((groups, *tail), identity(name, work), dtype(work))
-    _UFUNC[name].at(accumulated, group, body.raw.astype(dtype(work)))
+    if name in ("sum", "prod") and scalar.integral:
+        result = scalar if not over_vertices else U64 if scalar.kind == "uint" else I64
+        data = (_exact_sum if name == "sum" else _exact_product)(body.raw, scalar, group, (groups, *tail), result)
+    else:
+        work = F64 if name in ("sum", "prod") else scalar
+        accumulated = np.full((groups, *tail), identity(name, work), dtype(work))
+        _UFUNC[name].at(accumulated, group, body.raw.astype(dtype(work)))
+        data = accumulated.astype(dtype(result))
     type_: Type = Vector(result, body.type.size) if isinstance(body.type, Vector) else result
-    return Value(type_, accumulated.astype(dtype(result)))
+    return Value(type_, data)
+
+
+def _exact_sum(terms: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
+    """Exact sums of integers, converted once: `inf` if some term is, else `-inf` if some term is."""
+    total = np.zeros(shape, object)
+    np.add.at(total, group, exactly(terms))
+    data = clamped(total, result)
+    if scalar.kind == "int":
+        for end, infinite in ((scalar.lowest, result.lowest), (scalar.highest, result.highest)):
+            some = np.zeros(shape, np.bool_)
+            np.logical_or.at(some, group, terms == end)
+            data = np.where(some, np.array(infinite, data.dtype), data)
+    return data
+
+
+_FAR = 1 << 200  # the size of an infinite factor, which stays larger than every finite number of 64 bits
+
+
+def _exact_product(factors: Array, scalar: Scalar, group: Array, shape: tuple[int, ...], result: Scalar) -> Array:
+    """Exact products of integers, converted once; an infinite factor gives an infinite product, and 0 with a 0.
+
+    In 64 bits a product of size 2^63 - 1 or more is infinite.
+    """
+    total = np.full(shape, 1, object)
+    for place in np.ndindex(factors.shape):
+        to, factor = (int(group[place[0]]), *place[1:]), int(factors[place])
+        if scalar.kind == "int" and factor in (scalar.lowest, scalar.highest):
+            factor = -_FAR if factor < 0 else _FAR
+        total[to] = min(max(total[to] * factor, -_FAR), _FAR)
+    if result.bits == 64 and result.kind == "int":
+        total = np.where(total <= -result.highest, -_FAR, total)
+    return clamped(total, result)
 
 
 def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
@@ -90,8 +124,8 @@ def _vertices(name: str, body: Value, group: Array, groups: int) -> Value:
 
 def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int) -> Value:
     total = np.zeros(groups)
-    np.add.at(total, group, body.raw.astype(np.float64))
     scalar = item(body.type)
+    np.add.at(total, group, cast_array(body.raw, scalar, F64))
     result = F64 if scalar == F64 else cast(Scalar, settled(NUMBER, precision))
     return Value(result, (total / np.maximum(counts, 1)).astype(dtype(result)))
 
@@ -206,14 +240,3 @@ def put(value: Value, rows: Array, new: Value) -> Value:
 def with_default(value: Value, counts: Array, default: Value) -> Value:
     """The value of each group, or `default` where nothing contributed."""
     return choose(counts > 0, value, convert(default, value.type))
-
-
-def with_infinite(value: Value, body: Value, group: Array) -> Value:
-    """A sum of signed integers with infinite terms: `inf` if a term is `inf`, else `-inf` if one is `-inf`."""
-    if not (isinstance(body.type, Scalar) and body.type.kind == "int"):
-        return value
-    assert isinstance(value.type, Scalar)
-    raw = value.raw.copy()
-    raw[group[body.raw == body.type.lowest]] = value.type.lowest
-    raw[group[body.raw == body.type.highest]] = value.type.highest
-    return Value(value.type, raw)

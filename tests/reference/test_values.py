@@ -19,10 +19,14 @@ from vlang.types import F32, I64, VERTEX
 
 
 @pytest.mark.parametrize(("expression", "want"), [
-    ("inf + 1", INF), ("inf - 1", INF), ("inf + (-inf)", INF), ("1 - inf", -INF - 1), ("-inf + 5", -INF - 1),
-    ("-(-inf)", INF), ("abs(-inf)", INF), ("2147483646 + 2", -INF - 1), ("2000000000 * 2", -294967296),
-    ("7 // 2", 3), ("-7 // 2", -4), ("7 % -3", -2), ("-7 % 3", 2), ("7 // 0", 0), ("7 % 0", 0),
-    ("2 ** 10", 1024), ("2 ** -1", 0), ("3 ** 21", 1870418611), ("1 << 4", 16), ("1 << 32", 0), ("1 << -1", 0),
+    ("inf + 1", INF), ("inf - 1", INF), ("inf + (-inf)", INF), ("-inf + inf", INF), ("inf - inf", INF),
+    ("-inf - (-inf)", INF), ("0 * inf", 0), ("-inf * 3", -INF - 1), ("inf * (-1)", -INF - 1), ("-inf * (-inf)", INF),
+    ("-2147483647 - 5", -INF - 1), ("1 - inf", -INF - 1), ("-inf + 5", -INF - 1), ("-(-inf)", INF), ("abs(-inf)", INF),
+    ("2147483646 + 2", INF), ("2000000000 * 2", INF), ("2000000000 + 2000000000 - 2000000000", 2000000000),
+    ("N * 2000000000 - N * 2000000000", 0), ("N * 2000000000", INF), ("wrap(2147483646 + 2)", -INF - 1),
+    ("wrap(inf + 1)", -INF - 1), ("wrap(-(-inf))", INF), ("wrap(3 ** 21)", 1870418611), ("wrap(inf) + 1", INF),
+    ("7 // 2", 3), ("-7 // 2", -4), ("7 % -3", -2), ("-7 % 3", 2), ("7 // 0", 0), ("7 % 0", 0), ("2 ** 10", 1024),
+    ("2 ** -1", 0), ("3 ** 21", INF), ("(-3) ** 21", -INF - 1), ("1 << 4", 16), ("1 << 32", 0), ("1 << -1", 0),
     ("-8 >> 1", -4), ("-8 >> 40", -1), ("8 >> 40", 0), ("6 & 3 | 8 ^ 1", 11), ("floor(2.7)", 2), ("floor(-2.1)", -3),
     ("floor(1e20)", INF), ("floor(-1e20)", -INF - 1), ("floor(0.0 / 0.0)", 0), ("min(3, 2, 5)", 2), ("max(3, 2, 5)", 5),
     ("-2 ** 2", -4), ("1 if 2 < 1 else 3", 3), ("N + M", 5),
@@ -36,10 +40,13 @@ def test_integers(expression: str, want: int) -> None:
 
 
 @pytest.mark.parametrize(("type_", "expression", "want"), [
-    ("u8", "a - 1", 255), ("u8", "a + 255", 255), ("u8", "-(a + 1)", 255), ("i8", "a + 100 + 100", -56),
-    ("i8", "a + 100 - 1 + 28", 127), ("i8", "a + 100 - 1 + 29", -128), ("i64", "a + 3000000000", 3000000000),
-    ("u64", "a - 1", 2**64 - 1), ("i16", "a - 32766 - 5", -32771 + 65536), ("i16", "a - 32767 - 5", -32768),
-    ("u8", "(a + 200) * 2", 144),
+    ("u8", "a - 1", 0), ("u8", "a + 255 + 1", 255), ("u8", "-(a + 1)", 0), ("i8", "a + 100 + 100", 127),
+    ("i8", "a + 100 - 1 + 28", 127), ("i8", "a + 100 - 1 + 29", 127), ("i64", "a + 3000000000", 3000000000),
+    ("u64", "a - 1", 0), ("i16", "a - 32766 - 5", -32768), ("i16", "a - 32767 - 5", -32768),
+    ("u8", "(a + 200) * 2", 255), ("u8", "wrap((a + 200) * 2)", 144), ("u8", "wrap(a - 1)", 255),
+    ("u64", "wrap(a - 1)", 2**64 - 1), ("i16", "wrap(a - 32766 - 5)", -32771 + 65536), ("u8", "wrap(-(a + 1))", 255),
+    ("i8", "a + (100 + 100 - 150)", 50), ("i16", "(a - 4681) * 7", -32767),
+    ("i16", "(a - 32767 - 1) // (a - 1)", 32767),
     ("u8", "(a + 200) // 7", 28), ("u32", "a + 0xffffffff", 2**32 - 1),
 ])
 def test_widths(type_: str, expression: str, want: int) -> None:
@@ -189,17 +196,40 @@ def test_float_sums_round_once() -> None:
     assert go(text, graph).globals["s"] == 16777218
 
 
-def test_integer_sums_wrap_over_edges_and_widen_over_vertices() -> None:
+def test_integer_sums_are_exact() -> None:
     outcome = go("""
-        edge w: int
-        vertex a: int = 2000000000
+        program test(s: vertex, r: vertex)
+        vertex a: int = 2000000000 if self == s else -2000000000 if self == r else 1500000000
         vertex x: int = sum(u.a for u -> self)
-        global s = sum(v.a for v in vertices)
+        vertex y: int = sum(2 * u.a for u -> self)
+        vertex b: u8 = 200
+        vertex z: u8 = sum(u.b for u -> self)
+        global all = sum(v.a for v in vertices)
         global c = count(v.a > 0 for v in vertices)
-    """, FORK)
-    assert outcome.fields["x"][3] == 6000000000 - 2**32
-    assert outcome.globals["s"] == 8000000000
-    assert outcome.globals["c"] == 4
+    """, FORK, s=0, r=1)
+    assert outcome.fields["x"][3] == 1500000000  # on the way 2000000000 - 2000000000 + 1500000000, in any order
+    assert outcome.fields["y"][3] == INF  # 2 * 2000000000 is infinite
+    assert outcome.fields["z"][3] == 255
+    assert outcome.globals["all"] == 3000000000
+    assert outcome.globals["c"] == 3
+
+
+@pytest.mark.parametrize(("values", "want"), [
+    ([100, 100, -100], 100), ([100, 100, 100], 127), ([-100, -100, 100], -100), ([127, -128, 5], 127),
+    ([127, -100, -100], 127), ([-128, 100, 100], -128), ([-64, -64, 0], -128), ([64, 63, 0], 127),
+])
+def test_sums_near_the_ends(values: list[int], want: int) -> None:
+    a = np.array([*values, 0], np.int8)
+    assert go("vertex a: i8\nvertex x: i8 = sum(u.a for u -> self)", FORK, {"a": a}).fields["x"][3] == want
+
+
+@pytest.mark.parametrize(("values", "want"), [
+    ([100, 100, 0], 0), ([100, -100, 1], -128), ([100, 100, -1], -128), ([127, -1, -1], 127), ([-128, -1, 1], 127),
+    ([7, 9, 2], 126), ([127, 0, 1], 0),
+])
+def test_products_near_the_ends(values: list[int], want: int) -> None:
+    a = np.array([*values, 0], np.int8)
+    assert go("vertex a: i8\nvertex x: i8 = prod(u.a for u -> self)", FORK, {"a": a}).fields["x"][3] == want
 
 
 def test_tuple_reductions_skip_what_has_no_value() -> None:

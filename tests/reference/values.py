@@ -7,6 +7,7 @@ literals is computed in the type in which it is used, as the language defines it
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, cast
@@ -129,21 +130,58 @@ def literal(value: bool | int | float | None) -> Value:
     return Value(NUMBER, lambda scalar: np.array(number, dtype(scalar)))
 
 
-def counter(number: int | float) -> Value:
-    """An integer (or inf) with a width that its place decides."""
+@dataclass(frozen=True)
+class _Weak:
+    """Elements that are computed in the type of their place.
+
+    Attributes:
+        make: Computes them in a scalar type.
+        counts: Whether a counter (`N`, `iteration`) is inside: then the place converts what 64 bits give.
+        apart: Whether the operands, rather than the value, are converted to the place.
+        literal: The value of an integer literal.
+    """
+
+    make: Lazy
+    counts: bool = False
+    apart: bool = False
+    literal: int | float | None = None
+
+    def __call__(self, scalar: Scalar) -> Array:
+        if self.counts and not self.apart and scalar.integral and scalar != I64:
+            return cast_array(self.make(I64), I64, scalar)
+        return self.make(scalar)
+
+
+def counter(number: int | float, counts: bool = False) -> Value:
+    """An integer (or inf) with a width that its place decides. counts: of `N`, `M`, `iteration` or a loop variable."""
 
     def at(scalar: Scalar) -> Array:
-        if number == float("inf"):
-            return np.array(scalar.highest, dtype(scalar))
-        return np.array(wrapped(int(number), scalar), dtype(scalar))
+        if number in (float("inf"), float("-inf")):
+            return np.array(scalar.highest if number > 0 else scalar.lowest, dtype(scalar))
+        return np.array(min(max(int(number), scalar.lowest), scalar.highest), dtype(scalar))
 
-    return Value(INTEGER, at)
+    return Value(INTEGER, _Weak(at, counts, literal=None if counts else number))
 
 
-def wrapped(number: int, scalar: Scalar) -> int:
-    """An integer reduced to the width of an integer type."""
-    reduced = number % (1 << scalar.bits)
-    return reduced - (1 << scalar.bits) if reduced > scalar.highest else reduced
+def literal_number(value: Value) -> int | float | None:
+    """The value of an integer literal, or of an operation on literals that is exact."""
+    return value.data.literal if isinstance(value.data, _Weak) else None
+
+
+_FOLDED: dict[str, Callable[[int, int], int]] = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "//": operator.floordiv, "%": operator.mod,
+    "**": operator.pow,
+}
+
+
+def folded_literals(op: str, a: Value, b: Value) -> Value | None:
+    """An operation on two finite integer literals, which is exact; None for others."""
+    left, right = literal_number(a), literal_number(b)
+    if op not in _FOLDED or not (isinstance(left, int) and isinstance(right, int)):
+        return None
+    if (op in ("//", "%") and right == 0) or (op == "**" and not 0 <= right <= 64):
+        return None
+    return counter(_FOLDED[op](left, right))
 
 
 def tuple_of(parts: tuple[Value, ...]) -> Value:
@@ -155,17 +193,25 @@ def tuple_of(parts: tuple[Value, ...]) -> Value:
 
 
 def cast_array(data: Array, source: Scalar, target: Scalar) -> Array:
-    """Elements of one final type in another; integer `inf` stays `inf` in floats and in wider signed types."""
+    """Elements of one final type in another: exact if finite there, else the nearest end; `inf` stays `inf`."""
     if source == target:
         return data
     if not (source.numeric and target.numeric) or (source.floating and target.integral):
         raise TypeError(f"{source} does not become {target}")
-    result = data.astype(dtype(target))
-    if source.kind == "int" and (target.floating or (target.kind == "int" and target.bits > source.bits)):
+    result = np.asarray(data).astype(dtype(target))
+    if source.integral and target.integral:
+        limited = np.minimum(np.maximum(exactly(data), target.lowest), target.highest)
+        result = np.array(limited.tolist(), dtype(target)).reshape(np.shape(data))
+    if source.kind == "int":
         top, bottom = (np.inf, -np.inf) if target.floating else (target.highest, target.lowest)
         result = np.where(data == source.highest, np.asarray(top, result.dtype), result)
         result = np.where(data == source.lowest, np.asarray(bottom, result.dtype), result)
     return np.asarray(result)
+
+
+def exactly(data: Array) -> Array:
+    """Integers as Python's, which have no width."""
+    return np.asarray(np.asarray(data).astype(object), object)
 
 
 def elements(value: Value, scalar: Scalar) -> Array:
@@ -176,7 +222,10 @@ def elements(value: Value, scalar: Scalar) -> Array:
     if own == INTEGER and scalar.integral:
         return value.data(scalar)
     if own == INTEGER:
-        return cast_array(value.data(I64), I64, scalar)
+        number = literal_number(value)
+        data = cast_array(value.data(I64), I64, F32 if scalar == F16 else scalar) if number is None else \
+            np.array(float(number), np.float32 if scalar == F16 else dtype(scalar))
+        return data.astype(dtype(scalar))
     if scalar == F16:
         return value.data(F32).astype(np.float16)
     if not scalar.floating:
@@ -220,10 +269,16 @@ def meet(a: Type, b: Type) -> Type:
     return both
 
 
-def computed(type_: Type, make: Callable[[Scalar], Array]) -> Value:
-    """A value of `type_`; `make` computes its elements in a scalar type, at once or, for a weak type, later."""
+def computed(type_: Type, make: Callable[[Scalar], Array], *operands: Value, apart: bool = False) -> Value:
+    """A value of `type_`; `make` computes its elements in a scalar type, at once or, for a weak type, later.
+
+    operands: of the operation. apart: whether they, rather than the value, are converted to the place.
+    """
     scalar = item(type_)
-    return Value(type_, make) if scalar.weak else Value(type_, np.asarray(make(scalar)))
+    if not scalar.weak:
+        return Value(type_, np.asarray(make(scalar)))
+    counts = any(isinstance(one.data, _Weak) and one.data.counts for one in operands)
+    return Value(type_, _Weak(make, counts, apart))
 
 
 def operand(value: Value, type_: Type, scalar: Scalar) -> Array:

@@ -7,6 +7,7 @@ name must be given in `options`. Every other argument is an everyday option, `re
 from __future__ import annotations
 
 import difflib
+import os
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -15,7 +16,7 @@ import numpy as np
 
 from vlang.errors import BindError
 from vlang.ir.switches import OPTIMISATIONS
-from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_size
+from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options, parse_seconds, parse_size
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -148,6 +149,11 @@ def _fitting(options: Options) -> None:
                             "or leave it out")
     if options.switching != "measured" and options.mode != "auto":
         raise BindError("switching says how mode=\"auto\" goes from one way to another; leave it out, or the mode")
+    if options.every is not None and options.checkpoint is None:
+        raise BindError("every says how often a checkpoint is written; give checkpoint=FOLDER as well, or leave it out")
+    if options.chaos is not None and (options.checkpoint is not None or options.on_interrupt != "stop"):
+        raise BindError("chaos runs a program twice and compares, so it keeps no checkpoints and no partial result; "
+                        "leave one of them out")
     if options.target is not None:
         _at_target(options)
     if options.schedule == "priority":
@@ -262,6 +268,36 @@ def _size(option: Option, value: Any) -> int:
     return int(value)
 
 
+def _path(option: Option, value: Any) -> str:
+    if not isinstance(value, (str, os.PathLike)) or not os.fspath(value) or isinstance(os.fspath(value), bytes):
+        raise BindError(f"{option.name} is the path of a folder, not {value!r}")
+    return str(os.fspath(value))
+
+
+def _seconds(option: Option, value: Any) -> float:
+    if isinstance(value, str):
+        try:
+            return parse_seconds(value)
+        except ValueError as error:
+            raise BindError(f"{option.name}: {error}") from None
+    plain = isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+    if not plain or not 0 <= value < 1e9:
+        raise BindError(f"{option.name} is a number of seconds or a time such as \"30s\", not {value!r}")
+    return float(value)
+
+
+def _notices(option: Option, value: Any) -> Any:
+    if value is True:
+        from vlang.api.checkpoints import print_line  # start-up
+
+        return print_line
+    if not value:
+        return None
+    if not callable(value):
+        raise BindError(f"{option.name} is True, False or a function that takes a text, not {value!r}")
+    return value
+
+
 def _streams(option: Option, value: Any) -> int:
     if value == "auto" or (value == 0 and _is_whole(value)):  # 0 in Options means this
         return 0
@@ -304,5 +340,6 @@ def _names(option: Option, value: Any) -> frozenset[str]:
 _READERS: Mapping[str, Callable[[Option, Any], Any]] = {
     "whole": _whole, "flag": _flag, "choice": _choice, "mode": _mode, "size": _size, "names": _names,
     "vertex": lambda _option, value: value, "device": _device, "precision": _precision, "progress": _progress,
+    "path": _path, "seconds": _seconds, "notices": _notices,
     "derive": _derive, "streams": _streams, "kernel": _kernel, "replication": _replication,
 }  # fmt: skip

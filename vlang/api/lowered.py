@@ -13,6 +13,7 @@ from vlang.api.memory import need_on
 from vlang.api.stage_text import stage_text
 from vlang.errors import BindError
 from vlang.ir.facts import Facts
+from vlang.ir.forms.ranges import USUAL, sizes_of
 from vlang.options import Options
 from vlang.runtime.plan.plan import Plan
 
@@ -52,8 +53,9 @@ class Lowered:
     def plan_for(self, target: str) -> Plan:
         """The plan for "numba" (CPU) or "cuda" (GPU), whatever the device."""
         columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
+        sizes = USUAL if self.graph is None else sizes_of(self.graph.n, self.graph.m)
         return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
-                                 renumbered=self.graph is not None and self.graph.order is not None)
+                                 renumbered=self.graph is not None and self.graph.order is not None, sizes=sizes)
 
     def text(self, stage: str) -> str:
         """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for any other."""
@@ -71,7 +73,16 @@ class Lowered:
 
 
 def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:
-    """See `Program.lower`."""
+    """The stages of a program for one target (see `Program.lower`).
+
+    Raises BindError for options that do not fit.
+
+    Args:
+        program: to lower.
+        graph: whose columns and shape decide; None for a graph with every column.
+        device: "cpu" or "gpu".
+        options: of a run, by name.
+    """
     keywords = {name: value for name, value in options.items() if name != "options"}
     chosen, rest = bind_options(program, keywords, {"device": device, **options_by_name(options.get("options"))})
     if rest:

@@ -49,7 +49,8 @@ def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = No
     from vlang.runtime.engine.way import way_of  # start-up
 
     return need_of(plan, shape, options.threads or available_threads(),
-                   lambda loop: way_of(WAYS, loop, shape if graph is None else graph, options))
+                   lambda loop: way_of(WAYS, loop, shape if graph is None else graph, options),
+                   options.checkpoint is not None)
 
 
 def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import NDArray
 
 from vlang.api.bind import bind_parameters
+from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
 from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.engine.engine import Goal, Outcome, run_plan
@@ -34,7 +35,7 @@ def run_to(
         starts: by number, loops that continue another run.
     """
     plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without,
-                        graph.order is not None)
+                        graph.order is not None, sizes_of(graph.n, graph.m))
     machine = CpuMachine(plan, graph, options)
     try:
         return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal)

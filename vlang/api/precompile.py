@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -9,6 +10,7 @@ from pathlib import Path
 
 from vlang.api.program import Program, load
 from vlang.errors import DiskError
+from vlang.ir.forms.ranges import SIZES
 from vlang.runtime.compile.cachedir import find_cache
 
 __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
@@ -62,8 +64,8 @@ def warm_program(name: str | Path, precision: int) -> tuple[Program, Warmed]:
         from vlang.runtime.cpu.cpu_machine import prepare_all  # start-up
 
         given = frozenset(field.name for field in program.fields if field.required)
-        for columns in _columns(program):
-            prepare_all(program.plan(columns, given))
+        for columns, sizes in itertools.product(_columns(program), SIZES[:2]):  # mostly the same kernels for both
+            prepare_all(program.plan(columns, given, sizes=sizes))
 
     return program, _counted(work)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 import keyword
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import USUAL, Sizes, sizes_of
 from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
@@ -31,8 +32,10 @@ if TYPE_CHECKING:
     from vlang.options import Options
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.engine import Outcome
+    from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.graph.graph import Graph
-    from vlang.runtime.plan.plan import Plan
+    from vlang.runtime.machines import Opened
+    from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.origin import Origin
     from vlang.runtime.results.result import Result
 
@@ -126,7 +129,7 @@ class Program:
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError.
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckpointError, DiskError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -198,26 +201,24 @@ class Program:
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run a bound call. draws: makes every free choice at random."""
         from vlang.api.memory import within_budget  # start-up
-        from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
         from vlang.runtime.results.origin import Origin  # start-up
 
         graph, precision = call.graph, call.precision
         facts = self.stages(precision).facts
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
         keep = {number: {name: f"told:{name}" for name in loop.applied}
                 for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
 
         def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None)
+            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with within_budget(plan_for, graph, call.options) as short, \
                 open_machine(plan_for, graph, call.options, draws) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
-            outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
-                               slots, watch=watch)
+            outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
         warnings = self._overflows(call, outcome) if outcome.infinite else ()
         falling = {name for loop in facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
@@ -227,8 +228,39 @@ class Program:
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
         hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
         lacking = columns_with_nan(self.stages(precision).program, graph)
-        result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings)
+        result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings, *problems)
+        result.resumed = resumed
         return result
+
+    def _run_on(
+        self, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch
+    ) -> tuple[Outcome, str, Sequence[str]]:
+        """Run a bound call on a machine, with checkpoints if it asks for them.
+
+        Args:
+            opened: the machine and the plan.
+            call: the call.
+            arrays: fields that replace initializers.
+            slots: arrays to keep.
+            watch: the values tested for infinities.
+
+        Returns:
+            The outcome; the sentence that says where the run went on; and problems with checkpoints.
+        """
+        from vlang.runtime.engine.engine import run_plan  # start-up
+
+        def run(keeper: Keeper | None) -> Outcome:
+            return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, call.options, call.starts,
+                            slots, watch=watch, keeper=keeper)
+
+        if call.options.checkpoint is None and call.options.on_interrupt == "stop":
+            return run(None), "", ()
+        from vlang.api.checkpoints import Notes, keeping  # start-up
+
+        notes = Notes(call.options.notices)
+        with keeping(opened.plan, opened.machine, call, self.source, self.derive, notes) as keeper:
+            outcome = run(keeper)
+        return outcome, notes.resumed, notes.problems
 
     def _defaults(self) -> dict[str, str]:
         """The defaults of edge fields, by name, as in the text."""
@@ -246,15 +278,15 @@ class Program:
         from vlang.runtime.machines import open_machine  # start-up
 
         arrays = {**call.fields, **call.old}
-        columns, given = frozenset(call.graph.columns), frozenset(arrays)
+        columns, given, sizes = frozenset(call.graph.columns), frozenset(arrays), sizes_of(call.graph.n, call.graph.m)
         program, places = noting(self.stages(call.precision).program, given)
         facts = analyse(program)
         options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
-                          device_arrays=False)
+                          device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
 
         def run() -> Mapping[str, Any]:
             with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
-                                                      call.graph.order is not None),
+                                                      call.graph.order is not None, sizes),
                               call.graph, options) as opened:
                 return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
                                 call.starts).values.fields
@@ -310,6 +342,7 @@ class Program:
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
         target: str = "numba", without: frozenset[str] = frozenset(), renumbered: bool = False,
+        sizes: Sizes = USUAL,
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
@@ -320,14 +353,15 @@ class Program:
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
             renumbered: whether the graph has an order of its own (vlang.runtime.graph.edges.order).
+            sizes: how large the graph is at most, one of vlang.ir.forms.ranges.SIZES.
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given, target, without, renumbered)
+        key = (stages.program.precision, present, given, target, without, renumbered, sizes)
         known = self._plans.get(key)
         if known is None:
             known = self._plans[key] = _planned(
-                stages.program, stages.facts, columns, given, target, without, renumbered)
+                stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
         return known
 
 
@@ -357,15 +391,15 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
 
 
 def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
-             without: frozenset[str], renumbered: bool) -> Plan:
+             without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
     """The plan of an IR; see `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {e.name for e in program.edges}
     whole = verified_schedule(schedule(program, given, without))
-    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without,
-                              renumbered))
+    contracts = contract_stages(program, whole, present)
+    return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))
 
 
 def _derived(plain: Stages) -> Stages:
@@ -479,4 +513,5 @@ def _result(
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
         seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
         graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, settled=outcome.settled,
+        interrupted=outcome.interrupted,
     )

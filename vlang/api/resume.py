@@ -34,7 +34,17 @@ Array = NDArray[Any]
 
 
 def resume(program: Program, result: Result, added: Any, removed: Any, arguments: dict[str, Any]) -> Result:
-    """See `Program.resume`."""
+    """Go on from a result after edges were added or removed (see `Program.resume`).
+
+    Raises ResumeError where the result is not known to be that of a new run.
+
+    Args:
+        program: that gave the result.
+        result: of a run that converged.
+        added: edges, as for `Graph.changed`; None for none.
+        removed: edges, as for `Graph.changed`; None for none.
+        arguments: options of the run by name, and parameters that are to change.
+    """
     origin = _origin(program, result)
     program = program.derived(origin.derive)
     options = _options(program, origin, arguments)
@@ -70,7 +80,9 @@ def _options(program: Program, origin: Origin, arguments: dict[str, Any]) -> Opt
     if rest:
         raise BindError(f"`{next(iter(rest))}` is that of the result from which {program.name} goes on; for another "
                         "value run it anew")
-    for name, given in (("chaos", options.chaos), ("target", options.target)):
+    partial = None if options.on_interrupt == "stop" else options.on_interrupt
+    for name, given in (("chaos", options.chaos), ("target", options.target), ("checkpoint", options.checkpoint),
+                        ("on_interrupt", partial)):
         if given is not None:
             raise BindError(f"{name} is for runs of a whole program; leave it out")
     if options.derive not in (None, origin.derive):

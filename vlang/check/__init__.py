@@ -55,8 +55,7 @@ def problems_of(file: t.File, precision: int = 32,
     if any(p.severity == "error" for p in problems):
         return None, problems
     warnings = tuple(p for p in problems if p.severity == "warning")
-    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws,
-                   run.infinite), problems
+    return Checked(file, run.types, run.symbols, run.targets, run.declared, precision, warnings, laws), problems
 
 
 def examine(file: t.File, precision: int = 32,
@@ -82,7 +81,7 @@ def examine(file: t.File, precision: int = 32,
     if not run.problems and not broken:  # loops are judged as a whole
         judge_loops(run)
         judge_gathers(run)
-        run.infinite = judge_sums(run)
+        judge_sums(run)
     return run, laws
 
 

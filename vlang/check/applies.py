@@ -21,7 +21,14 @@ _UPDATES = {"+=": "sum", "-=": "sum", "*=": "prod", "|=": "bitor", "&=": "bitand
 
 
 def apply(x: Expressions, item: t.Apply, at: Sight, sweep: t.Sweep | None) -> None:
-    """Check an `apply`, or an assignment that should have been one."""
+    """Check an `apply`, or an assignment that should have been one.
+
+    Args:
+        x: the checker of expressions.
+        item: the statement.
+        at: the names and the level at its place.
+        sweep: the sweep around it; None for none.
+    """
     if item.target.owner is not None:
         _foreign(x, item, at)
         return

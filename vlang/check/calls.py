@@ -206,6 +206,15 @@ def _reverse(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type
     return None
 
 
+def _wraps(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
+    type_ = _types(args)[0]
+    scalar = item(type_)
+    if scalar is not None and scalar.integral:
+        return type_
+    _wrong(x, node, 0, "an integer", type_)
+    return None
+
+
 def _expects(*needs: str, gives: Type | None = None) -> Rule:
     """A rule for arguments of fixed kinds: "integer", "vertex" or "counter"."""
     def rule(x: Expressions, node: t.Call, args: list[Value], at: Sight) -> Type | None:
@@ -244,7 +253,8 @@ SPECIAL: dict[str, Callable[[Expressions, t.Call, Sight], Value]] = {
 }
 FUNCTIONS: dict[str, tuple[Rule, int, int]] = {
     "min": (_least_greatest, 1, _MANY), "max": (_least_greatest, 1, _MANY), "sum": (_total, 1, 1),
-    "abs": (_absolute, 1, 1), "floor": (_floor, 1, 1), "dot": (_dot, 2, 2), "reverse": (_reverse, 1, 1),
+    "abs": (_absolute, 1, 1), "wrap": (_wraps, 1, 1), "floor": (_floor, 1, 1), "dot": (_dot, 2, 2),
+    "reverse": (_reverse, 1, 1),
     **dict.fromkeys(("sqrt", "exp", "log", "log1p", "tanh"), (_real, 1, 1)),
     "bit": (_expects("integer", gives=U64), 1, 1),
     "random": (_expects("integer", "vertex"), 2, 2),

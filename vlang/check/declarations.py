@@ -101,7 +101,14 @@ class Declarations:
     # ------------------------------------------------------------------- fields
 
     def vertex_field(self, item: t.VertexField, scope: Scope, loop: Loop | None, local: bool) -> None:
-        """`vertex f: T = e`."""
+        """Check and declare `vertex f: T = e`.
+
+        Args:
+            item: the declaration.
+            scope: the names of its block.
+            loop: around it; None outside of loops.
+            local: whether it is in the block of a loop.
+        """
         type_ = self._allowed(item.type, "a vertex field", Scalar, Vector)
         if item.init is not None:
             at = Sight(scope, "init", item, loop)

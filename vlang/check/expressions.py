@@ -208,7 +208,15 @@ class Expressions:
 
     def combined(self, node: t.Expr, op: str, left: tuple[t.Expr, Type], right: tuple[t.Expr, Type],
                  at: Sight) -> Type | None:
-        """The type of `left op right`; None after a V106."""
+        """The type of `left op right`; None after a V106.
+
+        Args:
+            node: the expression.
+            op: the operator.
+            left: the first operand and its type.
+            right: the second operand and its type.
+            at: the names and the level at its place.
+        """
         integral = op in _BITS
         good = [self._operand(part, type_, op, at, node, integral) for part, type_ in (left, right)]
         if not all(good):

@@ -1,8 +1,7 @@
-"""Integer sums with terms that may be infinite (V205): `inf` and `-inf` are followed through the program.
+"""Integer sums with terms that a program makes infinite (V205): `inf` and `-inf` are followed through the program.
 
-Signs are "+" for `inf` and "-" for `-inf`. Values that wrap around count as finite, and so do
-values that a caller passes in place of an initializer. Fields without initializer and edge fields may be infinite, but
-cause no warning. A comparison excludes infinities: `x < y` is false where x is `inf`.
+Signs are "+" for `inf` and "-" for `-inf`. Values that become infinite because they do not fit their type count as
+finite here, and so do values that a caller passes. A comparison excludes infinities: `x < y` is false where x is `inf`.
 """
 
 from __future__ import annotations
@@ -25,36 +24,22 @@ _BY_FOLD = {"min": "+", "max": "-"}
 _OTHER_WAY = {"<": ">", ">": "<", "<=": ">=", ">=": "<=", "==": "==", "!=": "!="}
 
 
-def judge_sums(run: Run) -> dict[t.Reduce, Signs]:
-    """The integer sums with terms that may be infinite, and which infinities.
-
-    Reports V205 where a statement of the program gives such a term.
-    """
-    inputs = {symbol for node in rewrite.inside(run.file)
-              if isinstance(node, t.EdgeField) or (isinstance(node, t.VertexField) and node.init is None)
-              for symbol in run.declared[node]}
-    own, given = _Flow(run, set()), _Flow(run, inputs)
-    found: dict[t.Reduce, Signs] = {}
+def judge_sums(run: Run) -> None:
+    """Report V205 for sums of integers with terms that statements of the program may make infinite."""
+    flow = _Flow(run)
     for node in rewrite.inside(run.file):
         if isinstance(node, t.Reduce) and node.name == "sum" and _signed(run, node.body) and _plain(node.body):
-            signs = given.within(node.body, given.excluded(node.cond))
-            if signs:
-                found[node] = signs
-            signs = own.within(node.body, own.excluded(node.cond))
+            signs = flow.within(node.body, flow.excluded(node.cond))
             if signs:
                 _warn(run, node, signs)
-    return found
 
 
 class _Flow:
-    """The values that may be infinite, followed through the program until no more are found.
+    """The values that may be infinite, followed through the program until no more are found."""
 
-    inputs: the values that may be infinite from the start.
-    """
-
-    def __init__(self, run: Run, inputs: set[Symbol]) -> None:
+    def __init__(self, run: Run) -> None:
         self._run = run
-        self._known: dict[Symbol, Signs] = dict.fromkeys(inputs, _BOTH)
+        self._known: dict[Symbol, Signs] = {}
         before = -1
         while before != (now := sum(map(len, self._known.values()))):
             before = now

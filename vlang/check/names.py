@@ -201,7 +201,17 @@ def unknown(run: Run, node: t.Expr, name: str, span: t.Span, at: Sight) -> Value
 
 
 def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -> Symbol | None:
-    """The symbol of a name that is used for its symbol, not its value (`for s in S`, `position(v, S)`)."""
+    """The symbol of a name that is used for its symbol, not its value (`for s in S`, `position(v, S)`).
+
+    None after a V101.
+
+    Args:
+        run: the check.
+        name: as written.
+        span: its place.
+        node: that uses it.
+        at: the names and the level at its place.
+    """
     symbol = at.scope.find(name)
     if symbol is None:
         unknown(run, t.Name(span, name), name, span, at)
@@ -214,7 +224,14 @@ def applied_symbol(run: Run, name: str, span: t.Span, node: t.Node, at: Sight) -
 
 
 def read_member(run: Run, node: t.Member, owner: Value, at: Sight) -> Value:
-    """`value.name`: a field or degree of a vertex."""
+    """The value of `value.name`: a field or degree of a vertex.
+
+    Args:
+        run: the check.
+        node: the expression.
+        owner: the value before the dot.
+        at: the names and the level at its place.
+    """
     if owner.type is None:
         return Value(None)
     if owner.type != VERTEX:

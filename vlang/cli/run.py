@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -96,14 +97,19 @@ def command(
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
+        told: list[str] = []
         with Progress() as progress:
-            result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
+            said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
+            result = loaded(read, {**options, **said}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
         for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
-            note(f"warning: {_as_options(text)}")
+            if text not in told:
+                note(f"warning: {_as_options(text)}")
+        if result.interrupted:
+            raise KeyboardInterrupt
         if "device" in options and not quiet:
             note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
         for line in () if result.chaos is None else result.chaos.lines():
@@ -115,6 +121,12 @@ def command(
                 note(line)
 
 
+def _say(told: list[str], text: str) -> None:
+    """Show a sentence of the run, and remember it."""
+    told.append(text)
+    note(text)
+
+
 def _check_device(options: dict[str, Any]) -> None:
     """Report problems of the device, and options that it does not have, before a graph is read."""
     from vlang.api.bind_options import check_options  # start-up
@@ -123,7 +135,8 @@ def _check_device(options: dict[str, Any]) -> None:
     try:
         check_options(options)
     except BindError as error:
-        raise click.UsageError(str(error).replace('device="gpu"', "--device gpu")) from None
+        text = str(error).replace('device="gpu"', "--device gpu").replace("checkpoint=FOLDER", "--checkpoint FOLDER")
+        raise click.UsageError(text.replace("on_interrupt is", "--on-interrupt is")) from None
     check_device(options.get("device", "cpu"))
 
 

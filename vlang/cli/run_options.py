@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
-from click.shell_completion import CompletionItem
 
 from vlang.errors import BindError
 from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 __all__ = ["RunCommand", "run_options", "taken_options"]
 
@@ -75,6 +77,8 @@ def _research(names: Sequence[str]) -> Callable[[F], F]:
         return values
 
     def complete(_ctx: click.Context, _param: click.Parameter, begun: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem  # start-up
+
         name, equals, text = begun.partition("=")
         if not equals:
             return [CompletionItem(f"{one}=", help=RESEARCH[one].help) for one in names if one.startswith(name)]
@@ -122,6 +126,8 @@ def _value(option: Option, text: str) -> Any:
 
 
 def _complete(_ctx: click.Context, param: click.Parameter, begun: str) -> list[CompletionItem]:
+    from click.shell_completion import CompletionItem  # start-up
+
     return [CompletionItem(one) for one in _choices(OPTIONS[str(param.name)]) if one.startswith(begun)]
 
 

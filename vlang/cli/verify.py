@@ -36,7 +36,8 @@ def verify_run(
 
     Raises InternalError where a check fails.
     """
-    compared = {**options, "chaos": None, "progress": None, "device_arrays": False}
+    compared = {**options, "chaos": None, "progress": None, "device_arrays": False, "checkpoint": None,
+                "every": None, "on_interrupt": "stop", "notices": None}
     yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, compared, result)
     if result.converged and len(result):
         for loop in restarts(program.stages().facts):

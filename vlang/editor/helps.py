@@ -77,6 +77,7 @@ FUNCTION_HELP = {
     "max": "`max(a, b, ...)`: the greatest; `max(x)`: of the components of a vector",
     "sum": "`sum(x)`: the sum of the components of a vector",
     "abs": "`abs(x)`: without its sign",
+    "wrap": "`wrap(e)`: the `+ - *` of integers written in e wrap around instead of becoming infinite",
     "floor": "`floor(x)`: the integer at or below",
     "dot": "`dot(x, y)`: the inner product of two vectors",
     "reverse": "`reverse(x)`: the components of a vector in reverse order",

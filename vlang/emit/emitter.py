@@ -19,6 +19,7 @@ from vlang.emit.shared.target import StageText, Target
 from vlang.ir import stages as ir
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.refuse import refuse
 from vlang.ir.stages import Schedule, Stage
 from vlang.ir.sweep_levels import Levelled, levelled
@@ -46,7 +47,7 @@ _NOW = Times()
 
 def emit(
     schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
-    without: frozenset[str] = frozenset(), renumbered: bool = False,
+    without: frozenset[str] = frozenset(), renumbered: bool = False, sizes: Sizes = USUAL,
 ) -> Plan:
     """The plan of a program for a target.
 
@@ -58,13 +59,14 @@ def emit(
         target: "numba" or "cuda".
         without: Optimisations to leave out.
         renumbered: Whether the graph has an order of its own.
+        sizes: How large the graph is at most.
 
     Raises:
         ProgramError: The program is correct, but cannot run on this target yet.
     """
     try:
         frame = Frame(renumbered=renumbered)
-        return _Emitter(schedule, facts, present, _target(target), without, frame).plan(contracts)
+        return _Emitter(schedule, facts, present, _target(target), without, frame, sizes).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
@@ -102,6 +104,7 @@ class _Emitter:
     target: Target
     without: frozenset[str] = frozenset()
     frame: Frame = field(default_factory=Frame)
+    sizes: Sizes = USUAL
     stages: list[StageText] = field(default_factory=list)
     following: dict[str, Following] = field(default_factory=dict)  # by pass
     followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, its fused kernels
@@ -115,6 +118,7 @@ class _Emitter:
         written = {w.fields for step in self.schedule.steps if isinstance(step, Stage) for w in step.writes if w.init}
         declared = [s.name for s in program.body if isinstance(s, f.InitField)]
         self.given = frozenset(name for name in declared if (name,) not in written)
+        self.frame.ranges = Ranges(program, self.given, self.sizes)
         self.scalars = ScalarWriter(self.frame, self.target.dialect, self.target.scalar)
 
     def plan(self, contracts: tuple[ContractStage, ...]) -> Plan:
@@ -149,6 +153,7 @@ class _Emitter:
             scalars=dict(self.frame.scalars), fields=fields,
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
+            faults=tuple(self.frame.faults.values()),
         )
 
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:

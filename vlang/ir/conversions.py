@@ -11,9 +11,9 @@ from dataclasses import replace
 
 from vlang.check.tables.typing import unified
 from vlang.ir.forms import forms as f
-from vlang.types import F16, F32, F64, I64, INTEGER, NUMBER, Scalar, Tuple, Type, Vector
+from vlang.types import F16, F32, F64, I8, I64, INTEGER, NUMBER, U64, Scalar, Tuple, Type, Vector
 
-__all__ = ["computing", "fit", "float_of", "fold", "meet", "weak"]
+__all__ = ["computing", "fit", "float_of", "fold", "meet", "seed", "weak", "widest"]
 
 
 def weak(type_: Type) -> bool:
@@ -43,6 +43,21 @@ def computing(type_: Type) -> Type:
     if isinstance(type_, Tuple):
         return Tuple(tuple(F32 if item == F16 else item for item in type_.items))
     return F32 if type_ == F16 else type_
+
+
+def widest(type_: Type) -> Type:
+    """A type with integers of 64 bits in place of narrower ones."""
+    if isinstance(type_, Tuple):
+        unsigned = U64 in type_.items
+        return Tuple(tuple(_wide(item, unsigned) for item in type_.items))
+    return _wide(type_, False) if isinstance(type_, Scalar) else type_
+
+
+def _wide(item: Scalar, unsigned: bool) -> Scalar:
+    """An integer type of 64 bits that holds all values of a narrower one. unsigned: u64, of unsigned ones."""
+    if item.kind == "uint":
+        return U64 if unsigned or item == U64 else I64
+    return I64 if item.kind == "int" else item
 
 
 def fit(expr: f.Expr, place: Type) -> f.Expr:
@@ -78,7 +93,7 @@ def fold(op: str, left: f.Expr, right: f.Expr) -> f.Const | None:
         return f.Const(INTEGER, a // b if op == "floordiv" else a % b)
     if op == "pow" and 0 <= b <= 64:
         return f.Const(INTEGER, a**b)
-    if op == "shl" and 0 <= b < 64:
+    if op == "shl" and 0 <= b < 7 and 0 <= a << b <= I8.highest:  # in larger values, the width of the place matters
         return f.Const(INTEGER, a << b)
     return None
 
@@ -120,22 +135,29 @@ def _settle(expr: f.Expr, place: Scalar) -> f.Expr:
         return replace(expr, type=place, args=(expr.args[0], *(fit(arg, place) for arg in expr.args[1:])))
     counts = any(isinstance(e, f.GraphValue) and e.type == INTEGER for e in f.walk(expr))
     inside = I64 if expr.type == INTEGER and (counts or place.floating) else place
-    args = tuple(a if expr.op == "pow" and k == 1 and not weak(a.type) else fit(a, inside)
+    args = tuple(a if expr.op in ("pow", "wrappow", "exactpow") and k == 1 and not weak(a.type) else fit(a, inside)
                  for k, a in enumerate(expr.args))
     return fit(replace(expr, type=inside, args=args), place)
 
 
 def _placed(value: bool | int | float | None, place: Scalar) -> bool | int | float | None:
-    """A literal's value in its place; integer `inf` is the largest value, `-inf` the least."""
+    """A literal's value in its place; `inf` and what is too large is the largest value of an integer type."""
     if isinstance(value, bool) or value is None:
         return value
     if place.floating:
         return float(value)
-    if math.isinf(value):
-        return place.highest if value > 0 else place.lowest
-    if isinstance(value, int):
-        return (value - place.lowest) % (1 << place.bits) + place.lowest
+    if isinstance(value, int) or math.isinf(value):
+        return int(min(max(value, place.lowest), place.highest))
     return value
+
+
+def seed(expr: f.Expr) -> f.Expr:
+    """An integer as a seed: a u64, modulo 2^64."""
+    if isinstance(expr, f.Const) and expr.type == INTEGER and isinstance(expr.value, int):
+        return f.Const(U64, expr.value % (1 << 64))
+    if weak(expr.type):
+        expr = fit(expr, I64)
+    return expr if expr.type == U64 else f.Op(U64, "cast", (expr,), "wrap")
 
 
 def _cast_const(expr: f.Const, place: Scalar) -> f.Expr:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -29,7 +29,7 @@ from vlang.types import (
     scalar_named,
 )
 
-__all__ = ["Expressions", "Names", "assembled"]
+__all__ = ["Expressions", "Names"]
 
 _BINARY = {"+": "add", "-": "sub", "*": "mul", "/": "div", "//": "floordiv", "%": "mod", "**": "pow", "<<": "shl",
            ">>": "shr", "|": "bitor", "&": "bitand", "^": "bitxor"}
@@ -74,12 +74,12 @@ class Expressions:
         self.precision = checked.precision
         self.names = names
         self._arguments: dict[Symbol, f.Expr] = {}
-        self.standing: dict[Symbol, f.Expr] = {}  # the values of accumulators that take several gathers
+        self._mode = ""  # of integer arithmetic: "wrap" inside `wrap(...)`, "exact" in the body of a reduction
         self._by_class: dict[type, Callable[[Any], f.Expr]] = {
             t.Literal: self._literal, t.Self: self._self, t.Name: self._name, t.Member: self._member,
             t.Index: self._index, t.Unary: self._unary, t.Binary: self._binary, t.Compare: self._compare,
             t.Logical: self._logical, t.Conditional: self._conditional, t.Call: self._call, t.TupleExpr: self._tuple,
-            t.VectorExpr: self._vector, t.Reduce: self._whole,
+            t.VectorExpr: self._vector, t.Reduce: self.reduce,
         }  # fmt: skip
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
@@ -121,6 +121,15 @@ class Expressions:
         finally:
             self._arguments = outer
 
+    @contextmanager
+    def computing(self, mode: str) -> Iterator[None]:
+        """Inside the context, the arithmetic of integers is saturating (""), or it is named "wrap..." or "exact..."."""
+        outer, self._mode = self._mode, mode
+        try:
+            yield
+        finally:
+            self._mode = outer
+
     def argument_symbols(self, node: t.Node) -> list[Symbol]:
         """The symbols of the parameters of a `fn` or `reduction`, in order."""
         places: tuple[t.Node, ...] = (node, *node.params) if isinstance(node, t.Function) else (node,)
@@ -159,7 +168,7 @@ class Expressions:
             assert isinstance(type_, Scalar)
             return self._read(f.EdgeValue(type_, name))
         if kind == "accumulator":
-            return self.standing.get(symbol, f.Accumulator(type_, name))
+            return f.Accumulator(type_, name)
         if kind == "loop" and type_ != VERTEX:
             return f.GraphValue(INTEGER, name, kind)
         return f.GraphValue(type_, name, kind)
@@ -203,7 +212,13 @@ class Expressions:
             return f.Op(BOOL, "not", (value,))
         if isinstance(value, f.Const) and value.value is not None and weak(value.type):
             return replace(value, value=-value.value)
-        return f.Op(value.type, "neg", (value,))
+        return f.Op(value.type, self._named("neg", value.type), (value,))
+
+    def _named(self, op: str, type_: Type) -> str:
+        """The operator with the meaning that it has here."""
+        item = type_.item if isinstance(type_, Vector) else type_
+        whole = isinstance(item, Scalar) and item.integral
+        return f"{self._mode}{op}" if whole and op in ("add", "sub", "mul", "pow", "neg") else op
 
     def _binary(self, node: t.Binary) -> f.Expr:
         return self.operate(node.op, self._expr(node.left), self._expr(node.right))
@@ -211,20 +226,20 @@ class Expressions:
     def operate(self, symbol: str, left: f.Expr, right: f.Expr) -> f.Expr:
         """`left symbol right` for an arithmetic or bit operator as written."""
         op = _BINARY[symbol]
-        folded = fold(op, left, right)
+        folded = None if self._mode == "wrap" else fold(op, left, right)
         if folded is not None:
             return folded
         if op == "pow" and isinstance(right, f.Const) and isinstance(right.value, int) and abs(right.value) <= 64:
-            return f.Op(left.type, op, (left, fit(right, I64)))
+            return f.Op(left.type, self._named(op, left.type), (left, fit(right, I64)))
         if op in ("shl", "shr") and not weak(left.type):
             return f.Op(left.type, op, (left, self._beside(right, left.type)))
         type_ = meet(left.type, right.type)
         if op == "div":
             type_ = float_of(type_, self.precision)
         if weak(type_) and isinstance(type_, Scalar):
-            return f.Op(type_, op, (left, right))
+            return f.Op(type_, self._named(op, type_), (left, right))
         type_ = settle(type_, self.precision)
-        return f.Op(type_, op, (fit(left, type_), fit(right, type_)))
+        return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
         """The distance of a shift in its own integer type; literals and counters take that of the shifted value."""
@@ -267,6 +282,9 @@ class Expressions:
     def _call(self, node: t.Call) -> f.Expr:
         if node.name in _TIMES:
             return self._in_time(node)
+        if node.name == "wrap":
+            with self.computing("wrap"):
+                return self._expr(node.args[0])
         symbol = self._checked.symbols.get(node)
         args = tuple(self._expr(arg) for arg in node.args)
         if symbol is not None and symbol.kind == "function":
@@ -293,34 +311,13 @@ class Expressions:
                 bound[argument] = fit(args[k], type_)
             else:
                 assert param.default is not None
-                bound[argument] = self.typed(param.default, type_)
-        with self.bound(bound):
+                with self.computing(""):
+                    bound[argument] = self.typed(param.default, type_)
+        with self.bound(bound), self.computing(""):
             value = self._expr(node.value)
         if symbol.type is None or (node.type is None and weak(symbol.type)):
             return value
         return fit(value, computing(settle(symbol.type, self.precision)))
-
-    def _whole(self, node: t.Reduce) -> f.Expr:
-        """A reduction used as a value."""
-        parts = self.parts(node)
-        return assembled(parts, parts)
-
-    def parts(self, node: t.Reduce) -> dict[str, f.Reduce]:
-        """The reductions that compute a reduction, by key.
-
-        "" is the value of all terms. A sum of integers with terms that may be infinite has up to three reductions: ""
-        is the sum of the finite terms, "+" whether a term is `inf`, and "-" whether one is `-inf`.
-        """
-        reduce = self.reduce(node)
-        signs = self._checked.infinite.get(node)
-        if signs is None:
-            return {"": reduce}
-        ends = {sign: f.Op(BOOL, "eq", (reduce.body, _infinity(reduce.type, sign))) for sign in sorted(signs)}
-        body: f.Expr = reduce.body
-        for test in ends.values():
-            body = f.Op(body.type, "select", (test, f.Const(body.type, 0), body))
-        return {"": replace(reduce, body=body)} | {
-            sign: replace(reduce, type=BOOL, name="any", body=test, default=None) for sign, test in ends.items()}
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
         """A reduction as written, with a final type."""
@@ -357,19 +354,6 @@ class Expressions:
             wide = U64 if item.kind == "uint" else I64
             body = fit(body, Vector(wide, body.type.size) if isinstance(body.type, Vector) else wide)
         return body.type, body
-
-
-def assembled(parts: dict[str, f.Reduce], values: Mapping[str, f.Expr]) -> f.Expr:
-    """The value of a reduction, from the reductions in `Expressions.parts` and the values of these (same keys)."""
-    type_, result = parts[""].type, values[""]
-    for sign in sorted(parts.keys() - {""}, reverse=True):  # `inf` wins over `-inf`
-        result = f.Op(type_, "select", (values[sign], _infinity(type_, sign), result))
-    return result
-
-
-def _infinity(type_: Type, sign: str) -> f.Const:
-    assert isinstance(type_, Scalar)
-    return f.Const(type_, type_.highest if sign == "+" else type_.lowest)
 
 
 def _at(expr: f.Expr, time: str) -> f.Expr:

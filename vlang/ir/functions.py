@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from vlang.check.tables.typing import settle
-from vlang.ir.conversions import fit, float_of, meet, weak
+from vlang.ir.conversions import fit, float_of, meet, seed, weak
 from vlang.ir.forms import forms as f
 from vlang.types import I64, U8, U64, Scalar, Type, Vector, scalar_named
 
@@ -80,7 +80,7 @@ def _seeded(type_of: Callable[[int], Type]) -> Builder:
     """A function of a seed, taken modulo 2^64, and a vertex."""
 
     def build(name: str, args: Args, precision: int) -> f.Expr:
-        return f.Op(type_of(precision), name, (fit(args[0], U64), args[1]))
+        return f.Op(type_of(precision), name, (seed(args[0]), args[1]))
 
     return build
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from vlang.check.tables.checked import Checked, Symbol
-from vlang.ir.conversions import computing
-from vlang.ir.express import Expressions, Names, assembled
+from vlang.ir.conversions import computing, widest
+from vlang.ir.express import Expressions, Names
 from vlang.ir.forms import forms as f
 from vlang.syntax import tree as t
 from vlang.syntax.needs import need_of
@@ -14,7 +15,6 @@ from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["lower"]
 
-_ENDS = {"+": "inf", "-": "minus_inf"}
 
 
 def lower(checked: Checked) -> f.Program:
@@ -105,11 +105,19 @@ class _Lowering:
         type_ = computing(self._x.symbol_type(symbol))
         sides = self._x.argument_symbols(node)
         names = [self._names.declare(side) for side in sides]
-        with self._x.bound({side: f.Accumulator(type_, name) for side, name in zip(sides, names, strict=True)}):
-            body = self._x.typed(node.value, type_)
-        unit = self._x.typed(node.identity, type_)
-        name = self._names.unique[symbol]
-        self._reductions.append(f.UserReduction(name, names[0], names[1], type_, body, unit, node.span))
+        reduction = self._of_type(node, type_, type_, names, sides)
+        if reduction.exact:
+            reduction = self._of_type(node, type_, widest(type_), names, sides)
+        self._reductions.append(replace(reduction, name=self._names.unique[symbol]))
+
+    def _of_type(self, node: t.Reduction, type_: Type, wide: Type, names: list[str],
+                 sides: list[Symbol]) -> f.UserReduction:
+        """A declared reduction with a body of type `wide`."""
+        bound: dict[Symbol, f.Expr] = {side: f.Accumulator(wide, name) for side, name in zip(sides, names, strict=True)}
+        with self._x.bound(bound), self._x.computing("exact"):
+            body = self._x.typed(node.value, wide)
+        unit = self._x.typed(node.identity, wide)
+        return f.UserReduction(node.name, names[0], names[1], type_, wide, body, unit, node.span)
 
     def _require(self, node: t.Contract) -> None:
         word = need_of(self._checked.file, node)
@@ -134,8 +142,6 @@ class _Lowering:
             self._reduction(node)
         elif isinstance(node, t.Contract):
             self._require(node)
-        elif isinstance(node, t.Gather):
-            return self._gather(node)
         elif not isinstance(node, t.Function):
             return [self._statement(node)]
         return []
@@ -145,6 +151,8 @@ class _Lowering:
             return self._global(node)
         if isinstance(node, t.Apply):
             return self._apply(node)
+        if isinstance(node, t.Gather):
+            return self._gather(node)
         if isinstance(node, t.Let):
             value = self._x.typed(node.value)
             return f.Let(node.span, self._names.declare(self._symbol(node), value.type), value)
@@ -154,20 +162,10 @@ class _Lowering:
             return f.Where(node.span, self._x.typed(node.cond, BOOL), self._block(node.block.items))
         return self._loop(node)
 
-    def _gather(self, node: t.Gather) -> list[f.Statement]:
-        """A gather; several for a sum of integers with terms that may be infinite."""
+    def _gather(self, node: t.Gather) -> f.Statement:
         assert isinstance(node.value, t.Reduce)
-        symbol, parts = self._symbol(node), self._x.parts(node.value)
-        found: list[f.Statement] = []
-        values: dict[str, f.Expr] = {}
-        for sign, reduce in parts.items():
-            own = symbol if not sign else Symbol("accumulator", f"{symbol.name}_{_ENDS[sign]}", reduce.type, node)
-            name = self._names.declare(own, reduce.type)
-            found.append(f.Gather(node.span, name, reduce))
-            values[sign] = f.Accumulator(reduce.type, name)
-        if len(parts) > 1:
-            self._x.standing[symbol] = assembled(parts, values)
-        return found
+        reduce = self._x.reduce(node.value)
+        return f.Gather(node.span, self._names.declare(self._symbol(node), reduce.type), reduce)
 
     def _apply(self, node: t.Apply) -> f.Statement:
         symbols = self._checked.targets[node.target]

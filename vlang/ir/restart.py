@@ -16,9 +16,13 @@ __all__ = ["Restart", "restarts"]
 class Restart:
     """A loop whose fields in a finished run are the state in which it ended.
 
-    number: of the loop in the order of the text. line: of the text. fields: that it writes. still: one more superstep
-    from there changes nothing, as the loop ends when a superstep changes nothing and a superstep is a function of what
-    it reads. Else the loop ends on a tolerance, and one more superstep may or may not stay within it.
+    Attributes:
+        number: of the loop, in the order of the text.
+        line: of the loop.
+        fields: that it writes.
+        still: whether one more superstep from there changes nothing: the loop ends when a superstep changes nothing,
+            and a superstep is a function of what it reads. Else the loop ends on a tolerance, and one more superstep
+            may leave it.
     """
 
     number: int

@@ -47,9 +47,16 @@ def verify_program(program: f.Program) -> None:
 # ------------------------------------------------------------------------------------------------ what is looked at
 @dataclass(frozen=True)
 class Site:
-    """An expression of a statement or declaration. level: what it is evaluated for, "graph", "vertex" or "edge".
-    names: of accumulators, `let`s, `global`s and variables that stand before it, by kind. loops: how many `repeat`s are
-    around it. wanted: the type that it must have; None for any."""
+    """An expression of a statement or declaration.
+
+    Attributes:
+        expr: the expression.
+        level: for each of what it is evaluated: "graph", "vertex" or "edge".
+        names: accumulators, `let`s, `global`s and variables that stand before it: kind and name.
+        loops: the number of `repeat`s around it.
+        where: its place, for messages.
+        wanted: the type that it must have; None for any.
+    """
 
     expr: f.Expr
     level: str
@@ -61,8 +68,15 @@ class Site:
 
 @dataclass(frozen=True)
 class Node:
-    """An expression in a Site. level: as there, at this place. outer: the expression around it, reduce: the reduction;
-    None where there is none."""
+    """An expression in a Site.
+
+    Attributes:
+        expr: the expression.
+        level: as in Site, at this place.
+        site: that it belongs to.
+        outer: the expression around it; None for the outermost.
+        reduce: the reduction around it; None for none.
+    """
 
     expr: f.Expr
     level: str
@@ -89,8 +103,8 @@ def sites(program: f.Program) -> Iterator[Site]:
     for reduction in program.reductions:
         sides = names | {("accumulator", reduction.left), ("accumulator", reduction.right)}
         where = f"the reduction {reduction.name}"
-        yield Site(reduction.body, "vertex", sides, 0, where, reduction.type)
-        yield Site(reduction.identity, "graph", names, 0, where, reduction.type)
+        yield Site(reduction.body, "vertex", sides, 0, where, reduction.wide)
+        yield Site(reduction.identity, "graph", names, 0, where, reduction.wide)
     yield from _Walk(program).block(program.body, names, 0)
 
 
@@ -251,7 +265,7 @@ def _named(program: f.Program) -> Iterator[str]:
     types |= {("parameter", decl.name): decl.type for decl in program.params}
     types |= {("global", decl.name): decl.type for decl in program.globals}
     for side in program.reductions:
-        types |= {("accumulator", name): side.type for name in (side.left, side.right)}
+        types |= {("accumulator", name): side.wide for name in (side.left, side.right)}
     for one in statements(program.body):
         if isinstance(one, f.Gather):
             types["accumulator", one.name] = one.reduce.type

@@ -11,10 +11,12 @@ from vlang.types import BOOL, F16, F64, I64, U8, U64, VERTEX, Scalar, Tuple, Typ
 __all__ = ["broken_type"]
 
 _SAME = frozenset({"add", "sub", "mul", "div", "floordiv", "mod", "neg", "bitor", "bitand", "bitxor", "min", "max",
-                   "abs", "sqrt", "exp", "log", "log1p", "tanh", "reverse"})
+                   "abs", "sqrt", "exp", "log", "log1p", "tanh", "reverse", "wrapadd", "wrapsub", "wrapmul", "wrapneg",
+                   "exactadd", "exactsub", "exactmul", "exactneg"})
 _COMPARED = frozenset({"eq", "ne", "lt", "le", "gt", "ge", "differs"})
-_COUNTS = {"neg": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "log1p": 1, "tanh": 1, "reverse": 1, "not": 1, "cast": 1,
-           "item": 1, "broadcast": 1, "floor": 1, "vsum": 1, "vmin": 1, "vmax": 1, "bit": 1, "hll_size": 1, "select": 3}
+_COUNTS = {"neg": 1, "wrapneg": 1, "exactneg": 1, "abs": 1, "sqrt": 1, "exp": 1, "log": 1, "log1p": 1, "tanh": 1,
+           "reverse": 1, "not": 1, "cast": 1, "item": 1, "broadcast": 1, "floor": 1, "vsum": 1, "vmin": 1,
+           "vmax": 1, "bit": 1, "hll_size": 1, "select": 3}
 """Operands; two where nothing is said, any number for `tuple`, `vector`, `and` and `or`."""
 
 
@@ -69,7 +71,7 @@ def _operator(expr: f.Op, reductions: Mapping[str, Type]) -> str:
         good = all(arg == type_ for arg in args)
     elif op == "user":
         good = type_ == reductions.get(str(expr.data)) and all(arg == type_ for arg in args)
-    elif op == "pow":
+    elif op in ("pow", "wrappow", "exactpow"):
         good = args[0] == type_ and (args[1] == type_ or (isinstance(expr.args[1], f.Const) and args[1] == I64))
     elif op in ("shl", "shr"):
         good = args[0] == type_ and all(item is not None and item.integral for item in map(_item, args)) and \

@@ -12,7 +12,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Span:
-    """A piece of the text: character offsets [start, end), and line and column (from 1) of the start."""
+    """A piece of the text.
+
+    Attributes:
+        start: the offset of the first character.
+        end: the offset after the last one.
+        line: of the start, from 1.
+        column: of the start, from 1.
+    """
 
     start: int
     end: int
@@ -143,8 +150,13 @@ class VectorExpr(Expr):
 class Domain(Node):
     """The domain of a reduction: edges or vertices.
 
-    kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`),
-    "vertices" (`v in vertices`), "set" (`v in S`; set_name is S).
+    Attributes:
+        kind: "in" (`u -> self`), "out" (`self -> u`), "both" (`u -- self`), "vertices" (`v in vertices`) or "set" (`v
+            in S`).
+        name: of the neighbour or vertex: `u` or `v`.
+        name_span: the place of `name`.
+        set_name: `S`; None for other kinds.
+        set_span: the place of `set_name`.
     """
 
     kind: str
@@ -156,7 +168,16 @@ class Domain(Node):
 
 @dataclass(frozen=True, eq=False)
 class Reduce(Expr):
-    """`name(body for domain if cond, default = default)`."""
+    """`name(body for domain if cond, default = default)`.
+
+    Attributes:
+        name: of the reduction.
+        name_span: the place of `name`.
+        body: the value that an edge or vertex contributes.
+        domain: the edges or vertices.
+        cond: which of them contribute; None for all.
+        default: the result where none contributes; None for the identity.
+    """
 
     name: str
     name_span: Span

@@ -44,7 +44,11 @@ __all__ = [
 class TypeExpr(Node):
     """A type as written.
 
-    kind: "scalar" (name), "vertex", "vertices", "array" (name and size), "tuple" (items).
+    Attributes:
+        kind: "scalar", "vertex", "vertices", "array" or "tuple".
+        name: of a scalar, or of the components of an array.
+        size: the number of components of an array.
+        items: the types of a tuple.
     """
 
     kind: str
@@ -55,7 +59,14 @@ class TypeExpr(Node):
 
 @dataclass(frozen=True, eq=False)
 class Param(Node):
-    """A parameter of the program or of a function."""
+    """A parameter of the program or of a function.
+
+    Attributes:
+        name: of the parameter.
+        name_span: the place of `name`.
+        type: the type as written; None where it is left out.
+        default: None for a required one.
+    """
 
     name: str
     name_span: Span
@@ -65,7 +76,14 @@ class Param(Node):
 
 @dataclass(frozen=True, eq=False)
 class VertexField(Statement):
-    """`vertex a, b: T = e`."""
+    """`vertex a, b: T = e`.
+
+    Attributes:
+        names: of the fields, one or more.
+        name_spans: the place of each name.
+        type: of each field.
+        init: the initial value of each; None for fields that the caller passes.
+    """
 
     names: tuple[str, ...]
     name_spans: tuple[Span, ...]
@@ -75,7 +93,14 @@ class VertexField(Statement):
 
 @dataclass(frozen=True, eq=False)
 class EdgeField(Statement):
-    """`edge a, b: T = e`."""
+    """`edge a, b: T = e`.
+
+    Attributes:
+        names: of the edge fields, one or more.
+        name_spans: the place of each name.
+        type: of each field.
+        init: the default of each; None for columns that the graph must have.
+    """
 
     names: tuple[str, ...]
     name_spans: tuple[Span, ...]
@@ -85,7 +110,14 @@ class EdgeField(Statement):
 
 @dataclass(frozen=True, eq=False)
 class GlobalValue(Statement):
-    """`global a: T = e`."""
+    """`global a: T = e`.
+
+    Attributes:
+        name: of the global.
+        name_span: the place of `name`.
+        type: the type as written; None where it is left out.
+        value: its expression.
+    """
 
     name: str
     name_span: Span
@@ -95,7 +127,15 @@ class GlobalValue(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Function(Statement):
-    """`fn f(x: T, ...): T = e`."""
+    """`fn f(x: T, ...): T = e`.
+
+    Attributes:
+        name: of the function.
+        name_span: the place of `name`.
+        params: its parameters, in order.
+        type: of the result; None where it is left out.
+        value: the body.
+    """
 
     name: str
     name_span: Span
@@ -106,7 +146,19 @@ class Function(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Reduction(Statement):
-    """`reduction f(a, b): T = e, identity i`."""
+    """`reduction f(a, b): T = e, identity i`.
+
+    Attributes:
+        name: of the reduction.
+        name_span: the place of `name`.
+        left: the first operand.
+        left_span: its place.
+        right: the second operand.
+        right_span: its place.
+        type: of operands and result; None where it is left out.
+        value: the body.
+        identity: the value that changes no other.
+    """
 
     name: str
     name_span: Span
@@ -131,7 +183,14 @@ class Contract(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Target(Node):
-    """The target of an `apply`: one name, several in parentheses (many), or, by mistake, `u.f` with u as owner."""
+    """The target of an `apply`.
+
+    Attributes:
+        names: of the fields, one or more.
+        name_spans: the place of each name.
+        many: whether the names are in parentheses.
+        owner: `u` where a program writes `u.f`, which is a mistake; else None.
+    """
 
     names: tuple[str, ...]
     name_spans: tuple[Span, ...]
@@ -157,10 +216,15 @@ class Gather(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Apply(Statement):
-    """`apply target op value`.
+    """`apply target op value`. Two kinds of mistakes parse as well.
 
-    op is "=" or an update operator ("+=", ...). Mistakes that parse: `keyword` false (no `apply` was
-    written), `domain` not None (`for ...` without a reduction, perhaps with a condition).
+    Attributes:
+        target: the fields that are written.
+        op: "=" or an update operator ("+=", ...).
+        value: the new value, or the operand of the update.
+        keyword: false where `apply` is missing, which is a mistake.
+        domain: of a `for` without a reduction, which is a mistake; else None.
+        cond: the condition of that `for`.
     """
 
     target: Target
@@ -205,7 +269,14 @@ class Limit(Node):
 
 @dataclass(frozen=True, eq=False)
 class Repeat(Statement):
-    """`repeat [limit] [until until]: block`. `head` spans the line up to the colon."""
+    """`repeat [limit] [until until]: block`.
+
+    Attributes:
+        limit: on the number of passes; None for none.
+        until: the condition that ends the loop; None for none.
+        block: the statements.
+        head: the place of the line up to the colon.
+    """
 
     limit: Limit | None
     until: Expr | None
@@ -215,7 +286,14 @@ class Repeat(Statement):
 
 @dataclass(frozen=True, eq=False)
 class Sweep(Statement):
-    """`sweep field up|down: block`."""
+    """`sweep field up|down: block`.
+
+    Attributes:
+        field: whose values are the levels.
+        field_span: its place.
+        up: whether levels increase.
+        block: the statements.
+    """
 
     field: str
     field_span: Span
@@ -225,7 +303,15 @@ class Sweep(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForVertices(Statement):
-    """`for name in set_name: block`."""
+    """`for name in set_name: block`.
+
+    Attributes:
+        name: of the variable, a vertex.
+        name_span: the place of `name`.
+        set_name: the parameter with the vertices.
+        set_span: its place.
+        block: the statements.
+    """
 
     name: str
     name_span: Span
@@ -236,7 +322,16 @@ class ForVertices(Statement):
 
 @dataclass(frozen=True, eq=False)
 class ForRange(Statement):
-    """`for name from low to high [until until]: block`."""
+    """`for name from low to high [until until]: block`.
+
+    Attributes:
+        name: of the variable, an integer.
+        name_span: the place of `name`.
+        low: its first value.
+        high: its last value.
+        until: the condition that ends the loop early; None for none.
+        block: the statements.
+    """
 
     name: str
     name_span: Span
@@ -250,7 +345,14 @@ class ForRange(Statement):
 class File(Node):
     """One program: its header, and everything under it in order.
 
-    `text` is the source, `filename` the name for messages, `doc` the comment lines above the header.
+    Attributes:
+        name: of the program.
+        name_span: the place of `name`.
+        params: its parameters.
+        items: its declarations and statements.
+        text: the source.
+        filename: the name for messages.
+        doc: the comment lines above the header.
     """
 
     name: str

@@ -70,9 +70,13 @@ class Levels:
 
 @dataclass(frozen=True)
 class LastLevels:
-    """The levels of the last sweep over a field, with its values: the next sweep often runs in the opposite order.
+    """The levels of the last sweep over a field: the next sweep often runs in the opposite order.
 
-    lists: for each adjacency direction (see `Levels.lists`), by the identity of its pages.
+    Attributes:
+        values: of the field then.
+        chosen: bool[n], the vertices that took part.
+        levels: the vertices of each level.
+        lists: for each adjacency direction (see `Levels.lists`), by the identity of its pages.
     """
 
     values: NDArray[Any]

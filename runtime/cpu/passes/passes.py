@@ -44,7 +44,15 @@ __all__ = ["Lists", "Passes", "pages_of"]
 
 @dataclass
 class Lists:
-    """Vertices to process: `short` by number, `long` by index in the table of long vertices, both increasing."""
+    """Vertices to process, in increasing order.
+
+    Attributes:
+        short: u32, room for the numbers of short vertices.
+        long: u32, room for indices in the table of long vertices.
+        long_vertices: u32, the numbers of those.
+        shorts: how many entries of `short` are in use.
+        longs: how many of `long`.
+    """
 
     short: NDArray[np.uint32]
     long: NDArray[np.uint32]
@@ -79,7 +87,18 @@ class _Blocked:
 class Passes:
     """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
 
-    switching: as in Options. freedoms: the choices of the run.
+    Attributes:
+        graph: the graph.
+        state: the arrays of the run.
+        kernels: of the plan.
+        cpu: launches kernels on all threads.
+        page_size: bytes.
+        pages: by adjacency direction.
+        tables: what kernels read of the pages, by stage or direction.
+        blocks: the cache blocks of a stage.
+        scratch: memory of the workers, by stage.
+        switching: as in Options.
+        freedoms: the choices of the run.
     """
 
     graph: Graph

@@ -64,7 +64,14 @@ class CpuWay(ABC):
 
     @abstractmethod
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
-        """Begin the loop; None where its initial values or its bound do not allow this way (arguments: see `Way`)."""
+        """Begin the loop; None where its initial values or its bound do not allow this way.
+
+        Args:
+            loop: a loop that the way does not refuse.
+            machine: the state of the run, and its kernels.
+            bound: supersteps at most; None for no known bound.
+            start: the state from which the loop continues another run; None for a loop that begins anew.
+        """
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Lines about the loop for `vlang explain`."""

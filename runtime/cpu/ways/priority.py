@@ -279,6 +279,11 @@ class PriorityLoop:
         self._last = rows[-1]
         return rows
 
+    def sync(self) -> None:
+        """Copy values joined beside the fields to them. Which vertices wait in buckets is not told: all start again."""
+        if self._apart:
+            close_words(self._state, self._words)
+
     def close(self) -> None:
         """Copy values joined beside the fields back to them, or restore the second buffer of the field."""
         if self._apart:

@@ -221,6 +221,12 @@ class PushLoop:
     def close(self) -> None:
         """Nothing to release."""
 
+    def sync(self) -> NDArray[np.uint8]:
+        """The frontier, uint8[n]; the fields are up to date."""
+        flags = np.zeros(self._passes.graph.n, np.uint8)
+        flags[(self.entries() & np.uint64(0xFFFFFFFF)).astype(np.int64)] = 1
+        return flags
+
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
         if self._rounds == 0:

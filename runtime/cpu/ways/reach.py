@@ -95,10 +95,15 @@ class Reach(CpuWay):
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
-        """The loop; None where vertices must run although they receive nothing. None of its fields is ever given."""
+        """The loop; None where vertices must run although they receive nothing. None of its fields is ever given.
+
+        Nor does it go on from a checkpoint that does not have the frontier: all vertices reached so far have values.
+        """
+        if not only_new(start) or (start is not None and start.heard is None):
+            return None
         passes, looks = machine.passes, machine.options.mode == "auto"
         free = passes.freedoms.of(loop, bound)
-        return ReachLoop(loop.stages[0], passes, looks, free) if only_new(start) else None
+        return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.heard)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How the frontier reaches other vertices."""
@@ -118,12 +123,15 @@ class ReachLoop:
         passes: launches it.
         looks: whether vertices that are not reached may look for the frontier.
         free: the choices of the loop.
+        heard: uint8[n], bit 0 for the frontier at the start; None for all vertices with a value.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
+    def __init__(
+        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms, heard: NDArray[np.uint8] | None = None,
+    ) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
-        self._looks, self._free = looks, free
+        self._looks, self._free, self._heard = looks, free, heard
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
@@ -194,7 +202,29 @@ class ReachLoop:
     def _start(self) -> None:
         self._free.took("Z")
         self._launch("start", self._words, self._words, 0)
-        self._found()
+        if self._heard is None:
+            self._found()
+        else:
+            self._front(np.flatnonzero(self._heard & 1))
+
+    def _front(self, vertices: NDArray[np.int64]) -> None:
+        """Make some of the vertices that have values the frontier; the others have sent theirs."""
+        reached, edges = self._counts[[REACH_ACTIVE, REACH_EDGES]].tolist()
+        degrees = np.diff(self._out.offsets.view(np.int64))
+        bits = np.zeros(64 * self._words, np.uint8)
+        bits[vertices] = 1
+        self._bits[0][:] = np.packbits(bits, bitorder="little").view(np.uint64)
+        parts = [(part << 32) | v for v in vertices[degrees[vertices] > REACH_LONG].tolist()
+                 for part in range(-(-int(degrees[v]) // REACH_LONG))]
+        self._longs[: len(parts)] = parts
+        self._counts[REACH_CUT], self._counts[REACH_ONE] = len(parts), vertices[0] if len(vertices) else 0
+        self._active, self._edges = len(vertices), int(degrees[vertices].sum())
+        self._left -= reached
+        self._left_edges -= edges
+
+    def sync(self) -> NDArray[np.uint8]:
+        """The frontier, uint8[n]; the fields are up to date."""
+        return np.unpackbits(self._bits[0].view(np.uint8), bitorder="little")[: self._passes.graph.n]
 
     def _few(self, room: int | None) -> Series:
         """Run narrow supersteps in one call: by one worker, or by several that synchronise where that pays."""

@@ -62,11 +62,18 @@ class Supersteps(CpuWay):
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
     ) -> Superstep:
-        """The loop; arguments as in `begin`. pushes: runs the supersteps that push, None if none may."""
+        """The loop.
+
+        Args:
+            loop, machine, bound, start: see `begin`.
+            pushes: runs the supersteps that push; None if none may.
+        """
         options = machine.options
         in_place = options.asynchronous and loop.asynchronous
         begun = Superstep(loop, machine.passes, machine.evaluate, options.mode, options.blocking, bound, in_place,
                           pushes, machine.passes.freedoms.of(loop, bound))
+        if start is None or not start.placed:
+            begun.begin()
         if start is not None:
             begun.go_on(start)
         return begun
@@ -137,6 +144,7 @@ class Superstep:
         self._evaluate, self._mode, self._blocking, self._expected = evaluate, mode, blocking, expected
         self._in_place = in_place
         self._done = 0
+        self._before = 0  # supersteps of the run that it continues
         self._complete = False  # whether the flags of the vertices that must run again are complete
         self._again = False  # whether some vertices run in the first superstep even if they receive nothing
         self._part: NDArray[np.int64] | None = None  # the vertices that the superstep runs over, None for all
@@ -149,14 +157,18 @@ class Superstep:
             stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
             for stage in spec.stages if stage.notify is not None
         }
-        for name in spec.tolds:
-            self._state.arrays[spec.slot("told", name)][:] = 0
-        if active in self._state.arrays:
-            self._state.arrays[active][:] = 1
+
+    def begin(self) -> None:
+        """Before the first superstep: nothing has been sent, and all vertices are active."""
+        for name in self._spec.tolds:
+            self._state.arrays[self._spec.slot("told", name)][:] = 0
+        if self._active in self._state.arrays:
+            self._state.arrays[self._active][:] = 1
 
     def go_on(self, start: Start) -> None:
         """Before the first superstep: continue another run. The first superstep need not be full if the active vertices
         are given."""
+        self._before = start.rounds
         for name, told in start.told.items():
             np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
         if start.heard is None:
@@ -235,7 +247,7 @@ class Superstep:
 
     def _push(self, pushes: Pushes, room: int | None) -> Sequence[Done]:
         """Run supersteps that push; one a call once cycles are looked for (CycleWatch), which compares every state."""
-        in_row = max(1, WATCHED_FROM - self._done) if self._free.many() else 1
+        in_row = max(1, WATCHED_FROM - self._before - self._done) if self._free.many() else 1
         rows, self.stats = pushes.advance(in_row if room is None else min(in_row, room))
         for skipping in self._skipping.values():
             skipping.last = None

@@ -91,7 +91,14 @@ class Device(Protocol):
         """
 
     def fill(self, pointer: int, nbytes: int, byte: int, stream: Stream | None = None) -> None:
-        """Set every byte."""
+        """Set every byte of a range.
+
+        Args:
+            pointer: its device address.
+            nbytes: its length.
+            byte: 0 to 255.
+            stream: None for the default stream.
+        """
 
     def upload(self, pointer: int, array: NDArray[Any], stream: Stream | None = None) -> None:
         """Copy a contiguous host array to the device.
@@ -103,7 +110,14 @@ class Device(Protocol):
         """Copy device memory into a contiguous host array, after the work of the stream; waits."""
 
     def copy(self, target: int, source: int, nbytes: int, stream: Stream | None = None) -> None:
-        """Copy within the device."""
+        """Copy within the device.
+
+        Args:
+            target: device address.
+            source: device address.
+            nbytes: the length.
+            stream: None for the default stream.
+        """
 
     def register(self, array: NDArray[Any]) -> int:
         """Page-lock a host array in place, so that copies overlap with kernels. Registering twice is free.

@@ -90,7 +90,14 @@ class GpuState:
             self.add(slot, dtype, length, width)
 
     def add(self, slot: str, dtype: str, length: int, width: int = 1) -> None:
-        """Add a zeroed array in a slot, padded to 16 bytes. width: entries per row."""
+        """Add a zeroed array in a slot, padded to 16 bytes.
+
+        Args:
+            slot: its name.
+            dtype: as "u32" or "f64".
+            length: rows.
+            width: entries per row.
+        """
         self.dtypes[slot], self.lengths[slot] = DTYPES[dtype], length * width
         self._widths[slot] = width
         size = _bytes(dtype, length, width)

@@ -121,7 +121,15 @@ class SparseMachine(Protocol):
         """
 
     def resident(self, template: str, struct: str, constants: Sequence[int], threads: int, shared: int) -> int:
-        """Blocks of a kernel that the device runs at the same time. shared: bytes per block."""
+        """Blocks of a kernel that the device runs at the same time.
+
+        Args:
+            template: of the kernel in the plan's text.
+            struct: its stage; may be empty.
+            constants: the further template parameters.
+            threads: per block.
+            shared: bytes of shared memory per block.
+        """
 
     def pointer(self, slot: str) -> int:
         """The device address of a vertex array ("field:x", "work:heard.s1")."""

@@ -22,7 +22,14 @@ WAYS: Sequence[Way] = (ComponentsWay(), PushWay(), NotifyWay(), FullWay())
 
 
 def candidates(ways: Sequence[Way], loop: LoopSpec, graph: Graph, options: Options) -> Iterator[Way]:
-    """The ways in which a loop may run, in order, up to the first that is sure to run it."""
+    """The ways in which a loop may run, in order, up to the first that is sure to run it.
+
+    Args:
+        ways: in the order of trial.
+        loop: the loop.
+        graph: the graph.
+        options: of the run.
+    """
     for way in ways:
         if not way.refused(loop, graph, options):
             yield way

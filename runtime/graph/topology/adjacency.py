@@ -21,6 +21,7 @@ COMMON = "common()"
 """The column that every graph has: the number of common neighbours of the two ends of an edge (uint32)."""
 
 Array = NDArray[Any]
+_MOST_IN_ROW = (1 << 31) - 2  # so that degrees and counts of edges fit an int of 32 bits (vlang/ir/forms/ranges.py)
 
 
 class Adjacency:
@@ -30,6 +31,8 @@ class Adjacency:
         kind: "in" (row = destination, targets = sources), "out" (row = source, targets = destinations) or "both".
         offsets: uint64[n + 1]; row r is targets[offsets[r]:offsets[r + 1]].
         targets: uint32[entries], increasing in each row, parallel edges in the order of the input.
+
+    Raises GraphError for a row of more than 2^31 - 2 edges.
     """
 
     def __init__(
@@ -40,6 +43,11 @@ class Adjacency:
         fetch: Callable[[str], Array],
         lock: threading.RLock,
     ) -> None:
+        if len(rows.targets) > _MOST_IN_ROW:
+            longest = int(np.argmax(np.diff(rows.offsets)))
+            edges = int(rows.offsets[longest + 1]) - int(rows.offsets[longest])
+            if edges > _MOST_IN_ROW:
+                raise GraphError(f"vertex number {longest} has {edges:,} edges; a vertex has at most {_MOST_IN_ROW:,}")
         self.kind = kind
         self.offsets = frozen(rows.offsets)
         self.targets = frozen(rows.targets)

@@ -25,7 +25,14 @@ _FLIPPED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 
 @dataclass(frozen=True)
 class Interval:
-    """The numbers from low to high. open_low, open_high: whether that end is excluded."""
+    """The numbers between two ends.
+
+    Attributes:
+        low: the lower end.
+        high: the upper end.
+        open_low: whether `low` is excluded.
+        open_high: whether `high` is excluded.
+    """
 
     low: float = -math.inf
     high: float = math.inf

@@ -74,7 +74,14 @@ class Evaluator:
         self.given = given
 
     def call(self, node: t.Reduction, left: Operand, right: Operand, type_: Type) -> Operand:
-        """f(left, right) for a declared reduction. Raises Unsupported."""
+        """f(left, right) for a declared reduction. Raises Unsupported.
+
+        Args:
+            node: the reduction.
+            left: arrays of the first operand.
+            right: arrays of the second operand.
+            type_: of the result.
+        """
         with np.errstate(all="ignore"):
             return converted(self.value(node.value, {node.left: left, node.right: right}), type_)
 
@@ -177,6 +184,8 @@ class Evaluator:
             return _REAL[name](value.astype(np.float64))
         if name == "abs":
             return np.abs(value)
+        if name == "wrap":
+            return value
         if name == "floor":
             return np.floor(value)
         raise Unsupported

@@ -33,7 +33,14 @@ def installed() -> bool:
 
 @dataclass(frozen=True)
 class Real:
-    """A float: `value` where it is finite, else one of the flags holds."""
+    """A float: a formula for each kind of value.
+
+    Attributes:
+        value: the number, where it is finite.
+        up: whether it is inf.
+        down: whether it is -inf.
+        nan: whether it is NaN.
+    """
 
     value: Formula
     up: Formula

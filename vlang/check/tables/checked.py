@@ -14,12 +14,15 @@ __all__ = ["Checked", "Laws", "Symbol"]
 class Symbol:
     """The declaration behind a name. Symbols compare by identity: two loops may both have a `near`.
 
-    kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
-    form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of `v in vertices`
-    or `v in S`), "argument" (a parameter of a `fn`, an operand of a `reduction`), "builtin" (N, M, iteration,
-    degree, indegree, outdegree).
-    decl: the node that declares it (None for builtins).
-    local: a field declared in the block of a loop.
+    Attributes:
+        kind: "parameter", "edge", "field", "global", "let", "accumulator", "loop" (variable of a `for`, of either
+            form), "function", "reduction", "neighbour" (the u of a domain over edges), "member" (the v of
+            `v in vertices` or `v in S`), "argument" (a parameter of a `fn`, an operand of a `reduction`), "builtin"
+            (N, M, iteration, degree, indegree, outdegree).
+        name: as declared.
+        type: None after a mistake.
+        decl: the node that declares it; None for builtins.
+        local: whether it is a field declared in the block of a loop.
     """
 
     kind: str
@@ -59,21 +62,22 @@ class Laws:
 class Checked:
     """A correct program with its tables.
 
-    types: the type of every expression that has one; literals and counters may be weak (`vlang.types.INTEGER`,
-    `NUMBER`) and take the type of their place. Inside a `fn` or `reduction` body: the type as declared there.
-    symbols: what each use of a name stands for, keyed by the node that uses it (Name, Member for its field,
-    Call for a `fn` or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Target by
-    its position through `targets`, Sweep for its field, ForVertices for its set) .
-    targets: for each Target, the symbols written, in order.
-    declared: for each declaring node, the symbols it declares, in the order of its names (Reduction: the reduction
-    and its two operands; Domain: its vertex; Param of a `fn`: the argument).
-
     Arguments of a `fn` that are left out have the defaults of its parameters. Updates (`x += e`) have no node for
     `x + e`: its type is `common` of both. The shifts take the type of their left side unless that is a literal.
-    precision: 32 or 64, the bits of `int` and `float`.
-    warnings: problems of severity "warning".
-    laws: what is known of each declared reduction.
-    infinite: sums of integers of which some term may be `inf` ("+") or `-inf` ("-"), and which.
+
+    Attributes:
+        file: the tree.
+        types: the type of every expression that has one; literals and counters may be weak (`vlang.types.INTEGER`,
+            `NUMBER`) and take the type of their place. Inside a `fn` or `reduction` body: the type as declared there.
+        symbols: the symbol of each use of a name, keyed by the node that uses it (Name, Member for its field, Call for
+            a `fn` or declared reduction, Reduce for a declared reduction, Domain for its `set_name`, Target by its
+            position through `targets`, Sweep for its field, ForVertices for its set).
+        targets: for each Target, the symbols written, in order.
+        declared: for each declaring node, the symbols it declares, in the order of its names (Reduction: the reduction
+            and its two operands; Domain: its vertex; Param of a `fn`: the argument).
+        precision: 32 or 64, the bits of `int` and `float`.
+        warnings: problems of severity "warning".
+        laws: what is known of each declared reduction.
     """
 
     file: t.File
@@ -84,4 +88,3 @@ class Checked:
     precision: int = 32
     warnings: tuple[object, ...] = field(default=())
     laws: dict[t.Reduction, Laws] = field(default_factory=dict)
-    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)

@@ -22,7 +22,25 @@ Notes = tuple[tuple[t.Span, str], ...]
 
 @dataclass(eq=False)
 class Run:
-    """The state of one check. broken: names on lines that did not parse; they are not reported."""
+    """The state of one check. The tables of `Checked` have their meaning there.
+
+    Attributes:
+        file: the tree.
+        precision: 32 or 64, the bits of `int` and `float`.
+        broken: names on lines that did not parse; they are not reported.
+        problems: found so far.
+        types, symbols, targets, declared, infinite: see `Checked`.
+        levels: of every expression: graph, vertex or edge.
+        builtins: the predefined names.
+        root: the names of the whole program.
+        places: where each symbol is declared.
+        later: symbols for names that the text declares further down, for messages.
+        arguments: the parameters of each `fn`.
+        initial: the reduction that initialises a field, by the field's declaration.
+        used_on: the reductions over each declared one.
+        read: the symbols that are read somewhere.
+        neighbours: the names of the vertices of all domains, for messages.
+    """
 
     file: t.File
     precision: int
@@ -43,7 +61,6 @@ class Run:
     used_on: dict[Symbol, list[t.Reduce]] = field(default_factory=dict)
     read: set[Symbol] = field(default_factory=set)
     neighbours: frozenset[str] = frozenset()
-    infinite: dict[t.Reduce, frozenset[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         named = (t.VertexField, t.EdgeField, t.GlobalValue, t.Let)
@@ -59,7 +76,18 @@ class Run:
     def report(self, code: Code, title: str, span: t.Span, label: str = "", *, notes: Notes = (),
                help: str | tuple[str, ...] = (), write: str | tuple[str, ...] = (),
                replaces: t.Span | None = None) -> None:
-        """Record a problem; the arguments are the fields of Problem."""
+        """Record a problem.
+
+        Args:
+            code: of the diagnostic.
+            title: what is wrong.
+            span: where.
+            label: beside the place; may be empty.
+            notes: further places, each with a label.
+            help: what the language has instead, line by line.
+            write: lines that are right.
+            replaces: the place that they replace; None for the reported lines.
+        """
         helps = (help,) if isinstance(help, str) else help
         writes = (write,) if isinstance(write, str) else write
         self.problems.append(Problem(code, title, span, label, notes, helps, writes, replaces))
@@ -75,7 +103,17 @@ class Run:
 
     def declare(self, scope: Scope, node: t.Node, kind: str, name: str, span: t.Span, type_: Type | None, *,
                 local: bool = False) -> Symbol:
-        """Enter a name and return its symbol, also after V102 for a name that is taken."""
+        """Enter a name and return its symbol, also after V102 for a name that is taken.
+
+        Args:
+            scope: the names of the block.
+            node: the declaration.
+            kind: see `Symbol`.
+            name: to enter.
+            span: its place.
+            type_: None after a mistake.
+            local: whether it is a field declared in the block of a loop.
+        """
         symbol = Symbol(kind, name, type_, node, local)
         self.places[symbol] = span
         self.declared[node] = (*self.declared.get(node, ()), symbol)

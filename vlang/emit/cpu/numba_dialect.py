@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from vlang.emit.cpu.skeleton import skeletons
-from vlang.emit.shared.dialect import Dialect, Entry, Function
+from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
 from vlang.types import Scalar, Type
 
 __all__ = ["NumbaDialect"]
@@ -28,6 +28,10 @@ class NumbaDialect(Dialect):
 
     def arithmetic(self, sign: str, type_: Type, a: str, b: str) -> str:
         return self.convert(type_, f"{a} {sign} {b}")
+
+    def saturated(self, name: str, type_: Type, a: str, b: str) -> str:
+        kind = self.typename(type_)
+        return f"{SATURATED[name]}({kind}({a}), {kind}({b}))"
 
     def negative(self, type_: Type, a: str) -> str:
         assert isinstance(type_, Scalar)

@@ -21,8 +21,10 @@ from vlang.types import BOOL, Scalar
 __all__ = ["NumbaTarget"]
 
 _CALL = re.compile(r"\b([a-z]\w*)\(")
+_SATURATING = re.compile(r"\b(?:saturated_\w+|add_sizes|sum_of_words)\(")
 _MOST_KEPT = 16  # components of the accumulators of a vertex in a pass by cache blocks
 _MOST_LAID = 4  # components of the accumulators of a vertex in a run of vertices
+_CASES = 24  # scalars in a function
 _PASS = "void(u64*, i64*, i64, i64*)"
 
 
@@ -68,6 +70,39 @@ def _rows(writer: StageWriter) -> tuple[str, ...]:
 def _leaves(writer: StageWriter) -> bool:
     """Whether vertices leave their edges early (rule X1)."""
     return early_of(writer).kind == "absorbing"
+
+
+def _scalar_functions(scalars: Sequence[str]) -> list[str]:
+    """The functions of all scalars, then `scalars(frame, which, blocks)`, which computes one.
+
+    Its cases are in functions of _CASES each: the time that numba takes grows with the square of the cases in one.
+    """
+    functions, parts = [], []
+    for first in range(0, len(scalars), _CASES):
+        cases = []
+        for number, text in enumerate(scalars[first : first + _CASES], first):
+            call = f"scalar_v{number}(frame, blocks)"
+            if f"def {call}:" in text:
+                functions.append(text)
+                text = call
+            cases += [f"if which == {number}:", *(f"    {line}" for line in text.splitlines())]
+        parts.append(cases)
+    if len(parts) > 1:
+        functions += [_function(f"scalars_{i}", cases) for i, cases in enumerate(parts)]
+        parts = [[line for i in range(len(parts))
+                  for line in (f"if which // {_CASES} == {i}:", f"    scalars_{i}(frame, which, blocks)")]]
+    return [*functions, _function("scalars", parts[0] if parts else ["pass"]).removeprefix("@inner\n")]
+
+
+def _function(name: str, lines: Sequence[str]) -> str:
+    return f"@inner\ndef {name}(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in lines)
+
+
+def _inlined(scalar: ScalarText) -> str:
+    """The lines that compute and store a scalar without a fold, with names that no other scalar has."""
+    loads = [f"{entry.kind}_{entry.dtype}(frame, {entry.number})" for entry in scalar.env.entries]
+    text = re.sub(r"\benv\[(\d+)\]", lambda found: loads[int(found[1])], "\n".join(scalar.lines))
+    return re.sub(r"\bt(\d+)\b", rf"t{scalar.number}_\1", text)
 
 
 def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
@@ -197,34 +232,38 @@ class NumbaTarget:
         return [d.define(one) for one in functions]
 
     def scalar(self, scalar: ScalarText) -> str:
-        """The functions of a fold, and `scalar_vN(frame, blocks)`."""
+        """The functions of a fold, and `scalar_vN(frame, blocks)`; without a fold the lines of `scalars` alone.
+
+        numba takes about 15 ms for every function, and programs may have a thousand `let`s.
+        """
         name = f"v{scalar.number}"
-        laying = _laying(self.dialect, [t for a in scalar.accumulations for t in a.types]) if scalar.folds else []
+        if not scalar.folds:
+            return _inlined(scalar)
+        laying = _laying(self.dialect, [t for a in scalar.accumulations for t in a.types])
         functions = [_called(self.dialect.define(one, "gather" if one.name == "take" else ""), name)
                      for one in (*scalar.functions, *laying)]
         functions.insert(0, _called(self.dialect.bind(tuple(scalar.env.entries)), name))
-        lines = [f"env = bind_{name}(frame)"]
-        if scalar.folds:
-            lines += [f"acc = identity_{name}(env)", "for s in range(blocks):",
-                      f"    acc = merge_{name}(env, acc, get_{name}(env, s))"]
+        lines = [f"env = bind_{name}(frame)", f"acc = identity_{name}(env)", "for s in range(blocks):",
+                 f"    acc = merge_{name}(env, acc, get_{name}(env, s))"]
         body = "".join(f"    {line}\n" for line in (*lines, *scalar.lines))
         functions.append(f"@inner\ndef scalar_{name}(frame, blocks):\n{body}")
-        return "\n\n".join([*functions, *([_skeleton("fold", name)] if scalar.folds else [])])
+        return "\n\n".join([*functions, _skeleton("fold", name)])
 
     def module(
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
         follows: Mapping[str, Sequence[str]],
     ) -> Module:
         """The whole text, and the signatures of its kernels."""
-        cases = [line for number in range(len(scalars))
-                 for line in (f"if which == {number}:", f"    scalar_v{number}(frame, blocks)")]
-        chosen = "def scalars(frame, which, blocks):\n" + "".join(f"    {line}\n" for line in cases or ["pass"])
+        functions = _scalar_functions(scalars)
         support = dict.fromkeys(name for one in stages for name in one.support)
-        bodies = [*(one.text for one in stages), "\n\n".join([*scalars, chosen])]
+        bodies = [*(one.text for one in stages), "\n\n".join(functions)]
         bodies += [_follow(name, kernels) for name, kernels in follows.items()]
         if any("common_count(" in body for body in bodies):
             support["common"] = None
-        parts = [skeletons().head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
+        head = skeletons().head
+        if any(_SATURATING.search(body) for body in bodies):
+            head += "from vlang.runtime.compile.saturating import *\n"
+        parts = [head, _skeleton("prelude"), _skeleton("operators"), *map(_skeleton, support), *bodies]
         exports = {kernel: one.signatures.get(kernel, _PASS) for one in stages for kernel in one.kernels.values()}
         exports["scalars"] = "void(u64*, i64, i64)"
         exports.update(dict.fromkeys(folds, _PASS))

@@ -172,6 +172,8 @@ class _File:
 
     def _for_following(self) -> Iterator[tuple[int, int]]:
         """The lines of calls for work fused into the pass."""
+        if _FOLLOWING not in self.imported.values():
+            return
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and \
                     isinstance(node.value.func, ast.Name) and self.imported.get(node.value.func.id) == _FOLLOWING:

@@ -109,6 +109,8 @@ class Cell:
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):
             return f"u8({a} {'|' if self.reduction == 'any' else '&'} {b})"
+        if self.reduction == "prod" and self.type.integral:
+            return d.saturated("mul", self.type, a, b)
         sign = {"bitor": "|", "bitand": "&", "bitxor": "^", "prod": "*"}.get(self.reduction, "+")
         return d.arithmetic(sign, self.type, a, b)
 
@@ -144,6 +146,8 @@ def groups(accumulation: Accumulation) -> list[tuple[str, tuple[Scalar, ...]]]:
         groups = [(name, values)]
     elif name == "mean":
         groups = [("sum", (values[0],)), ("count", (values[1],))]
+    elif accumulation.exact is not None:
+        groups = [("any" if value == BOOL else name, (value,)) for value in values]
     else:
         groups = [(name, (value,)) for value in values]
     return groups if len(values) == len(types) else [*groups, ("any", (BOOL,))]

@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
-from vlang.emit.shared.dialect import Dialect, Entry, Function
+from vlang.emit.shared.dialect import SATURATED, Dialect, Entry, Function
 from vlang.types import BOOL, Scalar, Type
 
 __all__ = ["CudaDialect", "edge_name", "indented"]
@@ -53,7 +53,7 @@ _HEADS = {
 }
 _NAMED = re.compile(r"const auto (t\d+) = ")
 _HIGHEST_F32 = 3.4028235677973366e38  # from this value on, rounding to f32 gives infinity
-_WORDS = {"|": "||", "&": "&&"}
+_WORDS = {"|": "||", "&": "&&", "^": "!="}
 _READ = {"pointer": "pointer", "value": "value_at"}
 
 
@@ -107,6 +107,9 @@ class CudaDialect(Dialect):
             return self.convert(type_, f"{a} {sign} {b}")
         wide = self._unsigned(type_)
         return self.convert(type_, f"{wide}({a}) {sign} {wide}({b})")
+
+    def saturated(self, name: str, type_: Type, a: str, b: str) -> str:
+        return f"{SATURATED[name]}<{self.typename(type_)}>({a}, {b})"
 
     def _unsigned(self, type_: Scalar) -> str:
         """The unsigned type in which integers are computed, wide enough that it is not promoted."""

@@ -20,7 +20,14 @@ _OVER = {"in": "in-edges", "out": "out-edges", "both": "edges both ways"}
 
 
 def stage_notes(writer: StageWriter, gpu: GpuStage, push: Push, early: Early) -> str:
-    """The comment above a struct."""
+    """The comment above a struct.
+
+    Args:
+        writer: of the stage.
+        gpu: how it runs on a GPU.
+        push: how it may push.
+        early: when a vertex needs no further contributions.
+    """
     stage = writer.stage
     if stage.domain is None:
         return f"// pass {stage.name} over vertices: kernel compute\n"

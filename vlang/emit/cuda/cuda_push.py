@@ -15,7 +15,14 @@ __all__ = ["push_members"]
 
 
 def push_members(writer: StageWriter, d: CudaDialect, push: Push, cells: list[Cell]) -> list[Function]:
-    """The functions push, improves, priority and silent, with cells also open and pushed; none without push."""
+    """The functions push, improves, priority and silent, with cells also open and pushed; none without push.
+
+    Args:
+        writer: of the stage.
+        d: the dialect.
+        push: how the stage may push.
+        cells: in which contributions are joined.
+    """
     if not push.kind:
         return []
     functions = _direct(writer, push, cells[0]) if push.kind == "direct" else _beside(writer, d, push, cells)

@@ -17,8 +17,9 @@ __all__ = ["GENERATED", "SKELETONS", "CudaTarget"]
 
 _FOLDER = Path(__file__).resolve().parent / "skeletons"
 SKELETONS = (
-    "prelude", "words", "operators", "common", "atomics", "vertices", "state", "topology", "pull", "shards", "frontier",
-    "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay", "connect",
+    "prelude", "words", "operators", "saturating", "common", "atomics", "vertices", "state", "topology", "pull",
+    "shards", "frontier", "push", "early", "priority", "persistent", "notify", "paged", "scratch", "holistic", "relay",
+    "connect",
 )
 """The files of the text, in order; the constants of runtime/plan/plan.py follow the first one."""
 

@@ -38,7 +38,15 @@ class Place:
 
 @dataclass(frozen=True)
 class Places:
-    """The four places of one component: owned by a thread, inside a warp, in shared memory, in global memory."""
+    """How one component of an accumulator is joined in each place.
+
+    Attributes:
+        cell: its type in memory that threads share; None if none fits.
+        thread: in the registers of one thread.
+        warp: among the threads of a warp.
+        shared: in shared memory.
+        pushed: in global memory.
+    """
 
     cell: Scalar | None
     thread: Place

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from vlang.emit.shared.dialect import Run, runs_of, scalars_of
+from vlang.emit.shared.exact_sums import Exact, exact_of
 from vlang.emit.shared.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS, accumulator, identity
 from vlang.types import BOOL, F64, I64, Scalar, Tuple, Vector
 
@@ -25,23 +27,31 @@ class Accumulation:
     """How one reduction is accumulated.
 
     types: the types of the components: first those of the value; for `mean` then the number of contributions; with a
-    `default` then a bool, whether anything contributed. declared: the reduction, if the program declares it.
+    `default` then a bool, whether anything contributed. declared: the reduction, if the program declares it. exact:
+    for sums and products of integers, the components of the value.
     """
 
     reduce: f.Reduce
     types: tuple[Scalar, ...]
     declared: f.UserReduction | None = None
+    exact: Exact | None = None
 
     @staticmethod
-    def of(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
-        """The accumulation of a reduction. declared: the reductions that the program declares, by name.
+    def of(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Accumulation:
+        """The accumulation of a reduction.
+
+        Args:
+            reduce: The reduction.
+            declared: The reductions that the program declares, by name.
+            ranges: The values that integers of the program may have.
 
         Raises Unwritable for reductions that need all contributions at once.
         """
         own = declared[reduce.name] if reduce.user else None
+        exact = exact_of(reduce, ranges)
         body, over_vertices = reduce.body.type, not reduce.domain.edges
         if own is not None:
-            types = scalars_of(own.type)
+            types = (*scalars_of(own.wide), *((BOOL,) if own.exact else ()))
         elif REDUCTIONS[reduce.name].holistic:
             raise Unwritable(f"`{reduce.name}`")
         elif reduce.name == "mean":
@@ -49,32 +59,36 @@ class Accumulation:
         elif reduce.name == "count":
             assert isinstance(reduce.type, Scalar)
             types = (I64 if over_vertices else reduce.type,)
+        elif exact is not None:
+            types = exact.types
         elif isinstance(body, Tuple):
             types = body.items
         else:
             types = tuple(accumulator(reduce.name, part, over_vertices) for part in scalars_of(body))
         if reduce.default is not None:
             types = (*types, BOOL)
-        return Accumulation(reduce, types, own)
+        return Accumulation(reduce, types, own, exact)
 
     @property
     def runs(self) -> tuple[Run, ...]:
         """The arrays of the components: one for all components of a vector, otherwise one for each component."""
         if not isinstance(self.reduce.body.type, Vector):
             return runs_of(Tuple(self.types))
+        size = self.reduce.body.type.size
         flags = (Run(BOOL, 1, self.width),) if self.reduce.default is not None else ()
-        return (Run(self.types[0], self.width, 0), *flags)
+        return (*(Run(self.types[first], size, first) for first in range(0, self.width, size)), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
         """The text of the components without contributions; types: other types than those of the accumulator."""
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:
-            values = writer.items(self.declared.identity)
+            values = (*writer.items(self.declared.identity), *((d.false,) if self.declared.exact else ()))
         elif self.reduce.name == "mean":
             values = (d.constant(0.0, kinds[0]), d.constant(0, kinds[1]))
         else:
-            values = tuple(d.constant(identity(self.reduce.name, t), t) for t in kinds[: self.width])
+            values = tuple(d.constant(False if t == BOOL and self.exact else identity(self.reduce.name, t), t)
+                           for t in kinds[: self.width])
         return values if self.reduce.default is None else (*values, d.false)
 
     @property
@@ -103,8 +117,13 @@ class Accumulation:
         if self.reduce.name == "count":
             one = writer.value(body)
             values: tuple[str, ...] = (writer.name(d.convert(types[0], d.select(one, "1", "0"))),)
-        elif self.declared is not None or isinstance(body.type, Tuple):
+        elif self.declared is not None:
+            values = writer.widened(self.declared, writer.items(body))
+            values = (*values, d.false) if self.declared.exact else values
+        elif isinstance(body.type, Tuple):
             values = writer.items(body)
+        elif self.exact is not None:
+            values = self.exact.contribution(writer, body)
         else:
             values = tuple(name if t == BOOL else writer.name(d.convert(t, name))
                            for t, name in zip(types, writer.items(body)))
@@ -123,11 +142,16 @@ class Accumulation:
         name, body, d = self.reduce.name, self.reduce.body.type, writer.d
         width = self.width
         if self.declared is not None:
-            left, right = (tuple(map(writer.name, side[:width])) for side in (a, b))
-            joined = writer.joined(self.declared, left, right)
+            size = width - self.declared.exact
+            first, second = (tuple(map(writer.name, side[:size])) for side in (a, b))
+            joined, left = writer.joined(self.declared, first, second)
+            if self.declared.exact:
+                joined = (*joined, writer.name(d.either(a[size], b[size], *left)))
         elif isinstance(body, Tuple):
             wins = writer.tuple_wins(name, body, b[:width], a[:width])
             joined = tuple(writer.name(d.select(wins, y, x)) for x, y in zip(a[:width], b[:width]))
+        elif self.exact is not None:
+            joined = self.exact.merge(writer, a, b)
         elif name in ("min", "max"):
             joined = tuple(writer.name(writer.least(name, t, x, y)) for t, x, y in zip(self.types[:width], a, b))
         else:
@@ -138,8 +162,13 @@ class Accumulation:
     def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
         """The value of the reduction from its components; `default` where nothing contributed."""
         result, d = self.reduce.type, writer.d
-        if self.declared is not None or isinstance(result, Tuple):
+        if self.declared is not None and self.declared.exact:
+            values, outside = writer.narrowed(self.declared, parts[: self.width - 1])
+            writer.left += [parts[self.width - 1], *outside]
+        elif self.declared is not None or isinstance(result, Tuple):
             values = parts[: self.width]
+        elif self.exact is not None:
+            values = self.exact.finish(writer, parts[: self.width])
         else:
             texts = (f"{parts[0]} / f64({parts[1]})",) if self.reduce.name == "mean" else parts
             values = tuple(writer.name(d.convert(t, text) if t != BOOL else text)

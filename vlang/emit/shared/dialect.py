@@ -12,8 +12,10 @@ from dataclasses import dataclass
 
 from vlang.types import BOOL, F16, VERTEX, Scalar, Tuple, Type, Vector, VertexSet
 
-__all__ = ["NONE", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
+__all__ = ["NONE", "SATURATED", "Dialect", "Entry", "Function", "Run", "runs_of", "scalars_of", "stored_as", "width_of"]
 
+SATURATED = {"add": "saturated_add", "sub": "saturated_sub", "mul": "saturated_mul", "sizes": "add_sizes"}
+"""The functions of both targets for integers that do not wrap."""
 NONE = (1 << 32) - 1  # the vertex `none`, as ids are stored
 
 
@@ -142,6 +144,17 @@ class Dialect(ABC):
 
         Args:
             sign: One of + - * | & ^ (of bools: | &).
+            type_: The type of operands and result.
+            a: The left operand.
+            b: The right operand.
+        """
+
+    @abstractmethod
+    def saturated(self, name: str, type_: Type, a: str, b: str) -> str:
+        """An operation on integers that clamps the exact result to the type.
+
+        Args:
+            name: "add", "sub" or "mul"; "sizes" adds two values >= 0.
             type_: The type of operands and result.
             a: The left operand.
             b: The right operand.

@@ -13,10 +13,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Protocol
 
-from vlang.emit.shared import vectors
+from vlang.emit.shared import integers, vectors
 from vlang.emit.shared.dialect import Dialect, scalars_of
 from vlang.emit.shared.operations import COMPARE, WRITERS
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Range, Ranges, whole
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector
 
@@ -61,6 +62,8 @@ class Place(Protocol):
     def accumulator(self, expr: f.Accumulator) -> tuple[str, ...]: ...
     def given(self, expr: f.Expr) -> tuple[str, ...] | None: ...
     def reduction(self, name: str) -> f.UserReduction: ...
+    def ranges(self) -> Ranges: ...
+    def may_leave(self) -> bool: ...
 
 
 class Writer:
@@ -72,6 +75,7 @@ class Writer:
         self.lines: list[str] = []
         self._known: dict[f.Expr, tuple[str, ...]] = {}
         self._numbers = itertools.count()
+        self.left: list[str] = []  # the names of bools: whether a declared reduction of integers left its type
 
     def elsewhere(self, place: Place) -> Writer:
         """A writer of the same lines that reads names at another place."""
@@ -135,8 +139,9 @@ class Writer:
     def _change(self, expr: f.Field) -> tuple[str, ...]:
         """The present value minus the value last sent."""
         now = self.items(replace(expr, time="now"))
-        return tuple(self.difference(t, a, self.name(b)) for t, a, b in zip(scalars_of(expr.type), now,
-                                                                            self.place.told(expr)))
+        known = None if isinstance(expr.type, Tuple) else self.known(replace(expr, time="now"))
+        return tuple(self.difference(t, a, self.name(b), known)
+                     for t, a, b in zip(scalars_of(expr.type), now, self.place.told(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
         """A field or degree of a vertex that may be anywhere; for `none`, zeros."""
@@ -155,8 +160,7 @@ class Writer:
             assert isinstance(expr.data, int)
             return (self.items(expr.args[0])[expr.data],)
         if expr.op == "user":
-            a, b = (self.items(arg) for arg in expr.args)
-            return self.joined(self.place.reduction(str(expr.data)), a, b)
+            return self._called(self.place.reduction(str(expr.data)), *map(self.items, expr.args))
         if isinstance(expr.type, Vector) or any(isinstance(arg.type, Vector) for arg in expr.args):
             return vectors.operation(self, expr)
         if isinstance(expr.type, Tuple):
@@ -177,14 +181,54 @@ class Writer:
         number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
         return f"mix({seed}, {number})"
 
-    def joined(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
-        """The names of the components of two values joined by a declared reduction."""
+    def _called(self, reduction: f.UserReduction, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+        """A declared reduction as a function of two values of its type."""
+        wide, left = self.joined(reduction, self.widened(reduction, a), self.widened(reduction, b))
+        result, outside = self.narrowed(reduction, wide)
+        if reduction.exact:
+            if not self.place.may_leave():
+                raise Unwritable("a declared reduction of integers as a function of values of an edge")
+            self.left += [*left, *outside]
+        return result
+
+    def joined(self, reduction: f.UserReduction, a: tuple[str, ...],
+               b: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+        """Two values of the wide type joined by a declared reduction.
+
+        Returns: The names of the components, and of bools that say whether an integer left 64 bits.
+        """
         call = next(self._numbers)
         sides: dict[f.Expr, f.Expr] = {
-            f.Accumulator(reduction.type, side): f.Accumulator(reduction.type, f"{side} {call}")
+            f.Accumulator(reduction.wide, side): f.Accumulator(reduction.wide, f"{side} {call}")
             for side in (reduction.left, reduction.right)}
         self._known.update(zip(sides.values(), (a, b)))
-        return self.items(_with(reduction.body, sides))
+        before, self.left = self.left, []
+        names = self.items(_with(reduction.body, sides))
+        left, self.left = self.left, before
+        return names, left
+
+    def widened(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The components of a value of a declared reduction in its wide type."""
+        kinds = zip(names, scalars_of(reduction.type), scalars_of(reduction.wide))
+        return tuple(name if a == b else self.name(self.cast(name, a, b)) for name, a, b in kinds)
+
+    def narrowed(self, reduction: f.UserReduction, names: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
+        """The components of a value of the wide type in the type of a declared reduction.
+
+        Returns: Their names, and the names of bools that say whether one does not fit.
+        """
+        values, outside, d = [], [], self.d
+        for name, wide, type_ in zip(names, scalars_of(reduction.wide), scalars_of(reduction.type)):
+            if wide != type_:
+                whole = int(type_.kind == "uint")  # of unsigned types both ends are values, of signed ones infinities
+                tests = [f"{name} >= {d.constant(type_.highest + whole, wide)}"]
+                if wide.kind == "int":
+                    beyond = d.disjunction(*tests, f"{name} <= {d.constant(type_.lowest - whole, wide)}")
+                    tests = [f"({beyond})", *(f"{name} != {end}" for end in self.bounds(wide))]
+                outside.append(self.name(d.conjunction(*tests)))
+                name = self.name(self.cast(name, wide, type_))
+            values.append(name)
+        return tuple(values), outside
 
     def _tuple_operation(self, expr: f.Op) -> tuple[str, ...]:
         assert isinstance(expr.type, Tuple)
@@ -237,11 +281,17 @@ class Writer:
             text = f"({self.d.disjunction(f'{x} {COMPARE[strict]} {y}', f'({tie})')})"
         return text
 
-    def cast(self, name: str, source: Type, target: Type) -> str:
+    def cast(self, name: str, source: Type, target: Type, known: Range | None = None) -> str:
         """The text that converts a value.
 
-        Integer `inf` stays infinite in wider integers and in floats. A value computed with 32 bits is rounded when it
-        becomes an f16.
+        Integer `inf` stays infinite in other integers and in floats, and what is too large for a type becomes infinite.
+        A value computed with 32 bits is rounded when it becomes an f16.
+
+        Args:
+            name: The value.
+            source: Its type.
+            target: The other type.
+            known: The values that it may have, if it is an integer; without it, all of its type.
         """
         assert isinstance(source, Scalar)
         assert isinstance(target, Scalar)
@@ -250,10 +300,10 @@ class Writer:
         if self.d.typename(source) == self.d.typename(target):
             return name
         plain = self.d.convert(target, name)
+        if source.integral and target.integral and (target.highest < source.highest or target.lowest > source.lowest):
+            return integers.narrowed(self, name, source, target, known)
         if source.kind != "int" or target.kind not in ("int", "float"):
             return plain
-        if target.kind == "int" and target.bits < source.bits:
-            return plain  # only counters narrow, and they are finite
         high, low = self.bounds(source)
         up, down = self.bounds(target)
         return self.d.select(f"{name} == {high}", up, self.d.select(f"{name} == {low}", down, plain))
@@ -262,50 +312,29 @@ class Writer:
         """The constants `inf` and `-inf` of a type."""
         return self.d.constant(math.inf, type_), self.d.constant(-math.inf, type_)
 
-    def infinite(self, expr: f.Expr, name: str) -> str | None:
-        """The text that tests a signed integer for `inf` and `-inf`; None where it is known to be finite."""
-        assert isinstance(expr.type, Scalar)
-        if isinstance(expr, f.Const):
-            known = expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float)
-            return self.d.true if known else None
-        if isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "iteration", "builtin"):
-            return None
-        high, low = self.bounds(expr.type)
-        return self.d.either(f"({name} == {high})", f"({name} == {low})")
+    def known(self, expr: f.Expr) -> Range | None:
+        """The values that a scalar may have; None for what is no integer."""
+        return self.place.ranges().of(expr)
 
-    def negated(self, type_: Type, name: str) -> str:
-        """The text of minus a signed integer; infinities swap signs."""
-        high, low = self.bounds(type_)
-        return self.d.select(f"{name} == {high}", low, self.d.select(f"{name} == {low}", high,
-                                                                     self.d.negative(type_, name)))
+    def range(self, expr: f.Expr) -> Range:
+        """The values that an integer may have."""
+        known = self.known(expr)
+        assert known is not None, expr.type
+        return known
 
     def sum(self, type_: Type, a: str, b: str) -> str:
-        """The name of a + b; either may be infinite."""
-        plain = self.d.arithmetic("+", type_, a, b)
-        return self._absorbed(type_, a, b, b, plain)
+        """The name of a + b, of any two values of the type."""
+        known = whole(type_)
+        if known is None:
+            return self.name(self.d.arithmetic("+", type_, a, b))
+        return self.name(integers.added(self, known.type, a, b, known, known))
 
-    def difference(self, type_: Type, a: str, b: str) -> str:
-        """The name of a - b; either may be infinite."""
-        plain = self.d.arithmetic("-", type_, a, b)
-        other = self.name(self.negated(type_, b)) if _integer(type_) else b
-        return self._absorbed(type_, a, b, other, plain)
-
-    def _absorbed(self, type_: Type, a: str, b: str, other: str, plain: str) -> str:
-        """The name of `plain`, except where an operand is an infinite integer.
-
-        Args:
-            type_: The type of the operands.
-            a: The left operand; the result where it is infinite.
-            b: The right operand.
-            other: The result where only b is infinite.
-            plain: The result where both are finite.
-        """
-        if not _integer(type_):
-            return self.name(plain)
-        high, low = self.bounds(type_)
-        far = [self.name(self.d.either(f"({x} == {high})", f"({x} == {low})")) for x in (a, b)]
-        finite = self.name(plain)
-        return self.name(self.d.select(far[0], a, f"({self.d.select(far[1], other, finite)})"))
+    def difference(self, type_: Type, a: str, b: str, known: Range | None = None) -> str:
+        """The name of a - b. known: the values that both may have; without it, all of the type."""
+        known = known or whole(type_)
+        if known is None:
+            return self.name(self.d.arithmetic("-", type_, a, b))
+        return self.name(integers.subtracted(self, known.type, a, b, known, known))
 
     def differ(self, type_: Type, a: tuple[str, ...], b: tuple[str, ...]) -> str:
         """The name of the bool that two values differ in some component; two NaN count as equal."""
@@ -333,10 +362,6 @@ class Writer:
             up = [self.d.arithmetic("+", type_, name, "u32(1)") for name in (b, a)]
             return self.d.select(f"{up[0]} > {up[1]}", b, a)
         return self.d.select(f"{b} {sign} {a}", b, a)
-
-
-def _integer(type_: Type) -> bool:
-    return isinstance(type_, Scalar) and type_.kind == "int"
 
 
 def _with(expr: f.Expr, new: Mapping[f.Expr, f.Expr]) -> f.Expr:

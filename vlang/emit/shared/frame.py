@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 from vlang.emit.shared.dialect import Dialect, Entry, runs_of, scalars_of, stored_as, width_of
 from vlang.emit.shared.formulas import Unwritable
 from vlang.ir.forms import forms as f
-from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, level_slot
+from vlang.ir.forms.ranges import Ranges
+from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
 from vlang.types import I64, Scalar, Type
 
 __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
@@ -21,6 +22,8 @@ class Frame:
 
     Attributes:
         reductions: The reductions that the program declares, by name.
+        ranges: The values that its integers may have.
+        faults: The slots that say where a declared reduction of integers left its type.
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are no fields.
@@ -28,6 +31,8 @@ class Frame:
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
+    ranges: Ranges = field(default_factory=Ranges)
+    faults: dict[str, Fault] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     scalars: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, ArraySpec] = field(default_factory=dict)
@@ -164,6 +169,7 @@ class Scope:
         columns: The edge columns of the pass; other edge fields are scalars.
         values: Expressions computed elsewhere (messages, reductions, changes), as the names of their components.
         sends: The function writes the messages of the neighbour, before sent values are updated.
+        at_edge: The function is called for every edge.
     """
 
     env: Environment
@@ -175,12 +181,19 @@ class Scope:
     columns: tuple[str, ...] = ()
     values: dict[f.Expr, tuple[str, ...]] = field(default_factory=dict)
     sends: bool = False
+    at_edge: bool = False
 
     def given(self, expr: f.Expr) -> tuple[str, ...] | None:
         return self.values.get(expr)
 
     def reduction(self, name: str) -> f.UserReduction:
         return self.env.frame.reductions[name]
+
+    def ranges(self) -> Ranges:
+        return self.env.frame.ranges
+
+    def may_leave(self) -> bool:
+        return not self.sends and not self.at_edge
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]:
         index = of or (self.there if expr.of == "other" else self.here)

@@ -15,6 +15,7 @@ from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Dialect, Function
 from vlang.emit.shared.formulas import Unwritable, Writer
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Ranges
 from vlang.reductions import REDUCTIONS
 from vlang.types import BOOL, I32, I64, U32, U64, VERTEX, Scalar
 
@@ -131,10 +132,10 @@ class Holistic(Accumulation):
         return after if self.reduce.default is None else (*after, writer.name(d.either(before[-1], holds)))
 
 
-def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction]) -> Accumulation:
+def accumulated(reduce: f.Reduce, declared: Mapping[str, f.UserReduction], ranges: Ranges) -> Accumulation:
     """How a reduction over edges is accumulated. declared: the program's reductions, by name. Raises Unwritable."""
     rule = None if reduce.user else REDUCTIONS.get(reduce.name)
-    return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, declared)
+    return Holistic.whole(reduce) if rule is not None and rule.holistic else Accumulation.of(reduce, declared, ranges)
 
 
 def key_type(name: str, type_: Scalar) -> Scalar:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import product as product_range
 from vlang.types import Scalar
 
 if TYPE_CHECKING:
@@ -28,23 +30,57 @@ def _args(writer: Writer, expr: f.Op) -> tuple[str, ...]:
 
 def _infix(writer: Writer, expr: f.Op) -> str:
     a, b = _args(writer, expr)
-    plain = writer.d.arithmetic(_INFIX[expr.op], expr.type, a, b)
-    if _kind(expr) != "int" or expr.op not in ("add", "sub"):
-        return plain
-    right = writer.infinite(expr.args[1], b)
-    if right is not None:
-        other = b if expr.op == "add" else writer.name(writer.negated(expr.type, b))
-        plain = writer.d.select(right, other, plain)
-    left = writer.infinite(expr.args[0], a)
-    return plain if left is None else writer.d.select(left, a, f"({plain})")
+    if _kind(expr) not in ("int", "uint") or expr.op not in ("add", "sub", "mul"):
+        return writer.d.arithmetic(_INFIX[expr.op], expr.type, a, b)
+    assert isinstance(expr.type, Scalar)
+    left, right = (writer.range(arg) for arg in expr.args)
+    if expr.op == "mul":
+        return integers.multiplied(writer, expr.type, a, b, left, right)
+    finite = _finite(expr.args[0]), _finite(expr.args[1])
+    combine = integers.added if expr.op == "add" else integers.subtracted
+    return combine(writer, expr.type, a, b, left, right, finite)
+
+
+def _finite(expr: f.Expr) -> bool:
+    """Whether an operand is finite by its form, so that no test for infinities is written."""
+    if isinstance(expr, f.Const):
+        assert isinstance(expr.type, Scalar)
+        return not (expr.value in (expr.type.highest, expr.type.lowest) or isinstance(expr.value, float))
+    return isinstance(expr, f.Degree) or expr == f.GraphValue(expr.type, "iteration", "builtin")
+
+
+def _exact(writer: Writer, expr: f.Op) -> str:
+    """Arithmetic in the body of a declared reduction: a finite result that leaves 64 bits is noted."""
+    plain = f.Op(expr.type, expr.op.removeprefix("exact"), expr.args)
+    value = writer.name(WRITERS[plain.op](writer, plain))
+    assert isinstance(expr.type, Scalar)
+    d, ends = writer.d, writer.bounds(expr.type)
+    names = [writer.value(arg) for arg in expr.args if arg.type == expr.type]
+    if expr.type.kind == "uint":
+        left = f"{names[0]} < {names[1]}" if plain.op == "sub" else f"{value} == {ends[0]}"
+    else:
+        tests = [d.disjunction(*(f"{value} == {end}" for end in ends))]
+        tests += [d.conjunction(*(f"{name} != {end}" for end in ends)) for name in names]
+        left = d.conjunction(*(f"({test})" for test in tests))
+    writer.left.append(writer.name(left))
+    return value
+
+
+def _wrapping(writer: Writer, expr: f.Op) -> str:
+    a, b = _args(writer, expr)
+    return writer.d.arithmetic(_INFIX[expr.op.removeprefix("wrap")], expr.type, a, b)
+
+
+def _wrapping_negative(writer: Writer, expr: f.Op) -> str:
+    (a,) = _args(writer, expr)
+    return writer.d.arithmetic("-", expr.type, writer.d.constant(0, expr.type), a)
 
 
 def _negate(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
-    if _kind(expr) == "int":
-        return writer.negated(expr.type, a)
-    if _kind(expr) == "uint":
-        return writer.d.arithmetic("-", expr.type, writer.d.constant(0, expr.type), a)
+    if _kind(expr) in ("int", "uint"):
+        assert isinstance(expr.type, Scalar)
+        return integers.negated(writer, expr.type, a)
     return writer.d.negative(expr.type, a)
 
 
@@ -60,23 +96,39 @@ def _floor_divide(writer: Writer, expr: f.Op) -> str:
         if expr.op == "mod":
             return f"float_mod({a}, {b})"
         return writer.d.convert(expr.type, writer.d.function("floor", expr.type, f"{a} / {b}"))
-    function = {"int": "int", "uint": "uint"}[kind] + ("_floordiv" if expr.op == "floordiv" else "_mod")
-    return writer.d.convert(expr.type, f"{function}({a}, {b})")
+    if expr.op == "floordiv":
+        assert isinstance(expr.type, Scalar)
+        left, right = (writer.range(arg) for arg in expr.args)
+        return integers.quotient(writer, expr.type, a, b, left, right)
+    return writer.d.convert(expr.type, f"{kind}_mod({a}, {b})")
 
 
 def _power(writer: Writer, expr: f.Op) -> str:
     base, exponent = expr.args
     a = writer.value(base)
     if isinstance(exponent, f.Const) and isinstance(exponent.value, (int, float)) and exponent.value in (1, 2, 3, 4):
-        text = a
-        for _ in range(int(exponent.value) - 1):
-            text = writer.name(writer.d.arithmetic("*", expr.type, text, a))
-        return text
+        return _repeated(writer, expr, a, int(exponent.value))
     b = writer.value(exponent)
     if _kind(expr) == "float":
         return writer.d.convert(expr.type, writer.d.power(expr.type, a, exponent.type, b))
     one = writer.d.constant(1, expr.type)
-    return writer.d.convert(expr.type, f"int_power({a}, {b}, {one})")
+    if expr.op == "wrappow":
+        return writer.d.convert(expr.type, f"int_power({a}, {b}, {one})")
+    return writer.d.convert(expr.type, f"saturated_power({writer.d.convert(expr.type, a)}, {b}, {one})")
+
+
+def _repeated(writer: Writer, expr: f.Op, a: str, times: int) -> str:
+    """A power as a product of 1 to 4 factors."""
+    text, base = a, expr.args[0]
+    known = before = writer.range(base) if _kind(expr) in ("int", "uint") and expr.op == "pow" else None
+    for _ in range(times - 1):
+        if known is None or before is None:
+            product = writer.d.arithmetic("*", expr.type, text, a)
+        else:
+            product = integers.multiplied(writer, known.type, text, a, before, known)
+            before = product_range(before, known)
+        text = writer.name(product)
+    return text
 
 
 def _shift(writer: Writer, expr: f.Op) -> str:
@@ -109,7 +161,9 @@ def _select(writer: Writer, expr: f.Op) -> str:
 
 def _cast(writer: Writer, expr: f.Op) -> str:
     (a,) = _args(writer, expr)
-    return writer.cast(a, expr.args[0].type, expr.type)
+    if expr.data == "wrap":
+        return writer.d.convert(expr.type, a)
+    return writer.cast(a, expr.args[0].type, expr.type, writer.known(expr.args[0]))
 
 
 def _least(writer: Writer, expr: f.Op) -> str:
@@ -123,7 +177,8 @@ def _absolute(writer: Writer, expr: f.Op) -> str:
         return a
     if _kind(expr) == "float":
         return writer.d.absolute(expr.type, a)
-    return writer.d.select(f"{a} < 0", f"({writer.negated(expr.type, a)})", a)
+    assert isinstance(expr.type, Scalar)
+    return writer.d.select(f"{a} < 0", f"({integers.negated(writer, expr.type, a)})", a)
 
 
 def _function(writer: Writer, expr: f.Op) -> str:
@@ -168,7 +223,10 @@ def _common(writer: Writer, expr: f.Op) -> str:
 
 WRITERS: Mapping[str, Callable[[Writer, f.Op], str]] = {
     **dict.fromkeys(_INFIX, _infix), **dict.fromkeys(COMPARE, _comparison), "neg": _negate, "div": _divide,
-    "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "shl": _shift, "shr": _shift,
+    "floordiv": _floor_divide, "mod": _floor_divide, "pow": _power, "wrappow": _power,
+    **dict.fromkeys(("wrapadd", "wrapsub", "wrapmul"), _wrapping), "wrapneg": _wrapping_negative,
+    **dict.fromkeys(("exactadd", "exactsub", "exactmul", "exactpow", "exactneg"), _exact),
+    "shl": _shift, "shr": _shift,
     "differs": _differs, "not": _logical, "and": _logical, "or": _logical, "select": _select, "cast": _cast,
     "min": _least, "max": _least, "abs": _absolute, "floor": _floor, "bit": _bit, "random": _random,
     "position": _position, "common": _common,

@@ -11,9 +11,9 @@ from vlang.emit.shared.formulas import Writer, located
 from vlang.emit.shared.frame import Environment, Frame, Scope, Times, parts_of_name
 from vlang.emit.shared.stage import merged, parts_of, put_and_get
 from vlang.ir.forms import forms as f
-from vlang.runtime.plan.plan import Fold, ScalarSpec
+from vlang.runtime.plan.plan import Fault, Fold, ScalarSpec
 from vlang.syntax.tree import Span
-from vlang.types import I64
+from vlang.types import BOOL, I64
 
 __all__ = ["ScalarText", "ScalarWriter"]
 
@@ -80,7 +80,7 @@ class ScalarWriter:
         functions: list[Function] = []
         values: dict[f.Expr, tuple[str, ...]] = {}
         with located(span):
-            accumulations = [Accumulation.of(reduce, self.frame.reductions) for reduce in reduces]
+            accumulations = [Accumulation.of(reduce, self.frame.reductions, self.frame.ranges) for reduce in reduces]
             if reduces:
                 functions = self._fold(env, accumulations, number, times)
             writer = Writer(Scope(env, values=values, times=times), self.dialect)
@@ -88,17 +88,28 @@ class ScalarWriter:
                 values[reduce] = accumulation.finish(writer, tuple(map(writer.name, parts)))
             results = writer.items(value)
             beside = [item for side in sides for item in writer.items(side)]
+        left = self._left(writer, env, number, span)
         names = tuple(f"{name}.side{i}" for i in range(len(sides)))
         stored = [*parts_of_name(name, value.type), *zip(names, (side.type for side in sides))]
         stores = [self.dialect.store_scalar(stored_as(t), self.frame.scalar(part, t), self.dialect.store(t, result))
                   for (part, t), result in zip(stored, (*results, *beside))]
-        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, *stores))
+        text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, *stores, *left))
         self.texts.append(self.finish(text))
         fold = None
         if reduces:
             self.folds.append(f"fold_v{number}")
             fold = Fold(f"fold_v{number}")
         return ScalarSpec(name, kind, number, fold, names)
+
+    def _left(self, writer: Writer, env: Environment, number: int, span: Span) -> list[str]:
+        """The lines that note that a declared reduction left its type in this value."""
+        if not writer.left:
+            return []
+        d, name = self.dialect, f"left.{number}"
+        slot = self.frame.scalar(name, BOOL)
+        self.frame.faults[name] = Fault(name, span.line, False)
+        now = writer.name(d.either(*(f"({one})" for one in (env.scalar(name, BOOL), *writer.left))))
+        return [d.store_scalar("u8", slot, d.store(BOOL, now))]
 
     def _fold(
         self, env: Environment, accumulations: list[Accumulation], number: int, times: Times

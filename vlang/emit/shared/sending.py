@@ -99,7 +99,7 @@ def settled(writer: StageWriter, early: Early) -> str:
     tests = [scope.read(f.Field(BOOL, name, "self"), "field", "v")[0] for name, _ in early.done]
     holds = [f"({test})" if value else d.negation(f"({test})")
              for test, (_, value) in zip(tests, early.done)]
-    return d.both(*holds) if holds else d.false
+    return d.both(*(holds if len(holds) == 1 else [f"({hold})" for hold in holds])) if holds else d.false
 
 
 def decided(writer: StageWriter, early: Early) -> str:

@@ -14,6 +14,8 @@ from vlang.emit.shared.loop_spec import LoopPlan
 from vlang.emit.shared.telling import ACTIVE, telling
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
+from vlang.runtime.plan.plan import Fault
+from vlang.syntax.tree import Span
 from vlang.types import BOOL, Type
 
 __all__ = ["StageWriter", "merged", "parts_of", "put_and_get"]
@@ -103,7 +105,7 @@ class StageWriter:
         for gather in self.stage.gathers:
             with located(gather.span):
                 reduce = self.telling.received(gather.reduce)
-                self.accumulations.append(accumulated(reduce, self.frame.reductions))
+                self.accumulations.append(accumulated(reduce, self.frame.reductions, self.frame.ranges))
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
         self.masks = 0
@@ -149,6 +151,7 @@ class StageWriter:
         """Compute a mask in the function being written."""
         with located(mask.span):
             name = writer.value(mask.cond)
+        self._left(writer, mask.span)
         if mask.guard is not None:
             outer = writer.value(f.Accumulator(BOOL, mask.guard))
             name = writer.name(self.dialect.both(outer, name))
@@ -169,7 +172,9 @@ class StageWriter:
         }
         if self.telling.flagged:
             values[ACTIVE] = (f"{self._sent()}[u] != 0",)
-        return self.writer(self.scope(values=values))
+        scope = self.scope(values=values)
+        scope.at_edge = True
+        return self.writer(scope)
 
     def _sent(self) -> str:
         """The text of a pointer to the flags of vertices with changes that may be read."""
@@ -229,6 +234,7 @@ class StageWriter:
         for gather, (accumulation, parts) in zip(self.stage.gathers, parts_of(d, self.accumulations, "acc")):
             with located(gather.span):
                 scope.locals[gather.name] = accumulation.finish(writer, tuple(map(writer.name, parts)))
+            self._left(writer, gather.span)
         for item in self.stage.after:
             if isinstance(item, Mask):
                 self.mask(writer, scope, item)
@@ -248,6 +254,21 @@ class StageWriter:
             lines += self._stored(kept, type_, scope.locals[name])
         return Function("apply", tuple(lines), flags)
 
+    def _left(self, writer: Writer, span: Span, guard: str | None = None) -> None:
+        """Note for the vertex that a declared reduction left its type in a statement. guard: the mask of its block."""
+        if not writer.left:
+            return
+        d, slot = self.dialect, f"work:left.{span.line}.{span.column}"
+        self.frame.array(slot, "u8")
+        self.frame.faults[slot] = Fault(slot, span.line, True)
+        bits = [d.either(*(f"({name})" for name in writer.left))]
+        writer.left = []
+        if guard is not None:
+            bits.append(writer.value(f.Accumulator(BOOL, guard)))
+        now = writer.name(d.store(BOOL, writer.name(d.both(*(f"({bit})" for bit in bits)))))
+        place = f"{self.env.pointer(slot, 'u8')}[v]"
+        writer.lines.append(d.assign(place, d.bits(place, now)))
+
     def _stored(self, places: Iterable[str], type_: Type, names: tuple[str, ...]) -> list[str]:
         """The lines that store the components of a value."""
         return [self.dialect.assign(place, self.dialect.store(t, name))
@@ -256,6 +277,7 @@ class StageWriter:
     def _write(self, writer: Writer, scope: Scope, item: Write) -> None:
         with located(item.span):
             names = writer.items(item.value)
+        self._left(writer, item.span, item.guard)
         if item.guard is not None:
             test = writer.value(f.Accumulator(BOOL, item.guard))
             olds = [name for n in item.fields for name in writer.items(f.Field(self.types[n], n, "self"))]
@@ -292,6 +314,7 @@ class StageWriter:
             if activate is not None:
                 with located(activate.span):
                     active = writer.value(activate.cond)
+                self._left(writer, activate.span)
             if activate is not None and self.plan.loop.guard is not None:
                 active = writer.name(self.dialect.both(writer.value(f.Accumulator(BOOL, self.plan.loop.guard)), active))
             place = f"{self._active(scope)}[v]"

@@ -6,7 +6,9 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
+from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import whole
 from vlang.types import I64, U8, Scalar, Vector
 
 if TYPE_CHECKING:
@@ -101,7 +103,9 @@ def _extreme(writer: Writer, expr: f.Op) -> str:
 
 def _dot(writer: Writer, expr: f.Op) -> str:
     (left, item), (right, _) = (_names(writer, arg) for arg in expr.args)
-    products = [writer.name(writer.d.arithmetic("*", item, a, b)) for a, b in zip(left, right)]
+    known = whole(item)
+    products = [writer.name(writer.d.arithmetic("*", item, a, b) if known is None else
+                            integers.multiplied(writer, item, a, b, known, known)) for a, b in zip(left, right)]
     return functools.reduce(lambda a, b: writer.sum(item, a, b), products)
 
 

@@ -94,7 +94,10 @@ class Accumulator(Expr):
 class Op(Expr):
     """An operator or function.
 
-    Operators of arithmetic: add sub mul div floordiv mod pow neg. Of bits: shl shr bitor bitand bitxor. Comparisons:
+    Operators of arithmetic: add sub mul div floordiv mod pow neg; of integers they are exact, and infinite where the
+    result does not fit. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
+    exactadd exactsub exactmul exactpow exactneg, which also report results that leave 64 bits. A cast with data "wrap"
+    takes an integer modulo the width of its type. Of bits: shl shr bitor bitand bitxor. Comparisons:
     eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
     yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
 
@@ -222,8 +225,10 @@ class UserReduction:
         left: The name of a: the body reads Accumulator(left).
         right: The name of b.
         type: Of the operands and the result.
+        wide: The type of the accumulators, of the two values in the body, and of the body. Where the body computes with
+            integers, these have 64 bits, and what leaves them ends the run.
         body: The result.
-        identity: The result of nothing.
+        identity: The result of nothing, of the wide type.
         span: Of the declaration.
     """
 
@@ -231,9 +236,15 @@ class UserReduction:
     left: str
     right: str
     type: Type
+    wide: Type
     body: Expr
     identity: Expr
     span: Span
+
+    @property
+    def exact(self) -> bool:
+        """Whether the body computes with integers, exactly."""
+        return any(isinstance(e, Op) and e.op.startswith("exact") for e in walk(self.body))
 
 
 @dataclass(frozen=True)

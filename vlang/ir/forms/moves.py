@@ -15,6 +15,7 @@ Move = str
 CONSTANT, UP, DOWN, UNKNOWN = "0", "+", "-", "?"
 _WAY = {"up": UP, "down": DOWN}
 
+_EXACT = 1 << 53  # below this, a literal is exact as a float
 _JOINED = frozenset({"add", "and", "or", "bitor", "bitand", "min", "max", "sqrt", "exp", "log", "log1p", "tanh",
                      "floor", "reverse", "vsum", "cast", "broadcast"})
 _UP_REDUCTIONS = frozenset({"any", "max", "bitor", "count", "hindex"})
@@ -40,6 +41,8 @@ class Known:
         self._gathers = gathers
         self._least: dict[tuple[str, str], float] = {}
         self._most: dict[tuple[str, str], float] = {}
+        self._whole_least: dict[tuple[str, str], int] = {}  # by comparisons of integers
+        self._whole_most: dict[tuple[str, str], int] = {}
         self._applied = {name for s in statements(program.body) if isinstance(s, f.Apply) for name in s.fields}
         for require in program.requires:
             self._contract(require.cond)
@@ -52,12 +55,17 @@ class Known:
                 self._contract(part)
         elif cond.op in ("le", "lt", "ge", "gt"):
             low, high = cond.args if cond.op in ("le", "lt") else cond.args[::-1]
+            whole = isinstance(low.type, Scalar) and low.type.integral
             bound, key = _number(low), self._key(high)
             if bound is not None and key is not None:
                 self._least[key] = max(bound, self._least.get(key, bound))
+                if whole and abs(bound) < _EXACT:
+                    self._whole_least[key] = max(int(bound), self._whole_least.get(key, int(bound)))
             bound, key = _number(high), self._key(low)
             if bound is not None and key is not None:
                 self._most[key] = min(bound, self._most.get(key, bound))
+                if whole and abs(bound) < _EXACT:
+                    self._whole_most[key] = min(int(bound), self._whole_most.get(key, int(bound)))
 
     def _key(self, expr: f.Expr) -> tuple[str, str] | None:
         """The key of a value that contracts can limit: a parameter, an edge field, or a field that is never applied."""
@@ -77,6 +85,13 @@ class Known:
         if number is not None:
             return number <= bound
         return key is not None and key in self._most and self._most[key] <= bound
+
+    def bounds(self, expr: f.Expr, low: int, high: int) -> tuple[int, int]:
+        """The least and largest value that contracts allow an integer input, at least `low` and at most `high`."""
+        key = self._key(expr)
+        if key is None:
+            return low, high
+        return max(low, self._whole_least.get(key, low)), min(high, self._whole_most.get(key, high))
 
     def nonnegative(self, expr: f.Expr) -> bool:
         """Whether an expression is known to be >= 0."""
@@ -184,8 +199,6 @@ class Moves:
             return CONSTANT
         if op in _JOINED:
             return fold(join, moves)
-        if op in ("neg", "sub") and _unsigned(expr.type):
-            return UNKNOWN  # wraps below 0
         if op in ("neg", "not"):
             return flip(moves[0])
         if op in ("sub", "gt", "ge"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 
 from vlang.ir.forms import forms as f
 from vlang.types import Scalar, Type
@@ -15,7 +16,8 @@ _INFIX = {
     "gt": (">", 5), "ge": (">=", 5), "shl": ("<<", 6), "shr": (">>", 6), "bitor": ("|", 6), "bitand": ("&", 6),
     "bitxor": ("^", 6), "add": ("+", 7), "sub": ("-", 7), "mul": ("*", 8), "div": ("/", 8), "floordiv": ("//", 8),
     "mod": ("%", 8), "pow": ("**", 10),
-}  # fmt: skip
+}
+_WRAPPING = {"wrapadd": "add", "wrapsub": "sub", "wrapmul": "mul", "wrappow": "pow", "wrapneg": "neg"}  # fmt: skip
 _COMPARE = 5
 _ATOM = 12
 _FOLDS = {"vsum": "sum", "vmin": "min", "vmax": "max"}
@@ -101,6 +103,10 @@ def _reduce(expr: f.Reduce, own: str) -> str:
 
 def _op(expr: f.Op, own: str) -> tuple[str, int]:
     op, args = expr.op, expr.args
+    if op.startswith("exact"):
+        return _op(replace(expr, op=op.removeprefix("exact")), own)
+    if op in _WRAPPING:
+        return f"wrap({expression(replace(expr, op=_WRAPPING[op]), own)})", _ATOM
     if op in _INFIX:
         sign, level = _INFIX[op]
         left = _wrap(args[0], own, level + (op == "pow" or level == _COMPARE))

@@ -19,6 +19,10 @@ def any_order(ctx: Context) -> Verdict:
         return Verdict(False, "counted: the result is the state after exactly these supersteps", "c")
     if ctx.kind == "tolerance":
         return Verdict(False, f"stops on a tolerance ({ctx.kind_reason}): where it stops depends on the order", "t")
+    whole = ctx.integers if ctx.kind == "delta" else ()
+    if whole:
+        return Verdict(False, f"{ctx.named(whole)} may leave its type and become infinite: what arrives first matters",
+                       "s")
     if ctx.kind == "delta":
         return Verdict(True, "A': every change is sent exactly once and contributions add up, so the order does not "
                              "matter; results differ by no more than unsent changes can move them")

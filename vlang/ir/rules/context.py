@@ -9,6 +9,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known, Moves
 from vlang.ir.forms.normal import Write, writes_of
 from vlang.ir.forms.phases import Phase, phases_of
+from vlang.ir.forms.ranges import whole
 from vlang.ir.forms.visible import LoopScope, expressions, statements
 
 __all__ = ["LETTERS", "Context", "Verdict", "context_of", "joins_only", "listed", "outside"]
@@ -78,6 +79,12 @@ class Context:
     def whole(self, write: Write) -> bool:
         """Whether the fields of a tuple are always written together, in this order."""
         return all(other.fields == write.fields for name in write.fields for other in self.ways(name))
+
+    @property
+    def integers(self) -> tuple[str, ...]:
+        """The written fields of integers, to which sums are added that may leave the type."""
+        types = {decl.name: decl.type for decl in self.scope.program.fields}
+        return tuple(name for write in self.writes for name in write.fields if whole(types[name]) is not None)
 
     def named(self, names: Iterable[str]) -> str:
         """Names as the text has them, quoted and listed."""

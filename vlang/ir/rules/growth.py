@@ -13,7 +13,7 @@ __all__ = ["incremental"]
 
 def incremental(ctx: Context, order: Verdict) -> Verdict:
     """The changes of the edge set after which the old result is a legal start."""
-    if ctx.kind == "delta":
+    if ctx.kind == "delta" and not ctx.integers:
         return Verdict(True, "I2: for each changed edge, send the new minus the old contribution of the "
                              "values sent before",
                        marks=("insert", "delete"))

@@ -32,7 +32,13 @@ Lines = tuple[str, ...]
 class Pushing:
     """How a stage may push, or the reason why it may not.
 
-    types: of the parts, in the order of the fields. uniform: the first active neighbour decides (rule X2).
+    Attributes:
+        reason: why it may not; "" if it may.
+        writes: the joins into fields.
+        words: the packed words that hold several fields; None for plain fields.
+        spec: for the engine; None if it may not push.
+        types: of the parts, in the order of the fields.
+        uniform: whether the first active neighbour decides (rule X2).
     """
 
     reason: str = ""

@@ -13,6 +13,7 @@ from vlang.emit.shared.loop_spec import LoopPlan, changes_read
 from vlang.emit.shared.stage import StageWriter, put_and_get
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import SumSpec
+from vlang.types import BOOL
 
 __all__ = ["SumsText"]
 
@@ -54,7 +55,8 @@ def _refused(writer: StageWriter, plan: LoopPlan) -> str:
 
 def _exact(writer: StageWriter) -> bool:
     """Whether sums are the same in any order."""
-    return all(type_.integral for accumulation in writer.accumulations for type_ in accumulation.types)
+    return all(type_.integral or type_ == BOOL for accumulation in writer.accumulations
+               for type_ in accumulation.types)
 
 
 def _quiet(writer: StageWriter) -> bool:

@@ -87,8 +87,8 @@ template <class T> __device__ __forceinline__ void shared_add(T* place, T value)
 template <> __device__ __forceinline__ void shared_add(i64* place, i64 value) { atomicAdd(bits_at(place), u64(value)); }
 
 template <class T> __device__ __forceinline__ T product(T a, T b) { return a * b; }
-template <> __device__ __forceinline__ i32 product(i32 a, i32 b) { return i32(u32(a) * u32(b)); }
-template <> __device__ __forceinline__ i64 product(i64 a, i64 b) { return i64(u64(a) * u64(b)); }
+template <> __device__ __forceinline__ i64 product(i64 a, i64 b) { return saturated_mul<i64>(a, b); }
+template <> __device__ __forceinline__ u64 product(u64 a, u64 b) { return saturated_mul<u64>(a, b); }
 
 template <class T> __device__ __forceinline__ void shared_mul(T* place, T value) {
   auto* words = reinterpret_cast<decltype(word_of(value))*>(place);

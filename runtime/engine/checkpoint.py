@@ -1,0 +1,210 @@
+"""What a checkpoint holds: the state of a run before a step, or before a superstep of an innermost loop.
+
+At these moments no way of running a loop has state of its own: fields, values already sent, active flags, copies of
+outer supersteps, stored accumulators and masks, graph-level values and the position determine all that follows. What
+passes compute for themselves (messages, flags of vertices to run again, queues, second buffers) is left out; the first
+superstep after a start runs in full (docs/internals/checkpoints.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.cycle import watched_slots
+from vlang.runtime.engine.machine import Machine, Stats
+from vlang.runtime.engine.position import Block, walk
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.engine.trace import History
+from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
+from vlang.runtime.storage.state_file import StateFile
+
+__all__ = ["HEARD", "Restorable", "Saved", "Slot", "loaded", "packed", "restored", "saved_slots"]
+
+_NONE = 0xFFFFFFFF  # no vertex
+HEARD = "heard"
+"""The array of active vertices, uint8[n], of loops that know them; without it all vertices are active at the start."""
+_HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
+_OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
+            "infinite_inside": bool}
+
+
+@runtime_checkable
+class Restorable(Machine, Protocol):
+    """A machine whose state can be saved and restored."""
+
+    def put(self, slot: str, array: NDArray[Any]) -> None:
+        """Store the values of any vertex array."""
+
+    def recount(self, stats: Stats) -> None:
+        """Set the counts of the last pass that decided activity."""
+
+    def scalar_bits(self) -> dict[str, int]:
+        """Every graph-level value as 64 bits, by name."""
+
+    def put_scalar_bits(self, name: str, bits: int) -> None:
+        """Store a graph-level value given as 64 bits."""
+
+    def copies(self, kept: object) -> Sequence[NDArray[Any]]:
+        """The arrays of a copy from `keep`, in host memory."""
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A vertex array of a checkpoint: stored type, entries a vertex, and the type in the program ("" if unknown)."""
+
+    dtype: np.dtype[Any]
+    width: int
+    type: str = ""
+
+
+def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict[str, Slot]:
+    """The vertex arrays that a run needs from a position on (see `walk`)."""
+    loops = [step for _, step in blocks if isinstance(step, LoopSpec)]
+    level = loops[-1].level if loops else -1
+    inside = len(blocks) % 2 == 0  # before a superstep of an innermost loop, which copies its start itself
+    fields = {spec.name: spec for spec in plan.fields}
+    contracts = {step.name for step in every_step(plan.steps) if isinstance(step, Contract)}
+    passing = _passing(plan)
+    arrays = {spec.slot: spec for spec in plan.arrays if spec.length == "vertices"}
+    found: dict[str, Slot] = {}
+    for slot in plan.slots:
+        kind, _, name = slot.partition(":")
+        base, deep = kind.rstrip("0123456789"), int(kind[len(kind.rstrip("0123456789")) :] or 0)
+        if base in ("field", "told", "start") and field_of(slot) is not None and name not in contracts:
+            if base == "field" or deep < level or (deep == level and not (inside and base == "start")):
+                spec = fields[name]
+                found[slot] = Slot(DTYPES[spec.dtype], spec.width, spec.type.partition("[")[0])
+        elif base == "work" and slot in arrays and not slot.startswith(passing) and (name != "active" or deep <= level):
+            found[slot] = Slot(DTYPES[arrays[slot].dtype], arrays[slot].width, "bool" if name == "active" else "")
+    return found
+
+
+def _passing(plan: Plan) -> tuple[str, ...]:
+    """The beginnings of the names of arrays that passes fill for themselves."""
+    names = []
+    for stage in plan.stages:
+        names += [f"work:message.{stage.name}.", f"work:heard.{stage.name}", f"work:sent.{stage.name}"]
+        spec = stage.ways.get("push")
+        names += [spec.slot] if isinstance(spec, PushSpec) and spec.slot.startswith("work:") else []
+    return tuple(names)
+
+
+# ------------------------------------------------------------------------------------------------------- saving
+def packed(
+    plan: Plan, machine: Restorable, position: Sequence[Mapping[str, Any]], blocks: Sequence[Block],
+    outcome: Mapping[str, Any], history: History,
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The description and the arrays of a checkpoint; the arrays are the run's own, to be copied.
+
+    Args:
+        plan: the program.
+        machine: holds the state.
+        position: of the run, in types that JSON supports.
+        blocks: the same, with the watches of loops.
+        outcome: by the names in _OUTCOME, so far.
+        history: so far.
+    """
+    arrays = {slot: machine.array(slot) for slot in saved_slots(plan, walk(position, plan.steps))}
+    for number, block in enumerate(blocks):
+        if block.watch is not None and block.watch.kept is not None:
+            copies = machine.copies(block.watch.kept)
+            arrays |= {f"kept{number}:{slot}": copy for slot, copy in zip(block.watch.slots, copies)}
+    modes, rows = history.packed()
+    about = {"position": list(position), "scalars": machine.scalar_bits(), "modes": modes,
+             "counted": [machine.counted().changed, machine.counted().active], "outcome": dict(outcome)}
+    return about, {**arrays, **dict(zip(_HISTORY, rows))}
+
+
+# ----------------------------------------------------------------------------------------------------- restoring
+@dataclass(frozen=True)
+class Saved:
+    """A checkpoint that fits a plan and a graph: every number in it has been checked.
+
+    Attributes:
+        blocks: its position, with the steps.
+        scalars: 64 bits by name.
+        counted: of the last pass that decided activity.
+        outcome: by the names in _OUTCOME.
+        history: the supersteps so far.
+        arrays: by slot.
+        kept: for each block, the copy of its CycleWatch by slot; empty for none.
+        heard: uint8[n], the active vertices; None for all.
+    """
+
+    blocks: Sequence[tuple[Block, Step | None]]
+    scalars: Mapping[str, int]
+    counted: Stats
+    outcome: Mapping[str, Any]
+    history: History
+    arrays: Mapping[str, NDArray[Any]]
+    kept: Sequence[Mapping[str, NDArray[Any]]]
+    heard: NDArray[np.uint8] | None = None
+
+
+def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
+    """A checkpoint read from a file, for a graph of n vertices. Raises ValueError where it does not fit, and Damaged.
+
+    Nothing large is allocated before the names, types and lengths of all arrays are those of the plan.
+    """
+    about = file.about
+    blocks = walk(about.get("position"), plan.steps)
+    slots = saved_slots(plan, blocks)
+    wanted = {slot: (one.dtype, n * one.width) for slot, one in slots.items()}
+    watched = [_watched(plan, slots, block, step, n) for block, step in blocks]
+    wanted |= {f"kept{number}:{slot}": what for number, kept in enumerate(watched) for slot, what in kept.items()}
+    there = dict(file.entries)
+    rows = {name: there.pop(name, None) for name in _HISTORY}
+    if len(blocks) % 2 == 0 and HEARD in there:
+        slots = {**slots, HEARD: Slot(np.dtype(np.uint8), 1, "bool")}
+        wanted |= {HEARD: (np.dtype(np.uint8), n)}
+    if there != wanted:
+        odd = sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name))
+        raise ValueError(f"its arrays are not those of the program (`{odd[0]}`)")
+    if any(what is None or what[0] != np.dtype(_HISTORY[name]) for name, what in rows.items()):
+        raise ValueError("its history cannot be read")
+    scalars, counted, outcome = about.get("scalars"), about.get("counted"), about.get("outcome")
+    if not isinstance(scalars, dict) or set(scalars) != set(plan.scalars) or \
+            not all(type(bits) is int and 0 <= bits < 1 << 64 for bits in scalars.values()):
+        raise ValueError("its graph-level values are not those of the program")
+    if not isinstance(counted, list) or [type(count) for count in counted] != [int, int] or \
+            not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
+        raise ValueError("its counts cannot be read")
+    arrays = file.arrays()
+    for slot, one in slots.items():
+        _check_values(slot, one, arrays[slot], n)
+    history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
+    kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
+    placed = {slot: arrays[slot] for slot in slots if slot != HEARD}
+    return Saved(blocks, scalars, Stats(*counted), outcome, history, placed, kept, arrays.get(HEARD))
+
+
+def _watched(
+    plan: Plan, slots: Mapping[str, Slot], block: Block, step: Step | None, n: int,
+) -> dict[str, tuple[np.dtype[Any], int]]:
+    """The arrays that the CycleWatch of a block has copied."""
+    if not isinstance(step, LoopSpec) or block.numbers["kept_at"] < 0:
+        return {}
+    return {slot: (slots[slot].dtype, n * slots[slot].width) for slot in watched_slots(step)}
+
+
+def _check_values(slot: str, one: Slot, values: NDArray[Any], n: int) -> None:
+    """Raise ValueError for values that no run stores: they might be used as indices."""
+    if one.type == "vertex" and bool(np.any((values >= n) & (values != _NONE))):
+        raise ValueError(f"`{slot}` names vertices that the graph does not have")
+    if one.type == "bool" and bool(np.any(values > 1)):
+        raise ValueError(f"`{slot}` has values that are neither true nor false")
+
+
+def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
+    """Put a checkpoint into a machine. given: graph-level values that the caller passes, or the graph has."""
+    for slot, array in saved.arrays.items():
+        machine.put(slot, array)
+    for name, bits in saved.scalars.items():
+        if name not in given:
+            machine.put_scalar_bits(name, bits)
+    machine.recount(saved.counted)

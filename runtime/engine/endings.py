@@ -1,0 +1,70 @@
+"""Why loops end, and in which words a result says so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.machine import Loop, Machine, Stats
+from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, ScalarSpec
+
+__all__ = ["ended", "interrupted", "repeats", "settled_vertices"]
+
+
+def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
+    """Why a loop ends here ("" if it does not), and whether it converged (docs/language.md, section 4.6)."""
+    stats: Stats = loop.stats
+    if spec.until is not None:
+        if machine.scalar(spec.until.name):
+            return f"`until` holds{_reached(spec.until, machine)}", True
+        if stats.changed == 0 and not spec.reads_iteration and not _untold(spec, machine):
+            return "nothing changes any more, and `until` does not hold", False
+    elif not (spec.exact and spec.limit is not None):
+        if stats.active == 0:
+            return "no vertex is active", True
+    elif stats.changed == 0 and not spec.reads_iteration:
+        return "nothing changes any more", True
+    return "", True
+
+
+def _reached(until: ScalarSpec, machine: Machine) -> str:
+    """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
+    sides = [f"{machine.scalar(side):.3g}" for side in until.sides]
+    return f": {', tolerance '.join(sides)}" if sides else ""
+
+
+def _untold(spec: LoopSpec, machine: Machine) -> bool:
+    """Whether some vertex has a change that it has not sent to its neighbours."""
+    array = machine.array
+    pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
+    return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
+
+
+def settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
+    """bool[n]: whether the value of a vertex is final once the target is: if it is no worse than that of the target.
+
+    spec: a loop that ran in order of priority. array: returns the vertex array in a slot. The field that decides the
+    order is never f16: arithmetic widens f16, so no gather is joined with it.
+    """
+    (stage,) = spec.stages
+    priority = stage.way("priority", PrioritySpec)
+    assert priority is not None
+    values = array(f"field:{priority.field}")
+    bound = values[target]
+    worse: NDArray[np.bool_] = values > bound if priority.low else values < bound
+    return ~worse
+
+
+def repeats(period: int) -> str:
+    """The message for a loop that stops because its supersteps repeat each other."""
+    what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
+    return (f"stopped: {what} for ever, as rounding keeps the values from settling; ask for a larger tolerance, or "
+            "precision 64")
+
+
+def interrupted(rounds: int) -> str:
+    """The message for a run that an interrupt has ended."""
+    return f"interrupted after {rounds:,} round{'s' * (rounds != 1)}"

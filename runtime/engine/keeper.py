@@ -1,0 +1,244 @@
+"""When the state of a run is saved: at intervals, and at an interrupt. A thread of its own writes it beside the run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import OutOfMemory
+from vlang.runtime.engine.checkpoint import HEARD, Restorable, Saved, packed
+from vlang.runtime.engine.machine import Loop
+from vlang.runtime.engine.position import Block, Position, describe, walk
+from vlang.runtime.engine.trace import History
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.state_file import Image
+from vlang.runtime.storage.state_folder import StateFolder, reason
+from vlang.runtime.threads.interrupts import Interrupts
+from vlang.runtime.threads.tasks import Task
+
+__all__ = ["INTERVAL", "Keeper", "Kept", "Stopped", "Syncing"]
+
+INTERVAL = 30.0  # seconds between two checkpoints, if the caller gives no number
+_SHARE = 20.0  # and at least so many times what one costs
+_CALL = 0.5  # seconds of a call of several supersteps, about, so that an interrupt is soon noticed
+_FIRST = 16  # supersteps of the first call of a loop
+_MOST = 1 << 20
+
+
+class Stopped(Exception):
+    """The run ends here, at an interrupt, and returns what it has."""
+
+
+@runtime_checkable
+class Syncing(Protocol):
+    """A loop with state of its own between two calls."""
+
+    def sync(self) -> NDArray[np.uint8] | None:
+        """Store the values of the last superstep in the arrays of the fields; the loop can go on.
+
+        Returns uint8[n], 1 for active vertices; None where the loop does not know them.
+        """
+
+
+@dataclass
+class Kept:
+    """The part of the run that the engine itself holds.
+
+    outcome: by name, the values of an outcome so far. history: its supersteps.
+    """
+
+    outcome: Callable[[], Mapping[str, Any]]
+    history: History
+
+
+@dataclass
+class Keeper:
+    """Saves the state of one run.
+
+    Attributes:
+        plan: the program.
+        machine: holds the state.
+        interrupts: notes signals while the run is under way.
+        folder: where checkpoints go; None for none.
+        key: what a run must have in common with this one to go on from its checkpoints, of types that JSON supports.
+        every: seconds between two checkpoints; None for INTERVAL or _SHARE times the cost of one.
+        returns: an interrupt ends the run with what it has, instead of being raised.
+        threads: threads that copy.
+        say: called with a sentence about what happens.
+        saved: the checkpoint at which the run begins; None for the beginning.
+        problems: sentences about checkpoints that could not be written.
+        stall: seconds for which the run has waited so far.
+        written: checkpoints so far.
+    """
+
+    plan: Plan
+    machine: Restorable
+    interrupts: Interrupts
+    folder: StateFolder | None = None
+    key: Mapping[str, Any] = field(default_factory=dict)
+    every: float | None = None
+    returns: bool = False
+    threads: int = 1
+    say: Callable[[str], None] = lambda _text: None
+    saved: Saved | None = None
+    problems: list[str] = field(default_factory=list)
+    stall: float = 0.0
+    written: int = 0
+
+    def __post_init__(self) -> None:
+        self.position = Position([] if self.saved is None else [block for block, _ in self.saved.blocks])
+        self._writer: Task[float] | None = None
+        self._collected = True
+        self._buffer: NDArray[np.uint8] | None = None
+        self._abandoned = False
+        self._cost = 0.0
+        self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
+        self._span = _CALL if self.every is None else min(_CALL, self.every)
+        self.begin_loop()
+
+    # --------------------------------------------------------------------------------------------------- pace
+    def begin_loop(self) -> None:
+        """A loop begins: nothing is known about how long its supersteps take."""
+        self._room = _FIRST if self._span else 1
+
+    def room(self, room: int | None) -> int:
+        """The supersteps of the next call at most. room: what the loop itself allows, None for any number."""
+        return self._room if room is None else min(self._room, room)
+
+    def measure(self, seconds: float, supersteps: int) -> None:
+        """Note how long a call took."""
+        fitting = int(self._span * supersteps / seconds) if seconds > 0 else _MOST
+        self._room = max(1, min(fitting, 2 * self._room, _MOST))
+
+    def copy_of(self, block: Block) -> object:
+        """The copy that the CycleWatch of a block had, as `Machine.keep` returns it; the state stays as it is."""
+        assert self.saved is not None
+        number = next(at for at, (one, _) in enumerate(self.saved.blocks) if one is block)
+        copies, machine = self.saved.kept[number], self.machine
+        now = {slot: machine.array(slot).copy() for slot in copies}
+        for slot, copy in copies.items():
+            machine.put(slot, copy)
+        kept = machine.keep(list(copies))
+        for slot, array in now.items():
+            machine.put(slot, array)
+        return kept
+
+    # ------------------------------------------------------------------------------------------------- points
+    def point(self, kept: Kept, loop: Loop | None = None) -> None:
+        """A moment at which the run may be saved, or ended by an interrupt. loop: the innermost loop, if under way.
+
+        Raises Stopped, KeyboardInterrupt.
+        """
+        if self.position.arriving:
+            return
+        self._collect()
+        asked = self.interrupts.asked
+        if not asked and (self.folder is None or time.monotonic() < self._due):
+            return
+        if not asked and self._writer is not None and not self._writer.ended:
+            return
+        heard = loop.sync() if isinstance(loop, Syncing) else None
+        if self.folder is not None:
+            self._save(self.folder, kept, heard)
+        if asked:
+            self._stop()
+
+    def _stop(self) -> None:
+        if self.folder is not None and self._await() and not self.problems:
+            self.say(f"saved before {self._where()}; the same command goes on from there")
+        if self.returns:
+            raise Stopped
+        self.interrupts.raise_noted()
+
+    def _where(self) -> str:
+        return describe(walk(self.position.saved(), self.plan.steps))
+
+    def _save(self, folder: StateFolder, kept: Kept, heard: NDArray[np.uint8] | None) -> None:
+        begin = time.monotonic()
+        self._await()  # not ended only if the run is being interrupted
+        if self._writer is not None and not self._writer.ended:
+            return
+        try:
+            position = self.position.saved()
+            about, arrays = packed(self.plan, self.machine, position, self.position.blocks, kept.outcome(),
+                                   kept.history)
+            arrays |= {} if heard is None else {HEARD: heard}
+            about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
+            image = Image(about, arrays, self._buffer, self.threads)
+        except (MemoryError, OutOfMemory):
+            self._problem("its copy does not fit into memory")
+            self._due = begin + max(INTERVAL, self.every or 0)
+            return
+        self._buffer = image.buffer
+        self._collected, self._writer = False, Task(lambda: self._write(folder, image))
+        if not self._writer.begin():  # the system grants no thread
+            self._collect()
+        self._cost = time.monotonic() - begin
+        self.stall += self._cost
+        self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
+
+    def _write(self, folder: StateFolder, image: Image) -> float:
+        """In a thread of its own: write an image; returns the seconds."""
+        begin = time.monotonic()
+        folder.write(image, lambda: self._abandoned)
+        return time.monotonic() - begin
+
+    def _await(self) -> bool:
+        """Wait until the writer has ended, or the run must end; returns whether all is written."""
+        while self._writer is not None and not self._writer.ended and self.interrupts.left > 0:
+            time.sleep(0.001)
+        return self._collect()
+
+    def _collect(self) -> bool:
+        """Take the result of the writer if it has ended; returns whether the last image is written."""
+        if self._writer is None or not self._writer.ended:
+            return False
+        if self._collected:
+            return True
+        self._collected = True
+        try:
+            seconds = self._writer.result()
+        except OSError as error:
+            self._problem(reason(error))
+            self._due = time.monotonic() + max(INTERVAL, self.every or 0)
+            return False
+        self.written += 1
+        if self.every is None:
+            self._due = max(self._due, time.monotonic() + _SHARE * (self._cost + seconds) - seconds)
+        return True
+
+    def _problem(self, why: str) -> None:
+        """Say once that no checkpoint could be written."""
+        if not self.problems:
+            assert self.folder is not None
+            self.problems.append(f"no checkpoint could be written to {self.folder.shown}: {why}; the run goes on")
+            self.say(self.problems[0])
+
+    # --------------------------------------------------------------------------------------------------- ends
+    def finish(self) -> None:
+        """The run has ended by itself: mark its checkpoint as finished."""
+        if self.folder is None or self.interrupts.asked:
+            return
+        self._await()
+        about = {"generation": self.folder.coming, "finished": True, "written": time.time(), "key": self.key}
+        try:
+            self.folder.write(Image(about, {}))
+            self.folder.drop_older()
+        except OSError as error:
+            self._problem(reason(error))
+
+    def abandon(self) -> None:
+        """Stop writing soon."""
+        self._abandoned = True
+
+    def close(self) -> None:
+        """Wait until nothing is written any more, and release the folder."""
+        if self._writer is not None:
+            self._writer.wait()
+        if self.folder is not None:
+            self.folder.close()

@@ -1,0 +1,71 @@
+"""Fingerprints of a graph: whether two runs work on the same vertices, edges and values."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from functools import partial
+from typing import Any
+
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.storage.state_file import digest
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["fingerprint"]
+
+_CHUNK = 1 << 24  # entries of an array in a piece that one thread reads
+
+
+def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Iterable[str], near: bool) -> dict[str, str]:
+    """What a run reads of a graph, as checksums (BLAKE2b) by name; those of adjacency lists are computed once.
+
+    Args:
+        graph: the graph.
+        sides: by adjacency direction that the run reads, the edge columns.
+        degrees: directions ("in", "out", "all") whose degrees it reads.
+        near: whether it reads the lists of neighbours without directions.
+    """
+    found = {"vertices": f"{graph.n}", "edges": f"{graph.m}", "directed": str(graph.directed), "ids": _ids(graph)}
+    for kind, columns in sorted(sides.items()):
+        rows = graph.adjacency(kind)
+        lists = [rows.offsets, rows.targets]
+        found[f"{kind}-edges"] = rows.derived("fingerprint", partial(_whole, lists, graph.threads))
+        for name in sorted(set(columns)):
+            found[f"column {name}"] = rows.derived(
+                ("fingerprint", name), partial(_column, graph.adjacency(kind, [name]), name, graph.threads))
+    for kind in sorted(set(degrees)):
+        found[f"{kind} degrees"] = _whole([graph.row_lengths("both" if kind == "all" else kind)], graph.threads)
+    if graph.order is not None:
+        found["order"] = _whole([graph.order.dense], graph.threads)
+    if near:
+        around = graph.neighbours()
+        found["neighbours"] = _whole([around.offsets, around.targets], graph.threads)
+    return found
+
+
+def _ids(graph: Graph) -> str:
+    ids = graph.ids
+    if ids.consecutive:
+        return f"{ids.base} to {ids.base + graph.n - 1}"
+    if ids.values.dtype != object:
+        return f"{ids.values.dtype} {digest(ids.values)}"
+    whole = hashlib.blake2b(digest_size=16)
+    for text in ids.values.tolist():
+        bytes_ = str(text).encode("utf-8", "surrogatepass")
+        whole.update(len(bytes_).to_bytes(8, "little") + bytes_)
+    return f"texts {whole.hexdigest()}"
+
+
+def _column(rows: Adjacency, name: str, threads: int) -> str:
+    return _whole([rows.column(name)], threads)
+
+
+def _whole(arrays: Iterable[NDArray[Any]], threads: int) -> str:
+    """One checksum of several arrays, by pieces that do not depend on the number of threads."""
+    pieces = [array[low : low + _CHUNK] for array in arrays for low in range(0, max(1, len(array)), _CHUNK)]
+    types = "".join(f"{piece.dtype.str}{len(piece)}" for piece in pieces)
+    return hashlib.blake2b((types + "".join(on_threads(threads, digest, pieces))).encode("ascii"),
+                           digest_size=16).hexdigest()

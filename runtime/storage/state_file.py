@@ -1,0 +1,255 @@
+"""Files of a description and arrays, for state that outlives its process: every byte is covered by a checksum.
+
+The layout, in bytes: magic 8, version of the layout u64, length of the description u64, BLAKE2b-256 of the description,
+zeros up to 64; the description as JSON; then, each from a multiple of 4096 on, the arrays. The description has two
+items: "about", which is the caller's, and "arrays", a list of [name, dtype, entries, first byte, BLAKE2b-128]. Nothing
+is ever unpickled, and no number of a file is used before it has been compared with the size of the file.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import stat
+import struct
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["PAGE", "Damaged", "Foreign", "Image", "StateFile", "digest", "write_image"]
+
+PAGE = 4096  # bytes: offsets, addresses and lengths of direct writes are multiples of it
+_MAGIC = b"vlangST\n"
+_VERSION = 1
+_HEAD = struct.Struct("<8sQQ32s8x")  # 64 bytes
+_MOST = 64 << 20  # bytes of a description
+_CHUNK = 4 << 20  # bytes of a write, and of a copy by one thread
+_DTYPES = frozenset({"i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f4", "f8"})
+_ENTRY = (str, str, int, int, str)
+
+
+class Damaged(Exception):
+    """A state file with other bytes than were written. The message is the reason."""
+
+
+class Foreign(Exception):
+    """A file that is no state file, or one of another layout. The message is the reason."""
+
+
+def digest(array: NDArray[Any]) -> str:
+    """The BLAKE2b-128 of the bytes of an array, in hexadecimal."""
+    return hashlib.blake2b(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data, digest_size=16).hexdigest()
+
+
+def _up(size: int) -> int:
+    return -(-size // PAGE) * PAGE
+
+
+class Image:
+    """The bytes of a state file. Arrays are copied when it is created; checksums are computed by `sealed`.
+
+    Args:
+        about: the caller's part of the description, of types that JSON supports.
+        arrays: one-dimensional arrays by name.
+        buffer: uint8, the buffer of an earlier image, used again if it is large enough; None for none.
+        threads: how many threads copy.
+
+    Attributes:
+        size: bytes of the file.
+        buffer: uint8, at least `size` entries, at an address that is a multiple of PAGE.
+    """
+
+    def __init__(
+        self, about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], buffer: NDArray[np.uint8] | None = None,
+        threads: int = 1,
+    ) -> None:
+        self._about = about
+        entries: list[list[Any]] = [[name, f"{array.dtype.kind}{array.dtype.itemsize}", len(array), 1 << 62, "0" * 32]
+                                    for name, array in arrays.items()]  # 1 << 62: as many digits as an offset has
+        at = _up(_HEAD.size + len(self._described(entries)))
+        for entry, array in zip(entries, arrays.values()):
+            entry[3] = at
+            at = _up(at + array.nbytes)
+        self._entries, self.size = entries, at
+        self.buffer = _aligned(at) if buffer is None or len(buffer) < at else buffer
+        self.buffer[: _HEAD.size] = 0
+        self._copy(list(arrays.values()), threads)
+
+    def _copy(self, arrays: Sequence[NDArray[Any]], threads: int) -> None:
+        parts: list[tuple[NDArray[np.uint8], NDArray[np.uint8]]] = []
+        for entry, array in zip(self._entries, arrays):
+            source, first = np.ascontiguousarray(array).view(np.uint8), int(entry[3])
+            for low in range(0, len(source), _CHUNK):
+                high = min(len(source), low + _CHUNK)
+                parts.append((self.buffer[first + low : first + high], source[low:high]))
+            self.buffer[first + len(source) : _up(first + len(source))] = 0
+        if len(parts) > 1:
+            on_threads(threads, lambda part: np.copyto(*part), parts)
+        else:
+            for part in parts:
+                np.copyto(*part)
+
+    def _described(self, entries: Sequence[Sequence[Any]]) -> bytes:
+        return json.dumps({"about": self._about, "arrays": entries}).encode("ascii")
+
+    def sealed(self) -> NDArray[np.uint8]:
+        """The bytes of the file, with checksums."""
+        for entry in self._entries:
+            _, dtype, count, first, _ = entry
+            entry[4] = digest(self.buffer[first : first + count * np.dtype(dtype).itemsize])
+        text = self._described(self._entries)
+        end = min((int(entry[3]) for entry in self._entries), default=self.size)
+        head = _HEAD.pack(_MAGIC, _VERSION, len(text), hashlib.blake2b(text, digest_size=32).digest()) + text
+        self.buffer[: len(head)] = np.frombuffer(head, np.uint8)
+        self.buffer[len(head) : end] = 0
+        return self.buffer[: self.size]
+
+
+def _aligned(size: int) -> NDArray[np.uint8]:
+    room = empty(size + PAGE, np.uint8)
+    skip = -room.ctypes.data % PAGE
+    found: NDArray[np.uint8] = room[skip : skip + size]
+    return found
+
+
+def write_image(path: Path, data: NDArray[np.uint8], stop: Callable[[], bool] = lambda: False) -> bool:
+    """Write a file anew and flush it to the disk, past the page cache where the file system allows that.
+
+    stop: asked between two writes; if it is true, the rest is left out.
+
+    Returns whether all was written. Raises OSError.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC
+    for direct in (getattr(os, "O_DIRECT", 0), 0):
+        try:
+            file = os.open(path, flags | direct, 0o600)
+            try:
+                if not _written(file, data, stop):
+                    return False
+                os.fsync(file)
+            finally:
+                os.close(file)
+            return True
+        except OSError as error:
+            if not direct or error.errno not in (22, 95):  # EINVAL, EOPNOTSUPP: no direct writes here
+                raise
+    return False
+
+
+def _written(file: int, data: NDArray[np.uint8], stop: Callable[[], bool]) -> bool:
+    at = 0
+    while at < len(data):
+        if stop():
+            return False
+        at += os.pwrite(file, data[at : at + _CHUNK].data, at)
+    return True
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """An array in a file: its dtype, entries, first byte and checksum."""
+
+    dtype: np.dtype[Any]
+    count: int
+    first: int
+    sum: str
+
+
+class StateFile:
+    """A state file of this user, with its description checked; arrays are checked when they are read.
+
+    Attributes:
+        path: the file.
+        about: the caller's part of the description.
+        entries: by name, what each array is: dtype, number of entries.
+
+    Raises Foreign, Damaged, OSError.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            facts = os.fstat(file)
+            if not stat.S_ISREG(facts.st_mode):
+                raise Foreign("it is no regular file")
+            if facts.st_uid != os.geteuid():
+                raise Foreign("it belongs to another user")
+            self._size = facts.st_size
+            self.about, self._entries = self._described(file)
+        finally:
+            os.close(file)
+
+    @property
+    def entries(self) -> Mapping[str, tuple[np.dtype[Any], int]]:
+        """By name, the dtype and the length of each array."""
+        return {name: (entry.dtype, entry.count) for name, entry in self._entries.items()}
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Every array by name. Raises Damaged, OSError, MemoryError."""
+        with open(self.path, "rb", opener=lambda path, flags: os.open(path, flags | os.O_NOFOLLOW)) as file:
+            return {name: self._read(file.fileno(), name, entry) for name, entry in self._entries.items()}
+
+    def _read(self, file: int, name: str, entry: _Entry) -> NDArray[Any]:
+        found = empty(entry.count, entry.dtype)
+        view, at = found.view(np.uint8).data, 0
+        while at < len(view):
+            got = os.preadv(file, [view[at : at + _CHUNK]], entry.first + at)
+            if got == 0:
+                raise Damaged("it ends early")
+            at += got
+        if digest(found) != entry.sum:
+            raise Damaged(f"the checksum of `{name}` is wrong")
+        return found
+
+    def _described(self, file: int) -> tuple[Mapping[str, Any], dict[str, _Entry]]:
+        head = os.pread(file, _HEAD.size, 0)
+        if len(head) < _HEAD.size:
+            raise Damaged("it is empty" if not head else "it ends early")
+        magic, version, length, seal = _HEAD.unpack(head)
+        if magic != _MAGIC:
+            raise Foreign("it is no checkpoint of vlang")
+        if version != _VERSION:
+            raise Foreign(f"it has layout {version}, and this vlang reads layout {_VERSION}")
+        if length > min(_MOST, self._size - _HEAD.size):
+            raise Damaged("its description is longer than the file")
+        text = os.pread(file, length, _HEAD.size)
+        if len(text) < length or hashlib.blake2b(text, digest_size=32).digest() != seal:
+            raise Damaged("the checksum of its description is wrong")
+        try:
+            whole = json.loads(text)
+            about, listed = whole["about"], whole["arrays"]
+        except (ValueError, TypeError, KeyError, RecursionError):
+            raise Foreign("its description is none of a checkpoint") from None
+        if not isinstance(about, dict) or not isinstance(listed, list):
+            raise Foreign("its description is none of a checkpoint")
+        return about, self._listed(listed, _up(_HEAD.size + length))
+
+    def _listed(self, listed: Sequence[Any], at: int) -> dict[str, _Entry]:
+        """The arrays of a description, which begin at byte `at` at the earliest and do not overlap."""
+        found: dict[str, _Entry] = {}
+        for entry in listed:
+            sound = isinstance(entry, list) and len(entry) == len(_ENTRY) and \
+                all(type(value) is kind for value, kind in zip(entry, _ENTRY))
+            if not sound:
+                raise Foreign("its description is none of a checkpoint")
+            name, dtype, count, first, check = entry
+            if dtype not in _DTYPES or not re.fullmatch("[0-9a-f]{32}", check) or name in found:
+                raise Foreign("its description is none of a checkpoint")
+            nbytes = count * np.dtype(dtype).itemsize
+            if count < 0 or first < at or first % PAGE or first + nbytes > self._size:
+                raise Damaged(f"`{name}` does not lie inside the file")
+            found[name] = _Entry(np.dtype(dtype), count, first, check)
+            at = _up(first + nbytes)
+        if at != self._size:
+            raise Damaged(f"it has {self._size:,} bytes, and not {at:,}")
+        return found

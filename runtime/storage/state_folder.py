@@ -1,0 +1,159 @@
+"""A folder with the last two generations of a state file, for one process at a time.
+
+A generation is written under another name, flushed, and renamed over the older of the two, so that a kill at any moment
+leaves the newer one whole. A lock on a file of its own, which the system releases when the process ends, keeps other
+runs out.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import stat
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlang.errors import CheckpointError, DiskError
+from vlang.runtime.storage.state_file import Damaged, Foreign, Image, StateFile, write_image
+
+__all__ = ["Generation", "StateFolder", "reason"]
+
+_NAMES = ("state.0", "state.1")
+_NEXT = "state.next"
+_LOCK = "lock"
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One of the state files of a folder. file: None for a damaged one, and then `problem` says why."""
+
+    name: str
+    number: int
+    file: StateFile | None
+    problem: str = ""
+
+
+class StateFolder:
+    """A folder of its own for the state of a run; it is created, open to this user alone, and locked.
+
+    Attributes:
+        path: where it is.
+        shown: the path as the caller writes it.
+
+    Raises CheckpointError where it is in use, belongs to another user or has other files in it, and DiskError where it
+    cannot be used.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(os.path.realpath(path))
+        self.shown = os.fspath(path)
+        self._number = 0
+        try:
+            self._lock = self._opened()
+        except OSError as error:
+            raise DiskError(f"cannot keep checkpoints in {self.shown}: {reason(error)}") from error
+
+    def _opened(self) -> int:
+        """Create the folder and lock it; returns the file that holds the lock."""
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        facts = self.path.stat()
+        if not stat.S_ISDIR(facts.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
+        if facts.st_uid != os.geteuid():
+            raise CheckpointError(f"{self.shown} belongs to another user; give a folder of your own for checkpoints")
+        others = sorted({entry.name for entry in os.scandir(self.path)} - {*_NAMES, _NEXT, _LOCK})
+        if others:
+            raise CheckpointError(f"{self.shown} holds other files ({others[0]}); give checkpoints a folder of their "
+                                  "own")
+        os.chmod(self.path, 0o700)
+        lock = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(lock)
+            raise CheckpointError(f"another run keeps its checkpoints in {self.shown}; wait for it, or give another "
+                                  "folder") from None
+        return lock
+
+    def close(self) -> None:
+        """Release the lock."""
+        lock, self._lock = self._lock, -1
+        if lock >= 0:
+            os.close(lock)
+
+    def generations(self) -> Sequence[Generation]:
+        """The state files, the newest first; damaged ones, whose number is unknown, before all others.
+
+        Raises CheckpointError for a file that is no state file, DiskError.
+        """
+        found = []
+        for name in _NAMES:
+            try:
+                file = StateFile(self.path / name)
+                number = file.about.get("generation")
+                if type(number) is not int or number < 1:
+                    raise Foreign("its description is none of a checkpoint")
+                found.append(Generation(name, number, file))
+            except FileNotFoundError:
+                continue
+            except Damaged as error:
+                found.append(Generation(name, 1 << 62, None, str(error)))
+            except Foreign as error:
+                raise self.refused(name, str(error)) from None
+            except OSError as error:
+                if error.errno == errno.ELOOP:
+                    raise self.refused(name, "it is a link") from None
+                raise DiskError(f"cannot read {self.shown}/{name}: {reason(error)}") from error
+        self._number = max((one.number for one in found if one.file is not None), default=0)
+        return sorted(found, key=lambda one: -one.number)
+
+    def refused(self, name: str, reason: str) -> CheckpointError:
+        """The error for a file from which no run goes on."""
+        return CheckpointError(f"cannot go on from {self.shown}/{name}: {reason}; remove it, or give another folder")
+
+    @property
+    def coming(self) -> int:
+        """The number of the next generation."""
+        return self._number + 1
+
+    def write(self, image: Image, stop: Callable[[], bool] = lambda: False) -> bool:
+        """Write the next generation over the older of two; returns False if it was stopped. Raises OSError."""
+        fresh = self.path / _NEXT
+        try:
+            whole = write_image(fresh, image.sealed(), stop)
+        except OSError:
+            with suppress(OSError):  # its space is needed
+                os.unlink(fresh)
+            raise
+        if whole:
+            os.replace(fresh, self.path / _NAMES[self.coming % 2])
+            self._flush()
+            self._number += 1
+        return whole
+
+    def drop_older(self) -> None:
+        """Remove the generation before the last one, if there is one. Raises OSError."""
+        with suppress(FileNotFoundError):
+            os.unlink(self.path / _NAMES[self.coming % 2])
+        self._flush()
+
+    def _flush(self) -> None:
+        """Write the names of the folder to the disk."""
+        folder = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            with suppress(OSError):  # some file systems cannot flush a folder; the rename has taken effect
+                os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def reason(error: OSError) -> str:
+    """An error of the disk in the words of the system."""
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "the disk is full"
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        return "it is no folder"
+    return (error.strerror or str(error)).lower()

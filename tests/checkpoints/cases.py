@@ -1,0 +1,88 @@
+"""Programs with every kind of loop and block, each on a graph where it takes some supersteps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from tests.cpu.test_cycles import FLIP
+from tests.cpu.test_nesting import PROGRAMS
+from vlang import Graph, Program, Result, compile, load
+
+__all__ = ["CASES", "Case", "assert_same", "graph_of", "program_of"]
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, a graph, and a run of it.
+
+    Attributes:
+        program: a name of the library, or a text.
+        graph: a generator, or "ring".
+        given: parameters and options.
+        others: research options under which a run may go on, one of these at a time.
+        counted: every run takes the same rounds.
+    """
+
+    program: str
+    graph: str
+    given: Mapping[str, Any] = field(default_factory=dict)
+    others: tuple[Mapping[str, Any], ...] = ({}, {"mode": "pull"}, {"mode": "notify-pull"}, {"blocking": "always"})
+    counted: bool = True
+
+
+_Ways = tuple[Mapping[str, Any], ...]
+_PUSHED: _Ways = ({}, {"mode": "pull"}, {"mode": "notify-pull"}, {"mode": "push"})
+_ANY: _Ways = ({}, {"mode": "pull"}, {"mode": "push"}, {"schedule": "rounds"}, {"schedule": "priority"})
+_GRID, _SPREAD = "grid:24x16,weights=1..9", "uniform:9,weights=1..9"
+
+CASES: Mapping[str, Case] = {
+    "pull": Case("pagerank", _SPREAD, {"research": {"mode": "pull"}, "tol": 1e-9, "precision": 64}),
+    "notify-pull": Case("bfs", _GRID, {"source": 3, "research": {"mode": "notify-pull"}}, _PUSHED),
+    "push": Case("bfs_tree", _GRID, {"source": 3}, _PUSHED),
+    "pushed sums": Case("pagerank_delta", _SPREAD, {}, _PUSHED),
+    "derived delta": Case("katz", _SPREAD, {"derive": "delta"}, _PUSHED),
+    "reach": Case("bfs", _GRID, {"source": 3}, _PUSHED),
+    "priority": Case("sssp", _GRID, {"source": 3}, _ANY, counted=False),
+    "priority, words apart": Case("sssp_tree", _GRID, {"source": 3}, _ANY, counted=False),
+    "rounds": Case("sssp", _GRID, {"source": 3, "research": {"schedule": "rounds"}}, _PUSHED, counted=False),
+    "components": Case("components", _GRID, {"research": {"mode": "pull"}}, _PUSHED, counted=False),
+    "nested": Case("scc", "rmat:8", {}),
+    "nested, old values": Case(PROGRAMS["old"], "rmat:6", {}),
+    "nested, counters": Case(PROGRAMS["iteration"], "rmat:6", {}),
+    "nested, masks": Case(PROGRAMS["where"], "rmat:6", {}),
+    "sweep, for-vertices": Case("betweenness", "grid:9x6", {"sources": [3, 11, 20]}),
+    "for-vertices": Case("lcc_directed", "rmat:6", {"sources": list(range(1, 40))}),
+    "for-range": Case("kcore_peel", "kron:7", {}),
+    "repeating": Case(FLIP, "ring", {}, ({}, {"mode": "pull"})),
+    "several passes": Case("hits", _SPREAD, {}),
+}
+
+
+@cache
+def program_of(case: str) -> Program:
+    """The program of a case, compiled once."""
+    text = CASES[case].program
+    return compile(text) if "\n" in text else load(text)
+
+
+@cache
+def graph_of(case: str) -> Graph:
+    """The graph of a case, read once."""
+    name = CASES[case].graph
+    return Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0]) if name == "ring" else Graph.read(name)
+
+
+def assert_same(case: str, result: Result, want: Result) -> None:
+    """A result has the bits of another one, and where rounds count for something, its rounds and reason."""
+    for name in (*want.fields, *want.globals):
+        assert np.asarray(result[name]).tobytes() == np.asarray(want[name]).tobytes(), (case, name)
+    assert result.converged == want.converged, (case, result.reason)
+    if CASES[case].counted:
+        assert (result.rounds, result.reason) == (want.rounds, want.reason), case
+        assert [(row.loop, row.round, row.active) for row in result.history] == \
+            [(row.loop, row.round, row.active) for row in want.history], case

@@ -1,0 +1,138 @@
+"""Every point at which a run can be saved: the run that goes on there ends as one that was never stopped."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
+from vlang import CheckpointError, Graph, compile, load
+from vlang.runtime.engine.trace import Round
+from vlang.runtime.threads.tasks import Task
+
+
+class Stopped(Exception):
+    """The run is stopped by its progress function."""
+
+
+def written_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Write every checkpoint before the run goes on, so that a test knows which one there is."""
+    monkeypatch.setattr(Task, "begin", lambda self: False)
+
+
+def stopped_after(rounds: int) -> Any:
+    """A progress function that stops a run after so many calls."""
+    left = [rounds]
+
+    def progress(_row: Round) -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Stopped
+
+    return progress
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every part runs a few rounds, under other threads, pages and ways than the part before it."""
+    written_at_once(monkeypatch)
+    program, graph, given = program_of(case), graph_of(case), CASES[case].given
+    want = program(graph, **given)
+    step, part, resumed = max(2, len(want.history) // 4), 0, 0
+    while True:
+        research = {**CASES[case].others[part % len(CASES[case].others)], "page_size": (4096, 65536)[part % 2]}
+        more = {**given, "research": research, "threads": 1 + part % 3}
+        try:
+            result = program(graph, checkpoint=tmp_path, every=0,
+                             progress=stopped_after(step) if part < 12 else None, **more)
+        except Stopped:
+            part += 1
+            continue
+        break
+    resumed = bool(result.resumed)
+    assert_same(case, result, want)
+    assert resumed or part == 0
+    assert program(graph, checkpoint=tmp_path, **given).resumed == ""  # it had finished
+
+
+def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written_at_once(monkeypatch)
+    said: list[str] = []
+    program, graph = program_of("nested"), graph_of("nested")
+    with pytest.raises(Stopped):
+        program(graph, checkpoint=tmp_path, every=0, progress=stopped_after(4), notices=said.append)
+    assert said == []
+    result = program(graph, checkpoint=tmp_path, notices=said.append)
+    assert said == [result.resumed]
+    assert said[0].startswith("goes on before superstep ")
+    assert " of the loop in line 18, in superstep 1 of the loop in line 13, as of 20" in said[0]
+    assert program(graph, checkpoint=tmp_path, notices=said.append).resumed == ""
+    assert said[1] == f"the run that kept its checkpoints in {tmp_path} has finished: this one begins anew"
+    assert load("bfs")(graph, source=1, checkpoint=tmp_path).resumed == ""  # nothing can be lost
+
+
+OTHERS: dict[str, tuple[dict[str, Any], str]] = {
+    "parameter": ({"tol": 1e-6}, "its run had tol = 1e-09, and this one has 1e-06"),
+    "one that was not given": ({"damping": 0.5}, "its run had damping = none, and this one has 0.5"),
+    "rounds": ({"max_rounds": 7}, "its run had max_rounds = none, and this one has 7"),
+    "precision": ({"precision": 32}, "its run had precision = 64, and this one has 32"),
+    "optimisation": ({"research": {"without": "factor"}}, "its run had without = none, and this one has factor"),
+}
+
+
+@pytest.mark.parametrize("what", [*OTHERS, "graph", "edges", "column", "ids", "program", "field"])
+def test_another_run_is_refused(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what differs; the checkpoint stays."""
+    written_at_once(monkeypatch)
+    graph, given = Graph.read("uniform:7,weights=1..9"), dict(CASES["pull"].given)
+    program = program_of("pull")
+    if what == "column":
+        program, given = program_of("priority"), {"source": 3, "research": {"schedule": "rounds"}}
+    elif what == "field":
+        program, given = load("heat"), {"q": np.arange(graph.n, dtype=np.float32)}
+    with pytest.raises(Stopped):
+        program(graph, checkpoint=tmp_path, every=0, progress=stopped_after(3), **given)
+    before = sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir())
+    other, message = graph, ""
+    if what in OTHERS:
+        more, message = OTHERS[what]
+        given |= more
+    elif what == "graph":
+        other, message = Graph.read("uniform:6"), "its graph has 128 vertices, and this one 64"
+    elif what == "edges":
+        ends = graph.adjacency("out")
+        other = Graph.from_edges(*_rewired(graph), directed=False)
+        assert (other.n, other.m, len(ends)) == (graph.n, graph.m, graph.m)
+        message = "its graph has other edges"
+    elif what == "column":
+        other, message = Graph.read("uniform:7,weights=2..9"), "its graph has other values (column weight)"
+    elif what == "ids":
+        src, dst = _edges(graph)
+        other, message = Graph.from_edges(src + 5, dst + 5, directed=False), "its graph has other vertex ids"
+    elif what == "field":
+        given, message = {"q": given["q"] + 1}, "its run was given other values of `q`"
+    else:
+        program, message = compile(program.source + "\n# more\n"), "its program has another text"
+    with pytest.raises(CheckpointError, match="cannot go on from the checkpoint in") as caught:
+        program(other, checkpoint=tmp_path, **given)
+    assert message in str(caught.value)
+    assert before == sorted((path.name, path.read_bytes()) for path in tmp_path.iterdir())
+
+
+def _edges(graph: Graph) -> Any:
+    """The edges of an undirected graph, each once."""
+    rows = graph.adjacency("out")
+    src = np.repeat(np.arange(graph.n), graph.out_degree)
+    once = src <= rows.targets
+    return src[once], rows.targets[once].astype(np.int64)
+
+
+def _rewired(graph: Graph) -> Any:
+    """The edges of an undirected graph, with the first one moved; n and m stay."""
+    src, dst = _edges(graph)
+    at = int((src != dst).argmax())
+    dst[at] = (dst[at] + 1) % graph.n if (dst[at] + 1) % graph.n != src[at] else (dst[at] + 2) % graph.n
+    return src, dst

@@ -1,0 +1,64 @@
+"""Declared reductions of the reference interpreter: integers of 64 bits inside, and an error where one is left."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import cast
+
+import numpy as np
+
+from tests.reference.values import Value, cast_array, item
+from vlang.syntax import tree as t
+from vlang.types import I64, U64, Scalar, Tuple, Type
+
+__all__ = ["computes", "narrowed", "refuse_infinite", "widest"]
+
+
+def widest(type_: Type) -> Type:
+    """The type with integers of 64 bits: i64, or u64 beside a u64."""
+    if isinstance(type_, Tuple):
+        unsigned = U64 if U64 in type_.items else I64
+        return Tuple(tuple(cast(Scalar, unsigned if i.kind == "uint" else widest(i)) for i in type_.items))
+    assert isinstance(type_, Scalar)
+    if type_.kind == "uint":
+        return U64 if type_ == U64 else I64
+    return I64 if type_.kind == "int" else type_
+
+
+def computes(node: object) -> bool:
+    """Whether an expression has arithmetic of its own, outside `wrap`."""
+    if isinstance(node, t.Call):
+        return node.name != "wrap" and any(map(computes, node.args))
+    if isinstance(node, t.Binary) and node.op in ("+", "-", "*", "**"):
+        return True
+    if isinstance(node, t.Unary) and node.op == "-" and not isinstance(node.value, t.Literal):
+        return True
+    parts = [getattr(node, part.name) for part in fields(node)] if isinstance(node, t.Node) else \
+        list(node) if isinstance(node, tuple) else []
+    return any(map(computes, parts))
+
+
+def refuse_infinite(sides: tuple[Value, ...], result: Value) -> None:
+    """Raise OverflowError where finite integers of 64 bits gave an infinite one."""
+    if callable(result.data) or item(result.type) != I64:
+        return
+    ends = (I64.highest, I64.lowest)
+    far = np.isin(result.raw, ends)
+    for side in sides:
+        far = far & ~np.isin(np.zeros(1) if callable(side.data) else side.raw, ends)
+    if far.any():
+        raise OverflowError("a declared reduction leaves 64 bits")
+
+
+def narrowed(value: Value, type_: Type) -> Value:
+    """A value with integers of 64 bits in its own type. Raises OverflowError where a finite one does not fit."""
+    if isinstance(type_, Tuple):
+        return Value(type_, tuple(narrowed(p, i) for p, i in zip(value.parts, type_.items, strict=True)))
+    source, target = item(value.type), item(type_)
+    if source == target:
+        return value
+    data, whole = value.raw, target.kind == "uint"
+    outside = (data >= target.highest + whole) | (data <= target.lowest - whole)
+    if source.kind == "int" and np.any(outside & (data != source.highest) & (data != source.lowest)):
+        raise OverflowError("a declared reduction leaves its type")
+    return Value(type_, cast_array(data, source, target))

@@ -1,0 +1,234 @@
+"""Runs that save their state and go on from it: what a checkpoint belongs to, and how a run begins at one."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from vlang import __version__
+from vlang.errors import BindError, CheckpointError, DiskError
+from vlang.options import OPTIONS
+from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
+from vlang.runtime.engine.keeper import Keeper
+from vlang.runtime.engine.position import describe
+from vlang.runtime.graph.fingerprint import fingerprint
+from vlang.runtime.plan.plan import Plan, every_step
+from vlang.runtime.storage.state_file import Damaged, StateFile, digest
+from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
+from vlang.runtime.threads.interrupts import Interrupts
+from vlang.runtime.threads.processors import available_threads
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call
+    from vlang.runtime.engine.machine import Machine
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["Notes", "keeping"]
+
+Key = Mapping[str, Mapping[str, str]]
+
+
+class Notes:
+    """Sentences of a run about its checkpoints.
+
+    resumed: where it went on; "" for the beginning. problems: what was wrong.
+    """
+
+    def __init__(self, say: Any) -> None:
+        self._say = say
+        self.resumed = ""
+        self.problems: list[str] = []
+
+    def say(self, text: str) -> None:
+        """Pass a sentence to the caller at once."""
+        if self._say is not None:
+            self._say(text)
+
+    def problem(self, text: str) -> None:
+        """Pass a sentence to the caller, and keep it for the result."""
+        self.problems.append(text)
+        self.say(text)
+
+
+@contextmanager
+def keeping(
+    plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, notes: Notes,
+) -> Iterator[Keeper]:
+    """A context with what saves the run of a call, and ends it at an interrupt, as its options say.
+
+    Args:
+        plan: the plan of the run.
+        machine: its machine.
+        call: the call.
+        source: the text of the program.
+        derive: the form in which it was compiled.
+        notes: filled.
+
+    Raises CheckpointError where the run cannot go on from the checkpoint that there is, DiskError, BindError.
+    """
+    options = call.options
+    if not isinstance(machine, Restorable):
+        raise BindError("checkpoint and on_interrupt are for runs on the CPU; leave out the device, or these")
+    keeper = None
+    folder = None if options.checkpoint is None else StateFolder(options.checkpoint)
+    try:
+        key = {} if folder is None else _key(plan, call, source, derive)
+        saved = None if folder is None else _begin(folder, plan, call.graph, key, notes)
+        with Interrupts() as interrupts:
+            keeper = Keeper(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
+                            options.threads or available_threads(), notes.say, saved, notes.problems)
+            try:
+                yield keeper
+                keeper.finish()
+            except KeyboardInterrupt:
+                keeper.abandon()
+                raise
+            finally:
+                keeper.close()
+            if interrupts.asked and not keeper.returns:
+                interrupts.raise_noted()
+    finally:
+        if folder is not None:
+            folder.close()
+
+
+# ------------------------------------------------------------------------------------------------------------ keys
+def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, dict[str, str]]:
+    """What must be the same for a run to go on from a checkpoint, in the words of messages."""
+    text = hashlib.blake2b(source.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
+    options = {name: _shown(getattr(call.options, name)) for name, option in OPTIONS.items() if option.decides}
+    options |= {"precision": str(call.precision), "derive": str(derive)}
+    return {
+        "vlang": {"version": __version__},
+        "program": {"name": plan.name, "text": text},
+        "option": options,
+        "parameter": {name: _shown(value) for name, value in call.scalars.items()},
+        "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
+        "graph": _graph(plan, call.graph),
+        "plan": {"steps": _structure(plan)},
+    }
+
+
+def _shown(value: Any) -> str:
+    """A value of an option or a parameter as text, the same for the same value."""
+    if isinstance(value, np.ndarray):
+        return f"{len(value)} vertices {digest(value)}"
+    if isinstance(value, frozenset):
+        return ",".join(sorted(value))
+    return repr(value)
+
+
+def _graph(plan: Plan, graph: Graph) -> dict[str, str]:
+    sides: dict[str, set[str]] = {}
+    for stage in plan.stages:
+        if stage.domain is not None:
+            sides.setdefault(stage.domain, set()).update(name for name, _ in stage.columns)
+    degrees = [slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")]
+    return fingerprint(graph, sides, degrees, "near:starts" in plan.slots)
+
+
+def _structure(plan: Plan) -> str:
+    """A checksum of the steps and slots of a plan, which the same text has with the same version of vlang."""
+    steps = [(type(step).__name__, getattr(step, "name", ""), getattr(step, "line", 0))
+             for step in every_step(plan.steps)]
+    text = json.dumps([steps, sorted(plan.slots), sorted(plan.scalars.items())])
+    return hashlib.blake2b(text.encode("utf-8"), digest_size=16).hexdigest()
+
+
+def _difference(kind: str, name: str, there: str | None, here: str | None) -> str:
+    """Two runs that differ, in words. there: in the checkpoint."""
+    if kind == "vlang":
+        return f"vlang {there} wrote it, and this is vlang {here}"
+    if kind == "program" or kind == "plan":
+        return "its program has another text"
+    if kind == "graph":
+        numbers = {"vertices": f"its graph has {there} vertices, and this one {here}",
+                   "edges": f"its graph has {there} edges, and this one {here}",
+                   "directed": "its graph is directed, and this one is not" if there == "True" else
+                   "its graph is undirected, and this one is not"}
+        return numbers.get(name, f"its graph has other {'vertex ids' if name == 'ids' else f'values ({name})'}"
+                           if name == "ids" or name.startswith("column") else
+                           "its graph has another order of rows" if name == "order" else "its graph has other edges")
+    if kind == "field":
+        return f"its run was given other values of `{name}`"
+    if kind == "parameter" and " vertices " in f"{there}{here}":
+        return f"its run had another list `{name}`"
+    was, now = ("none" if value in (None, "None", "") else value for value in (there, here))
+    return f"its run had {name} = {was}, and this one has {now}"
+
+
+def _other(there: object, here: Key) -> str:
+    """The first difference between the key of a checkpoint and that of a run; "" if there is none."""
+    if not isinstance(there, dict):
+        return "it does not say what it belongs to"
+    name = there.get("program", {}).get("name") if isinstance(there.get("program"), dict) else None
+    if name != here["program"]["name"]:
+        return f"it is of the program {name}, and this is {here['program']['name']}"
+    for kind, values in here.items():
+        other = there.get(kind)
+        if not isinstance(other, dict):
+            return "it does not say what it belongs to"
+        for item in dict.fromkeys([*values, *other]):
+            if values.get(item) != other.get(item):
+                return _difference(kind, item, other.get(item), values.get(item))
+    return ""
+
+
+# ----------------------------------------------------------------------------------------------------------- begins
+def _begin(folder: StateFolder, plan: Plan, graph: Graph, key: Key, notes: Notes) -> Saved | None:
+    """The checkpoint from which a run goes on; None if it begins anew."""
+    damaged: list[Generation] = []
+    for one in folder.generations():
+        if one.file is None:
+            damaged.append(one)
+            continue
+        if one.file.about.get("finished") is True:
+            notes.say(f"the run that kept its checkpoints in {folder.shown} has finished: this one begins anew")
+            return None
+        other = _other(one.file.about.get("key"), key)
+        if other:
+            raise CheckpointError(f"cannot go on from the checkpoint in {folder.shown}: {other}. Run it as before, or "
+                                  "give another folder")
+        try:
+            saved = _loaded(folder, plan, graph, one.name, one.file)
+        except Damaged as error:
+            damaged.append(Generation(one.name, one.number, None, str(error)))
+            continue
+        for lost in damaged:
+            notes.problem(f"{folder.shown}/{lost.name} is damaged: {lost.problem}; the checkpoint before it is used")
+        notes.resumed = f"goes on before {describe(saved.blocks)}, {_age(one.file.about)}, from {folder.shown}"
+        notes.say(notes.resumed)
+        return saved
+    if damaged:
+        raise CheckpointError(f"no checkpoint in {folder.shown} can be used: {damaged[0].name} is damaged: "
+                              f"{damaged[0].problem}; remove the folder to begin anew")
+    return None
+
+
+def _loaded(folder: StateFolder, plan: Plan, graph: Graph, name: str, file: StateFile) -> Saved:
+    try:
+        return loaded(plan, graph.n, file)
+    except ValueError as error:
+        raise folder.refused(name, str(error)) from None
+    except OSError as error:
+        raise DiskError(f"cannot read {folder.shown}/{name}: {reason(error)}") from error
+
+
+def _age(about: Mapping[str, Any]) -> str:
+    """When a checkpoint was written."""
+    written = about.get("written")
+    if type(written) is not float or not 0 <= written < 1 << 34:
+        return "as of an unknown time"
+    return time.strftime("as of %Y-%m-%d %H:%M:%S", time.localtime(written))
+
+
+def print_line(text: str) -> None:
+    """Print a sentence on stderr."""
+    print(text, file=sys.stderr, flush=True)

@@ -1,0 +1,123 @@
+"""Exact sums and products of integers: in which accumulators, and how they become the value (language.md section 6).
+
+A sum is exact and converted once. Its accumulators are chosen when a program is bound to a graph: the type of the value
+where the longest row times the largest term fits, else 64 bits, else two words of 64 bits, which sum the upper and the
+lower half of each term. Where a term may be infinite, a bool says whether some term is `inf`, and another for `-inf`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vlang.emit.shared import integers
+from vlang.emit.shared.dialect import scalars_of
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Range, Ranges, limited
+from vlang.types import BOOL, I64, U64, Scalar, Vector
+
+if TYPE_CHECKING:
+    from vlang.emit.shared.formulas import Writer
+
+__all__ = ["Exact", "exact_of"]
+
+
+@dataclass(frozen=True)
+class Exact:
+    """How a sum or product of integers is accumulated.
+
+    The components: for each word one for each component of the value, then as many bools for `inf`, and for `-inf`.
+
+    Attributes:
+        result: The type of a component of the value.
+        width: The number of these components.
+        word: The type of an accumulator.
+        words: How many accumulators a component takes: 1 or 2.
+        up: Whether some term may be `inf`.
+        down: Whether some term may be `-inf`.
+        sum: The values that the sum of finite terms may have.
+        product: Whether it is a product: clamped in 64 bits, where one of size 2^63 - 1 or more is infinite.
+    """
+
+    result: Scalar
+    width: int
+    word: Scalar
+    words: int
+    up: bool
+    down: bool
+    sum: Range
+    product: bool = False
+
+    @property
+    def types(self) -> tuple[Scalar, ...]:
+        """The types of the components."""
+        return (self.word,) * (self.words * self.width) + (BOOL,) * ((self.up + self.down) * self.width)
+
+    def contribution(self, writer: Writer, body: f.Expr) -> tuple[str, ...]:
+        """The components of one term."""
+        d, item = writer.d, scalars_of(body.type)[0]
+        high, low = writer.bounds(item)
+        flags: list[str] = []
+        names = writer.items(body)
+        for needed, end in ((self.up, high), (self.down, low)):
+            if needed:
+                tests = [writer.name(f"{name} == {end}") for name in names]
+                names = tuple(writer.name(d.select(test, d.constant(0, item), name))
+                              for test, name in zip(tests, names))
+                flags += tests
+        words = [writer.name(writer.cast(name, item, self.word) if self.product else d.convert(self.word, name))
+                 for name in names]
+        if self.words == 2:
+            half, mask = d.constant(32, self.word), d.constant(0xFFFFFFFF, self.word)
+            words = [writer.name(d.convert(self.word, f"{name} >> {half}")) for name in words] + \
+                [writer.name(d.arithmetic("&", self.word, name, mask)) for name in words]
+        return (*words, *flags)
+
+    def merge(self, writer: Writer, a: tuple[str, ...], b: tuple[str, ...]) -> tuple[str, ...]:
+        """The components of two accumulators merged."""
+        d = writer.d
+        return tuple(writer.name(d.either(x, y) if t == BOOL else d.saturated("mul", t, x, y) if self.product else
+                                 d.arithmetic("+", t, x, y)) for t, x, y in zip(self.types, a, b))
+
+    def finish(self, writer: Writer, parts: tuple[str, ...]) -> tuple[str, ...]:
+        """The value, converted once."""
+        d, width = writer.d, self.width
+        values = parts[:width]
+        if self.words == 2:
+            values = tuple(writer.name(f"sum_of_words({x}, {y})") for x, y in zip(values, parts[width : 2 * width]))
+        texts = [self._converted(writer, value) for value in values]
+        high, low = writer.bounds(self.result)
+        flags = parts[self.words * width :]
+        for needed, end, tests in ((self.down, low, flags[-width:]), (self.up, high, flags[:width])):
+            if needed:
+                texts = [d.select(test, end, writer.name(text)) for test, text in zip(tests, texts)]
+        return tuple(map(writer.name, texts))
+
+    def _converted(self, writer: Writer, value: str) -> str:
+        if self.product and self.result == I64:
+            least = writer.d.constant(I64.lowest + 1, I64)
+            return writer.d.select(f"{value} <= {least}", writer.d.constant(I64.lowest, I64), value)
+        if self.word == self.result:
+            return writer.d.convert(self.result, value)
+        return integers.narrowed(writer, value, self.word, self.result, self.sum if self.words == 1 else None)
+
+
+def exact_of(reduce: f.Reduce, ranges: Ranges) -> Exact | None:
+    """The accumulators of a sum or product of integers; None for other reductions."""
+    body = reduce.body.type
+    item = body.item if isinstance(body, Vector) else body
+    if reduce.user or reduce.name not in ("sum", "prod") or not isinstance(item, Scalar) or not item.integral:
+        return None
+    width = body.size if isinstance(body, Vector) else 1
+    wide = I64 if item.kind == "int" else U64
+    if reduce.name == "prod":
+        return Exact(item, width, wide, 1, False, False, Range(wide.lowest, wide.highest, wide), True)
+    term = ranges.term(reduce)
+    assert term is not None
+    low, high = term.finite or (0, 0)
+    most = ranges.terms(reduce)
+    low, high = min(0, low * most), max(0, high * most)
+    for word in (item, wide):
+        if word.lowest <= low and high <= word.highest:
+            return Exact(item, width, word, 1, term.up, term.down, limited(low, high, word))
+    return Exact(item, width, wide, 2, term.up, term.down, limited(low, high, wide))

@@ -1,0 +1,464 @@
+"""The least and largest value that integers of a program may have, from types, literals, contracts and writes.
+
+Where the exact result of an operation cannot leave its type, targets compute it with plain instructions. A range
+includes the patterns of `inf` and `-inf` where a value may be infinite.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.moves import Known
+from vlang.ir.forms.visible import statements
+from vlang.reductions import identity
+from vlang.types import Scalar, Tuple, Type, Vector, VertexSet
+
+__all__ = ["MOST_EDGES", "SIZES", "USUAL", "Range", "Ranges", "Sizes", "limited", "product", "sizes_of", "whole"]
+
+MOST_EDGES = (1 << 31) - 2
+"""In a row: a graph with a longer one is refused."""
+_PATIENCE = 3  # how often a range may grow before it is widened
+
+
+_MOST_SUPERSTEPS = (1 << 31) - 2
+"""A loop that reads `iteration` ends before its number leaves 32 bits."""
+
+
+class Sizes(NamedTuple):
+    """How large a graph is at most: the number of its vertices, and of its stored edges."""
+
+    vertices: int
+    edges: int
+
+    @property
+    def row(self) -> int:
+        """The most edges of a vertex; those in both directions together."""
+        return min(2 * self.edges, MOST_EDGES)
+
+
+_SMALL = Sizes(1 << 18, 1 << 24)
+USUAL = Sizes((1 << 31) - 2, 1 << 40)
+_LARGE = Sizes((1 << 32) - 2, 1 << 48)
+SIZES = (_SMALL, USUAL, _LARGE)
+"""Plans are made for classes of graphs, so that few different kernels are compiled."""
+
+
+def sizes_of(vertices: int, edges: int) -> Sizes:
+    """The class of a graph."""
+    return next((size for size in SIZES if vertices <= size.vertices and edges <= size.edges), _LARGE)
+
+
+@dataclass(frozen=True)
+class Range:
+    """The integers from low to high, of a type."""
+
+    low: int
+    high: int
+    type: Scalar
+
+    def joined(self, other: Range | None) -> Range | None:
+        """The least range around both; None without one of them."""
+        return other and Range(min(self.low, other.low), max(self.high, other.high), self.type)
+
+    @property
+    def up(self) -> bool:
+        """Whether `inf` is in it."""
+        return self.type.kind == "int" and self.high == self.type.highest
+
+    @property
+    def down(self) -> bool:
+        """Whether `-inf` is in it."""
+        return self.type.kind == "int" and self.low == self.type.lowest
+
+    @property
+    def finite(self) -> tuple[int, int] | None:
+        """The least and the largest finite value; None if there is none."""
+        low, high = self.low + self.down, self.high - self.up
+        return (low, high) if low <= high else None
+
+    def has(self, value: int) -> bool:
+        """Whether a value is in it."""
+        return self.low <= value <= self.high
+
+    @property
+    def size(self) -> int:
+        """The largest absolute value."""
+        return max(abs(self.low), abs(self.high))
+
+
+Found = tuple[Range | None, ...]
+"""The ranges of the components of a tuple, or of all components of a vector; None for values that are no integers."""
+
+
+def whole(type_: Type) -> Range | None:
+    """The range of a scalar type, or of the components of a vector; None for what is no integer."""
+    item = type_.item if isinstance(type_, Vector) else type_
+    return Range(item.lowest, item.highest, item) if isinstance(item, Scalar) and item.kind in ("int", "uint") else None
+
+
+def _whole(type_: Type) -> Found:
+    return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
+
+
+def limited(low: int, high: int, type_: Scalar) -> Range:
+    """A range clamped to its type."""
+    low, high = (min(max(x, type_.lowest), type_.highest) for x in (low, high))
+    return Range(low, high, type_)
+
+
+class Ranges:
+    """The ranges of a program's values.
+
+    Args:
+        program: The program; without one, every value may have every value of its type.
+        given: The fields that the caller passes in place of their initializers.
+        sizes: The most vertices and edges of the graph.
+    """
+
+    def __init__(self, program: f.Program | None = None, given: frozenset[str] = frozenset(),
+                 sizes: Sizes = USUAL) -> None:
+        self.sizes = sizes
+        self._columns = frozenset(decl.name for decl in program.edges) if program is not None else frozenset()
+        self._names: dict[str, Found] = {}
+        self._known = Known(program, {}) if program is not None else None
+        self._memo: dict[f.Expr, Found] = {}
+        if program is not None:
+            self._solve(program, given)
+
+    @property
+    def common(self) -> int:
+        """The most common neighbours of two vertices."""
+        return min(self.sizes.row, self.sizes.vertices)
+
+    def of(self, expr: f.Expr) -> Range | None:
+        """The range of a scalar, or of the components of a vector; None for what is no integer."""
+        return self._of(expr)[0]
+
+    def terms(self, reduce: f.Reduce) -> int:
+        """The most terms of a reduction."""
+        return self.sizes.row if reduce.domain.edges else self.sizes.vertices
+
+    def term(self, reduce: f.Reduce) -> Range | None:
+        """The values of a term, in the type that it has before it is converted for the sum."""
+        body = reduce.body
+        while isinstance(body, f.Op) and body.op == "cast" and whole(body.args[0].type) is not None:
+            (body,) = body.args
+        return self.within(reduce.cond).of(body)
+
+    def within(self, cond: f.Expr | None) -> Ranges:
+        """The ranges where a condition holds."""
+        limits: dict[f.Expr, Found] = {}
+        for test in _conjuncts(cond):
+            a, b = test.args
+            for value, op, other in ((a, test.op, b), (b, _TURNED[test.op], a)):
+                known, bound = self._of(value)[0], self._of(other)[0]
+                if known is not None and bound is not None:
+                    before = limits.get(value, (known,))[0] or known
+                    limits[value] = (_compared(before, op, bound),)
+        if not limits:
+            return self
+        narrower = copy(self)
+        narrower._memo = limits
+        return narrower
+
+    # ----------------------------------------------------------------- names
+    def _solve(self, program: f.Program, given: frozenset[str]) -> None:
+        """Follow all writes until no range grows."""
+        found: dict[str, Found] = {}
+        for decl in program.fields:
+            if decl.required or decl.name in given:
+                found[decl.name] = self._contracted(f.Field(decl.type, decl.name, "self"))
+        grown: dict[str, int] = {}
+        self._names = found
+        changed = True
+        while changed:
+            changed = False
+            for name, value in _writes(program, given):
+                new = self._joined(found.get(name), value if isinstance(value, tuple) else self._of(value))
+                if new != found.get(name):
+                    changed, grown[name] = True, grown.get(name, 0) + 1
+                    found[name] = new if grown[name] < _PATIENCE else _widened(found.get(name), new)
+                    self._memo.clear()
+
+    @staticmethod
+    def _joined(a: Found | None, b: Found) -> Found:
+        return b if a is None else tuple(x and x.joined(y) for x, y in zip(a, b, strict=True))
+
+    def _contracted(self, expr: f.Expr) -> Found:
+        """The values of an input, within the contracts."""
+        known, assumed = whole(expr.type), self._known
+        if known is None or assumed is None or not isinstance(expr.type, Scalar):
+            return _whole(expr.type)
+        return (limited(*assumed.bounds(expr, known.low, known.high), expr.type),)
+
+    # ----------------------------------------------------------- expressions
+    def _of(self, expr: f.Expr) -> Found:
+        known = self._memo.get(expr)
+        if known is None:
+            known = self._memo[expr] = self._find(expr)
+        return known
+
+    def _find(self, expr: f.Expr) -> Found:
+        if isinstance(expr.type, VertexSet):
+            return (None,)
+        if isinstance(expr, f.Const):
+            kind, value = whole(expr.type), expr.value
+            return (Range(value, value, kind.type) if kind and isinstance(value, int) else kind,)
+        if isinstance(expr, f.Field):
+            return self._field(expr)
+        if isinstance(expr, f.Op):
+            return self._tuple(expr) if isinstance(expr.type, Tuple) else (self._op(expr),)
+        if isinstance(expr, f.Reduce):
+            return _reduced(expr, self)
+        if isinstance(expr, f.Degree) and isinstance(expr.type, Scalar):
+            return (limited(0, self.sizes.row, expr.type),)
+        if isinstance(expr, f.EdgeValue) and expr.name not in self._columns and isinstance(expr.type, Scalar):
+            return (limited(0, self.common, expr.type),)  # a count that the graph keeps beside its edges
+        if isinstance(expr, f.EdgeValue):
+            return self._contracted(expr)
+        if isinstance(expr, f.GraphValue) and expr.kind == "parameter":
+            return self._contracted(expr)
+        if isinstance(expr, f.GraphValue) and expr.kind == "builtin":
+            most = {"N": self.sizes.vertices, "M": self.sizes.edges}.get(expr.name, _MOST_SUPERSTEPS)
+            return (limited(0, most, expr.type),) if isinstance(expr.type, Scalar) else _whole(expr.type)
+        if isinstance(expr, (f.GraphValue, f.Accumulator)):
+            found = self._names.get(expr.name)
+            return found if found is not None and len(found) == len(_whole(expr.type)) else _whole(expr.type)
+        return _whole(expr.type)
+
+    def _field(self, expr: f.Field) -> Found:
+        found = self._names.get(expr.name, _whole(expr.type))
+        if expr.time == "change":
+            return tuple(part and (_difference(part, part) if part.type.kind == "int" else whole(part.type))
+                         for part in found)
+        if isinstance(expr.of, f.Expr):  # of `none` it is 0
+            return tuple(part and part.joined(Range(0, 0, part.type)) for part in found)
+        return found
+
+    def _tuple(self, expr: f.Op) -> Found:
+        if expr.op == "tuple":
+            return tuple(self._of(arg)[0] for arg in expr.args)
+        if expr.op in ("min", "max", "select"):
+            a, b = (self._of(arg) for arg in expr.args[-2:])
+            return self._joined(a, b)
+        return _whole(expr.type)
+
+    def _op(self, expr: f.Op) -> Range | None:
+        kind = whole(expr.type)
+        if kind is None:
+            return None
+        if expr.op == "item":
+            assert isinstance(expr.data, int)
+            return self._of(expr.args[0])[expr.data]
+        if expr.op == "select":
+            return _both(self.of(expr.args[1]), self.of(expr.args[2]))
+        args = [self.of(arg) for arg in expr.args]
+        if expr.op == "vector":
+            result = args[0]
+            for arg in args[1:]:
+                result = _both(result, arg)
+            return result
+        if expr.op in ("component", "broadcast", "reverse", "vmin", "vmax"):
+            return args[0]
+        if expr.op == "common":
+            return limited(0, self.common, kind.type)
+        if expr.op == "position":
+            return limited(-1, self.sizes.vertices, kind.type)
+        if expr.op == "cast":
+            return kind if args[0] is None or expr.data == "wrap" else _converted(args[0], kind.type)
+        if any(arg is None for arg in args):
+            return kind
+        return _arithmetic(expr, [arg for arg in args if arg is not None], kind)
+
+
+_TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
+    """The comparisons that hold where a condition does."""
+    if isinstance(cond, f.Op) and cond.op == "and":
+        for part in cond.args:
+            yield from _conjuncts(part)
+    elif isinstance(cond, f.Op) and cond.op in _TURNED:
+        yield cond
+
+
+def _compared(a: Range, op: str, b: Range) -> Range:
+    """The values of a range that compare with some value of another."""
+    low, high = a.low, a.high
+    if op in ("lt", "le", "eq"):
+        high = min(high, b.high - (op == "lt"))
+    if op in ("gt", "ge", "eq"):
+        low = max(low, b.low + (op == "gt"))
+    if op == "ne" and b.low == b.high:
+        low, high = low + (low == b.low), high - (high == b.low)
+    return Range(low, high, a.type) if low <= high else a
+
+
+def _both(a: Range | None, b: Range | None) -> Range | None:
+    return a and a.joined(b)
+
+
+def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
+    """Each name that is written, and a value written there."""
+    types = {decl.name: decl.type for decl in program.fields}
+    for statement in statements(program.body):
+        if isinstance(statement, f.InitField):
+            if statement.name not in given:
+                yield statement.name, statement.value
+        elif isinstance(statement, (f.Let, f.InitGlobal)):
+            yield statement.name, statement.value
+        elif isinstance(statement, f.Gather):
+            yield statement.name, statement.reduce
+        elif isinstance(statement, f.Apply):
+            for number, name in enumerate(statement.fields):
+                alone = len(statement.fields) == 1
+                yield name, statement.value if alone else _part(statement.value, number, types[name])
+        elif isinstance(statement, f.ForRange):
+            yield statement.name, statement.low
+            yield statement.name, statement.high
+
+
+def _part(value: f.Expr, number: int, type_: Type) -> f.Expr:
+    """A component of a tuple."""
+    if isinstance(value, f.Op) and value.op == "tuple":
+        return value.args[number]
+    return f.Op(type_, "item", (value,), number)
+
+
+def _widened(old: Found | None, new: Found) -> Found:
+    """A range that has grown often: each end that grew is moved to 0 or to the end of the type."""
+    if old is None:
+        return new
+    result: list[Range | None] = []
+    for a, b in zip(old, new, strict=True):
+        if a is None or b is None:
+            result.append(None)
+            continue
+        low = b.low if b.low == a.low else 0 if b.low >= 0 else b.type.lowest
+        high = b.high if b.high == a.high else 0 if b.high <= 0 else b.type.highest
+        result.append(Range(low, high, b.type))
+    return tuple(result)
+
+
+def _converted(value: Range, type_: Scalar) -> Range:
+    """A range in another type; infinities stay infinite."""
+    return limited(type_.lowest if value.down else value.low, type_.highest if value.up else value.high, type_)
+
+
+def _sum(a: Range, b: Range) -> Range:
+    low, high = a.low + b.low, a.high + b.high
+    return limited(a.type.lowest if a.down or b.down else low, a.type.highest if a.up or b.up else high, a.type)
+
+
+def _negative(a: Range) -> Range:
+    low = a.type.lowest if a.up else -a.high
+    return limited(low, a.type.highest if a.down else -a.low, a.type)
+
+
+def _difference(a: Range, b: Range) -> Range:
+    if a.type.kind == "uint":
+        return limited(a.low - b.high, a.high - b.low, a.type)
+    return _sum(a, _negative(b))
+
+
+def product(a: Range, b: Range) -> Range:
+    """The range of a * b."""
+    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
+    low, high = min(corners), max(corners)
+    if a.up or a.down or b.up or b.down:
+        low = a.type.lowest if low < 0 else low
+        high = a.type.highest if high > 0 else high
+    return limited(low, high, a.type)
+
+
+def _divided(a: Range, b: Range) -> Range:
+    if a.low >= 0 and b.low >= 0:
+        return Range(0, a.high, a.type)
+    return limited(-a.size, a.size, a.type)
+
+
+def _remainder(a: Range, b: Range) -> Range:
+    if b.low >= 0:
+        return Range(0, max(0, b.high - 1), a.type)
+    return limited(-b.size, b.size, a.type)
+
+
+def _bitwise(op: str, a: Range, b: Range, kind: Range) -> Range:
+    if a.low < 0 or b.low < 0:
+        return kind
+    if op == "bitand":
+        return Range(0, min(a.high, b.high), a.type)
+    return Range(0, (1 << max(a.high, b.high).bit_length()) - 1, a.type)
+
+
+def _arithmetic(expr: f.Op, args: list[Range], kind: Range) -> Range:
+    """The range of an operation on integers of one type."""
+    op, a, b = expr.op, args[0], args[-1]
+    if op == "add":
+        return _sum(a, b)
+    if op == "sub":
+        return _difference(a, b)
+    if op == "mul":
+        return product(a, b)
+    if op == "neg":
+        return _negative(a)
+    if op == "abs":
+        return a if a.low >= 0 else limited(0, kind.type.highest if a.down else max(a.high, -a.low), a.type)
+    if op in ("min", "max"):
+        pick = min if op == "min" else max
+        return Range(pick(a.low, b.low), pick(a.high, b.high), a.type)
+    if op == "floordiv":
+        return _divided(a, b)
+    if op == "mod":
+        return _remainder(a, b)
+    if op in ("bitor", "bitand", "bitxor"):
+        return _bitwise(op, a, b, kind)
+    if op == "shr" and a.low >= 0:
+        return Range(0, a.high, a.type)
+    if op in ("pow", "dot", "vsum") and a.low >= 0 and b.low >= 0:
+        return Range(0, kind.high, kind.type)
+    return kind
+
+
+def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
+    """The ranges of a reduction."""
+    if expr.user:
+        return _whole(expr.type)
+    if isinstance(expr.type, Tuple):
+        return _whole(expr.type)
+    kind = whole(expr.type)
+    if kind is None:
+        return (None,)
+    body = ranges.term(expr)
+    found = _combined(expr, body, kind, ranges.terms(expr))
+    if expr.default is None:
+        return (found,)
+    return (_both(found, ranges.of(expr.default)),)
+
+
+def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Range:
+    """The range of a reduction without `default`. most: the number of terms."""
+    if expr.name == "count":
+        return limited(0, most, kind.type)
+    if expr.name in ("hindex", "mex"):
+        return Range(0, kind.high, kind.type)
+    if body is None:
+        return kind
+    if expr.name == "sum":
+        low, high = body.finite or (0, 0)
+        return limited(kind.low if body.down else min(0, low * most), kind.high if body.up else max(0, high * most),
+                       kind.type)
+    body = _converted(body, kind.type)
+    if expr.name in ("min", "max", "mode", "median"):
+        none = identity(expr.name, kind.type) if expr.name in ("min", "max") else 0
+        if expr.default is not None or not isinstance(none, int):
+            return body
+        return Range(min(none, body.low), max(none, body.high), body.type)
+    if expr.name in ("bitor", "bitxor") and body.low >= 0:
+        return Range(0, (1 << body.high.bit_length()) - 1, body.type)
+    return Range(0, kind.high, kind.type) if expr.name == "prod" and body.low >= 0 else kind
