@@ -114,7 +114,7 @@ class Program:
         return inspect.Signature(params)
 
     def __call__(
-        self, graph: Graph, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
+        self, graph: Graph | None = None, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> Result:
         """Run the program on a graph.
 
@@ -134,8 +134,9 @@ class Program:
         return _apart(self._called, graph, options, arguments)
 
     def _called(
-        self, graph: Graph, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
+        self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
     ) -> Result:
+        graph = checked_graph(given, self.name)
         chosen, rest = bind_options(self, arguments, options)
         program = self.derived(chosen.derive)
         from vlang.runtime.storage.room import memory_named  # start-up
@@ -191,7 +192,10 @@ class Program:
         Raises ResumeError, with the reason, where no loop may continue, and the errors of a call.
         """
         from vlang.api.resume import resume  # start-up
+        from vlang.runtime.results.result import Result  # start-up
 
+        if not isinstance(result, Result):
+            raise BindError(f"{self.name}.resume goes on from a vlang.Result, not from {_shown(result)}")
         return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
@@ -297,6 +301,8 @@ class Program:
         """
         from vlang.api.lowered import lower_program  # start-up
 
+        if graph is not None:
+            checked_graph(graph, self.name)
         return lower_program(self, graph, device, options)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None, **options: Any) -> str:
@@ -305,6 +311,9 @@ class Program:
         stage: "tree", "ir", "facts", "numba", "cuda" or "plan".
         """
         return self.lower(graph, **options).text(stage)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self), (self.source, self.filename, self.precision, self.derive)
 
     def stages(self, precision: int | None = None) -> Stages:
         """The stages of the program up to the facts, at a precision (default: its own)."""
@@ -356,6 +365,22 @@ class Program:
         return known
 
 
+def checked_graph(graph: object, name: str) -> Graph:
+    """The graph. Raises BindError for what is no graph."""
+    from vlang.runtime.graph.graph import Graph  # start-up
+
+    if not isinstance(graph, Graph):
+        file = str(graph) if isinstance(graph, (str, Path)) else "FILE"
+        raise BindError(f"{name} runs on a vlang.Graph, not on {_shown(graph)}; write "
+                        f"{name}(vlang.Graph.read({file!r}), ...)")
+    return graph
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"a {type(value).__name__}"
+
+
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Make a function run in a copy of the context, which holds NumPy's error handling.
 
@@ -389,8 +414,19 @@ def _derived(plain: Stages) -> Stages:
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
-    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice."""
+    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice.
+
+    BindError for a text that is no str, or a precision that is not 32 or 64.
+    """
+    if not isinstance(text, str) or not isinstance(filename, str):
+        raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")
+    _check_precision(precision)
     return Program(text, filename, precision)
+
+
+def _check_precision(precision: object) -> None:
+    if isinstance(precision, bool) or precision not in (32, 64):
+        raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
@@ -400,6 +436,9 @@ def load(name: str | Path, precision: int = 32) -> Program:
     """
     from vlang import stdlib  # start-up
 
+    if not isinstance(name, (str, Path)) or "\0" in str(name):
+        raise BindError(f"vlang.load takes the name of a program or a path, not {_shown(name)}")
+    _check_precision(precision)
     path = Path(STDIN if str(name) == "-" else name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
         path = stdlib.path(str(name))
