@@ -77,7 +77,8 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
                 spec = fields[name]
                 found[slot] = Slot(DTYPES[spec.dtype], spec.width, spec.type.partition("[")[0])
         elif base == "work" and slot in arrays and not slot.startswith(passing) and (name != "active" or deep <= level):
-            found[slot] = Slot(DTYPES[arrays[slot].dtype], arrays[slot].width, "bool" if name == "active" else "")
+            kept = arrays[slot]
+            found[slot] = Slot(DTYPES[kept.dtype], kept.width, "bool" if name == "active" else kept.type)
     return found
 
 
@@ -173,6 +174,8 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     if not isinstance(scalars, dict) or set(scalars) != set(plan.scalars) or \
             not all(type(bits) is int and 0 <= bits < 1 << 64 for bits in scalars.values()):
         raise ValueError("its graph-level values are not those of the program")
+    if n and any(n <= scalars[name] & _NONE < _NONE for name in plan.vertices):
+        raise ValueError("its graph-level values name vertices that the graph does not have")
     if not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
         raise ValueError("its counts cannot be read")
     arrays = file.arrays()

@@ -146,12 +146,14 @@ class ArraySpec:
             sums), "later" (one a vertex; allocated when a pass first sends messages for the pass after it) or "set:S"
             (one a member of S).
         width: consecutive entries for each of these.
+        type: the type in the program; "" where the array has none.
     """
 
     slot: str
     dtype: str
     length: str
     width: int = 1
+    type: str = ""
 
 
 @dataclass(frozen=True)
@@ -508,6 +510,7 @@ class Plan:
         globals: the graph-level results (name, type name).
         defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
+        vertices: the scalars that name vertices.
     """
 
     name: str
@@ -520,6 +523,7 @@ class Plan:
     steps: tuple[Step, ...]
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
+    vertices: frozenset[str] = frozenset()
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:
