@@ -19,7 +19,8 @@ from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import USUAL, Sizes, sizes_of
+from vlang.ir.forms.ranges import USUAL, Ranges, Sizes, sizes_of
+from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
@@ -84,6 +85,7 @@ class Program:
     derive: str | None = None
     _stages: dict[int, Stages] = field(default_factory=dict, repr=False)
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
+    _leaving: dict[tuple[Any, ...], tuple[Ranges, Leaving]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         stages = self.stages()
@@ -220,6 +222,8 @@ class Program:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
         warnings = self._overflows(call, outcome) if outcome.infinite else ()
+        if draws is None and not warnings:
+            warnings = self._integers(call, outcome)
         falling = {name for loop in facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
@@ -274,24 +278,39 @@ class Program:
         Raises RangeError where the outputs do not show it.
         """
         from vlang.api.overflow import reported  # start-up
+
+        program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
+        return reported(outcome, places, lambda: self._noted(call, program), call.graph)
+
+    def _noted(self, call: Call, program: f.Program) -> Mapping[str, Any]:
+        """The fields after a run of the program with notes."""
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
 
-        arrays = {**call.fields, **call.old}
-        columns, given, sizes = frozenset(call.graph.columns), frozenset(arrays), sizes_of(call.graph.n, call.graph.m)
-        program, places = noting(self.stages(call.precision).program, given)
-        facts = analyse(program)
+        graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
+        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
         options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                           device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
+        with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
+                                                  graph.order is not None, sizes), graph, options) as opened:
+            return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options,
+                            call.starts).values.fields
 
-        def run() -> Mapping[str, Any]:
-            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
-                                                      call.graph.order is not None, sizes),
-                              call.graph, options) as opened:
-                return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
-                                call.starts).values.fields
+    def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
+        """The warning after a run in which an integer became infinite from finite operands; () without one."""
+        from vlang.api.infinite import integer_warnings  # start-up
 
-        return reported(outcome, places, run, call.graph)
+        stages, given = self.stages(call.precision), frozenset({**call.fields, **call.old})
+        sizes = sizes_of(call.graph.n, call.graph.m)
+        key = (call.precision, given, sizes)
+        if key not in self._leaving:
+            ranges = Ranges(stages.program, given, sizes)
+            self._leaving[key] = ranges, leaving(stages.program, stages.facts, ranges)
+        ranges, found = self._leaving[key]
+        if not found.fields:
+            return ()
+        return integer_warnings(stages, ranges, found, call, outcome.values.fields, given,
+                                lambda program: self._noted(call, program))
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
         """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
