@@ -14,6 +14,15 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.notes import (
+    KEPT,
+    kept_note,
+    loops_note,
+    parallel_note,
+    rule_note,
+    stored_note,
+    symmetrized_note,
+)
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -65,9 +74,9 @@ class Graph:
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
-        self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
+        self._kept: tuple[str, ...] = KEPT
         if symmetrize and edges.directed:
-            self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
+            self._notes.append(symmetrized_note(len(edges.src)))
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
                    Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
@@ -118,8 +127,7 @@ class Graph:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and changed, one sentence each."""
-        kept = (f"{' and '.join(self._kept)} kept.".capitalize(),) if self._kept else ()
-        return (*self._notes, *kept, f"Stored: {self._summary()}.")
+        return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -148,9 +156,7 @@ class Graph:
         return f"<Graph {self.name}: {self._summary()}>"
 
     def _summary(self) -> str:
-        if self.directed:
-            return f"directed, {self.n:,} vertices, {self.m:,} edges"
-        return f"undirected, {self.n:,} vertices, {self.m:,} edges, each one counted in both directions"
+        return stored_note(self.directed, self.n, self.m)
 
     # ------------------------------------------------------------- edges
 
@@ -217,11 +223,9 @@ class Graph:
         thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
         other = self._varied(thin, len(thin.any()))
         if self_loops == "drop":
-            other._add_note(f"{lost:,} self-loops dropped.", "self-loops")
+            other._add_note(loops_note(lost), KEPT[0])
         if parallel == "drop":
-            by = next(iter(self.columns), None)
-            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            other._add_note(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
+            other._add_note(parallel_note(more, next(iter(self.columns), None)), KEPT[1])
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
@@ -248,10 +252,9 @@ class Graph:
         one. An existing column `weight` is replaced. Adjacency lists that are built are shared.
         """
         rule = WeightRule(int(low), int(high))
-        ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
-        other._add_note(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
+        other._add_note(rule_note(low, high, self.directed))
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import zipfile
 import zlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +30,7 @@ from vlang.runtime.storage.output import write_arrays
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["load", "save"]
+__all__ = ["MatrixParts", "is_own", "load", "matrix_note", "matrix_parts", "own_graph", "reading_archive", "save"]
 
 FORMAT = 1
 COLUMN = "column."
@@ -70,33 +72,45 @@ def load(
         GraphError: the file holds no graph, or no such column.
         DiskError: the file cannot be read.
     """
+    with reading_archive(path), np.load(path, allow_pickle=False) as archive:
+        if is_own(path, archive.files):
+            return own_graph(graph_type, archive, path, weights, threads)
+        check_weights(path, weights, ["weight"], {})
+        return _matrix(graph_type, archive, path, threads)
+
+
+@contextmanager
+def reading_archive(path: Path) -> Iterator[None]:
+    """Turn the errors of reading an archive of arrays into GraphError and DiskError."""
     try:
-        with np.load(path, allow_pickle=False) as archive:
-            if "vlang_graph" in archive.files:
-                return _own(graph_type, archive, path, weights, threads)
-            if "format" in archive.files and "shape" in archive.files:
-                check_weights(path, weights, ["weight"], {})
-                return _matrix(graph_type, archive, path, threads)
-            held = ", ".join(archive.files[:8]) or "nothing"
+        yield
+    except (GraphError, DiskError):
+        raise
     except OSError as error:
         raise DiskError(f"{path}: cannot be read: {error.strerror or error}") from error
     except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
         raise GraphError(f"{path}: damaged or cut off: {error}") from error
-    except GraphError:
-        raise
     except ValueError as error:
         raise GraphError(f"{path}: not an archive of plain arrays: {error}") from error
-    raise GraphError(
-        f"{path}: neither a graph that vlang saved nor a sparse matrix of scipy.sparse.save_npz; it holds {held}"
-    )
+
+
+def is_own(path: Path, names: Sequence[str]) -> bool:
+    """Whether an archive with these arrays is a graph of vlang, not a matrix. Raises GraphError if it is neither."""
+    if "vlang_graph" not in names and not {"format", "shape"} <= set(names):
+        held = ", ".join(names[:8]) or "nothing"
+        raise GraphError(
+            f"{path}: neither a graph that vlang saved nor a sparse matrix of scipy.sparse.save_npz; it holds {held}"
+        )
+    return "vlang_graph" in names
 
 
 # ------------------------------------------------------------------ vlang's format
 
 
-def _own(
+def own_graph(
     graph_type: type[Graph], archive: Any, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
+    """The graph of an open archive of vlang's format; arguments as of `load`. Raises GraphError."""
     version = int(archive["vlang_graph"])
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
@@ -161,22 +175,58 @@ def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
 # ------------------------------------------------------------------ scipy's format
 
 
-def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
+class MatrixParts(NamedTuple):
+    """The arrays of a sparse matrix.
+
+    kind: "coo", "csr" or "csc". n: rows and columns. row, col: of each entry; of a compressed matrix one is None and
+    `starts` has the first entry of each of its rows, and the end.
+    """
+
+    kind: str
+    n: int
+    row: Array | None
+    col: Array | None
+    starts: Array | None
+    data: Array
+
+
+def matrix_parts(archive: Any, path: Path) -> MatrixParts:
+    """The arrays of a square sparse matrix in an archive. Raises GraphError."""
     kind = archive["format"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     shape = tuple(int(size) for size in archive["shape"])
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(f"{path}: the matrix must be square; its shape is {' x '.join(map(str, shape))}")
+    row, col, starts = None, None, None
     if kind == "coo":
         row, col = (archive["row"], archive["col"]) if "row" in archive.files else archive["coords"]
     elif kind in ("csr", "csc"):
-        indptr, minor = archive["indptr"], archive["indices"]
-        major = np.repeat(np.arange(shape[0], dtype=minor.dtype), np.diff(indptr))
-        row, col = (major, minor) if kind == "csr" else (minor, major)
+        starts, minor = archive["indptr"], archive["indices"]
+        row, col = (None, minor) if kind == "csr" else (minor, None)
     else:
         raise GraphError(f"{path}: a matrix of format {kind!r}; save it as csr, csc or coo")
-    if not len(row) == len(col) == len(archive["data"]):
+    data = archive["data"]
+    fit = all(len(ends) == len(data) for ends in (row, col) if ends is not None)
+    if starts is not None:
+        fit &= len(starts) == shape[0] + 1 and int(starts[0]) == 0 and int(starts[-1]) == len(data)
+        fit = fit and bool((starts[1:] >= starts[:-1]).all())
+    if not fit:
         raise GraphError(f"{path}: the arrays of this matrix do not fit together")
-    edges = edges_of_entries(row, col, archive["data"], shape[0], "weight", True)
-    edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
+    return MatrixParts(kind, shape[0], row, col, starts, data)
+
+
+def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
+    kind, n, row, col, starts, data = matrix_parts(archive, path)
+    if starts is not None:
+        major = np.repeat(np.arange(n), np.diff(starts))
+        row, col = (major if row is None else row), (major if col is None else col)
+    assert row is not None
+    assert col is not None
+    edges = edges_of_entries(row, col, data, n, "weight", True)
+    edges.notes.append(matrix_note(kind))
     return graph_type(edges, name=path.name, threads=threads)
+
+
+def matrix_note(kind: str) -> str:
+    """How a matrix of this format was taken."""
+    return f"Sparse matrix ({kind}): A[i, j] is the edge i -> j."

@@ -16,7 +16,7 @@ from vlang.runtime.threads.workers import available_threads
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["read"]
+__all__ = ["check_source_options", "is_archive", "read"]
 
 
 def read(
@@ -37,20 +37,15 @@ def read(
         graph_type: the class to build; a parameter, so that this module does not import it.
         path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing: see `Graph.read`.
     """
-    rule = None if weights is None or ".." not in weights else weight_range(weights)
-    if weights is not None and ".." in weights and rule is None:
-        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    rule = check_source_options(str(path), weights, missing)
     if isinstance(columns, str):
         raise GraphError(f"columns={columns!r}: write a list of names, such as [{columns!r}]")
     text = str(path)
     if is_spec(text) and not Path(text).exists():
-        _only_rule(text, weights, rule)
-        _no_cells(text, missing)
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(Path(text)) or is_page_file(text):
-        _no_cells(text, missing)
+    elif is_archive(Path(text)) or is_page_file(text):
         graph = _stored(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
@@ -63,17 +58,28 @@ def read(
     return graph.with_rule_weights(*rule) if rule else graph
 
 
-def _only_rule(text: str, weights: str | None, rule: tuple[int, int] | None) -> None:
-    if weights is not None and rule is None:
+def check_source_options(text: str, weights: str | None, missing: str | float) -> tuple[int, int] | None:
+    """The limits of weights by rule, or None; checks that the options suit the source.
+
+    Args:
+        text: a path, or the name and arguments of a generator.
+        weights, missing: see `Graph.read`.
+
+    Raises:
+        GraphError: they do not.
+    """
+    rule = None if weights is None or ".." not in weights else weight_range(weights)
+    if weights is not None and ".." in weights and rule is None:
+        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    generated = is_spec(text) and not Path(text).exists()
+    if generated and weights is not None and rule is None:
         raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which computes integer weights by a rule")
-
-
-def _no_cells(text: str, missing: str | float) -> None:
-    if missing != "error":
+    if missing != "error" and (generated or is_archive(Path(text)) or is_page_file(text)):
         raise GraphError(f"missing={missing!r}: {text} is no file of text and has no missing cells; leave it out")
+    return rule
 
 
-def _is_archive(path: Path) -> bool:
+def is_archive(path: Path) -> bool:
     """Whether the file is a zip archive, as .npz files are."""
     try:
         with path.open("rb") as file:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["AS_IT_IS", "check_reading", "graph_options", "read_graph"]
+__all__ = ["AS_IT_IS", "check_reading", "graph_options", "read_graph", "report_notes"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -95,6 +95,11 @@ def read_graph(
     graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
                        **options)
     if not quiet:
-        said = ". ".join(line.rstrip(".") for line in graph.notes)
-        note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
+        report_notes(graph.name, graph.notes)
     return graph
+
+
+def report_notes(name: str, notes: Sequence[str]) -> None:
+    """Print on stderr what the reader of a graph did."""
+    said = ". ".join(line.rstrip(".") for line in notes)
+    note(textwrap.fill(f"{name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))

@@ -18,6 +18,7 @@ from vlang.runtime.graph.read.edge_text import read_edge_text
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.matrix_market import read_matrix_market
 from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.space import IN_MEMORY, Space
 
 __all__ = ["read_edges"]
 
@@ -30,7 +31,7 @@ _READERS = {
 
 def read_edges(
     path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
-    columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
+    columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0, space: Space = IN_MEMORY,
 ) -> EdgeList:  # fmt: skip
     """Read a text edge list, csv, tsv, MatrixMarket or DIMACS file, plain or gzip, recognised by its content.
 
@@ -47,6 +48,7 @@ def read_edges(
         missing: how to treat cells without a value (`asked.MISSING`): "error"; "drop", which removes a row if such a
             cell is in a needed column; or a number, which replaces every such cell.
         threads: 0 for one per processor.
+        space: where edges and ids are kept.
 
     Returns:
         The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
@@ -61,4 +63,4 @@ def read_edges(
     file = TextFile(path)
     head = read_head(file)
     with Workers(threads) as workers:
-        return _READERS[head.format](file, head, asked, workers)
+        return _READERS[head.format](file, head, asked, workers, space)

@@ -14,6 +14,7 @@ from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_columns import choose_weight, default_name
 from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, problem, shortened
 
@@ -52,7 +53,9 @@ class _Table:
         return [row[field] for row in self.rows if field < len(row)]
 
 
-def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
+def read_edge_text(
+    file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
+) -> EdgeList:
     """Read a text edge list. Raises GraphError if it has no edges, and for the first wrong line.
 
     Args:
@@ -60,6 +63,7 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         head: its first lines.
         asked: the options.
         workers: the threads to use.
+        space: where edges and ids are kept.
     """
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
@@ -74,10 +78,10 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
     )  # fmt: skip
     left_out = _texts(file, table, layout)
     try:
-        read = scan_edges(file, layout, workers)
+        read = scan_edges(file, layout, workers, space)
     except TextIdFound as found:
         text = found.args
-        read = scan_edges(file, replace(layout, text_ids=True), workers)
+        read = scan_edges(file, replace(layout, text_ids=True), workers, space)
     if not len(read.source):
         why = "every row has a missing cell" if read.dropped else "nothing follows its header"
         raise problem(file.path, f"the file has no edges: {why}")
@@ -89,7 +93,7 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         notes=[*_column_notes(file, table, fields, left_out), *_id_notes(text), *_count_notes(head, read)],
         left_out=left_out,
     )  # fmt: skip
-    return finish(file, read, facts, asked)
+    return finish(file, read, facts, asked, space)
 
 
 def _delimiter(lines: Sequence[Line]) -> str:

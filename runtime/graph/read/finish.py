@@ -9,6 +9,7 @@ from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned
 from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_errors import plural
 
 __all__ = ["Facts", "finish"]
@@ -33,7 +34,7 @@ class Facts:
     left_out: dict[str, LeftOut] = field(default_factory=dict)
 
 
-def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeList:
+def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
     """The edge list; asked.directed, unless None, overrides the direction of the format.
 
     Args:
@@ -41,6 +42,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
         read: its edges.
         facts: the findings of the reader.
         asked: the options.
+        space: where edges are kept.
     """
     wanted = facts.directed if asked.directed is None else asked.directed
     why = facts.why if wanted == facts.directed else "as asked for"
@@ -48,7 +50,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
     if wanted:
         arcs, detail = True, ""
     else:
-        read, arcs, clause = as_undirected(read)
+        read, arcs, clause = as_undirected(read, space)
         detail = f"; {clause}"
     notes = [
         f"{facts.format}{', gzip' if file.gzip else ''}.",
