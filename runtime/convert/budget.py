@@ -15,7 +15,7 @@ Report = Callable[[str, float], None]
 
 _MIB = 1 << 20
 _LEAST = 8 * _MIB
-_MOST_ENTRIES = 1 << 22  # of a bucket: larger ones leave the caches and are no faster
+_MOST_ENTRIES = 1 << 18  # of a bucket: larger ones leave the caches, and take longer to sort
 _LEAST_ENTRIES = 1 << 14
 _PART = 0.5  # of what is free, by default
 

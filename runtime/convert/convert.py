@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +96,8 @@ def _write_edges(
     state = (24 if layout == "degree" else 4 * len(edges.kinds) + 3) * edges.n
     page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
     most = budget.entries(state, page, Sorter.bytes_an_entry(widths, budget.threads))
-    degrees = {kind: count_degrees(edges, kind, budget.within("counting"))[0] for kind in edges.kinds}
+    degrees = count_degrees(edges, edges.kinds, budget.threads)
+    budget.progress("counting", 1)
     order, ranks = None, None
     if layout == "degree":
         order, ranks = _orders(degrees, room)
@@ -104,14 +107,17 @@ def _write_edges(
         entries = scatter(edges, kind, counts, ranks, most, room, budget.threads, budget.within("writing", *done[:2]))
         writer.begin(kind, counts)
         sorter = Sorter(entries, most, room, budget.threads)
-        mask = np.uint64((1 << entries.shift) - 1)
-        for keys, columns in sorter.parts(budget.within("writing", *done[1:])):
-            if entries.shift != 32:
-                keys &= mask
-            writer.write(keys.view(np.uint32)[::2], columns)
+        sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))
         writer.end()
         del entries, sorter
     return int(degrees["in"].sum(dtype=np.uint64)), order
+
+
+def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: list[NDArray[Any]]) -> None:
+    """Write the neighbours of sorted entries, and their columns."""
+    if shift != 32:
+        keys &= np.uint64((1 << shift) - 1)
+    writer.write(keys.view(np.uint32)[::2], columns)
 
 
 def _orders(

@@ -24,7 +24,9 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 
 __all__ = ["DiskIntegerIds", "DiskTextIds"]
 
-_SAMPLE = 256  # every such id of a run may begin a part of the merge
+SAMPLE = 256  # every such id of a run may begin a part of the merge
+LEAST_RUN = 1 << 10  # ids of a run at least
+STEP = 1 << 12  # edges whose ids enter a table together, before it is seen whether the table is full
 _BLOCK = 1 << 16
 _KEY_BYTES = 80  # of memory for a key: in the table, then sorted, and when it is merged
 _TEXT_BYTES = 200  # the same for a text, beside its own bytes
@@ -111,11 +113,11 @@ class DiskIntegerIds(IntegerIds):
 
     def _number_stored(self, store: Store) -> None:
         """Replace the ids stored so far by provisional numbers."""
-        self._keys = _Keys(self._room, max(1 << 10, self._most // _KEY_BYTES), lambda: self._negative)
+        self._keys = _Keys(self._room, max(LEAST_RUN, self._most // _KEY_BYTES), lambda: self._negative)
         self._runs = _Runs(self._keys, self._room)
         source, target = store.ends
-        for first in range(0, store.count, _BLOCK):
-            part = slice(first, first + _BLOCK)
+        for first in range(0, store.count, STEP):
+            part = slice(first, first + STEP)
             for end in (source, target):
                 self._keys.table.insert(end[part].astype(np.int64), end[part])
             self._runs.numbered(len(source[part]))
@@ -124,8 +126,8 @@ class DiskIntegerIds(IntegerIds):
         """See Ids."""
         assert self._keys is not None
         assert self._runs is not None
-        for first in range(0, len(source), _BLOCK):
-            part = slice(first, first + _BLOCK)
+        for first in range(0, len(source), STEP):
+            part = slice(first, first + STEP)
             self._keys.table.insert(chunk.source[part], source[part])
             self._keys.table.insert(chunk.target[part], target[part])
             self._runs.numbered(len(source[part]))
@@ -153,12 +155,12 @@ class DiskIntegerIds(IntegerIds):
     def _merged(self, runs: list[_Run], dtype: np.dtype[Any]) -> Array:
         """All ids in increasing order; sets `final` of each run."""
         lists = [run.ids.view(dtype) for run in runs]
-        most = max(1 << 10, self._most // _KEY_BYTES)
+        most = max(LEAST_RUN, self._most // _KEY_BYTES)
         out = self._room.empty(sum(map(len, lists)), dtype)
         count = 0
         for run in runs:
             run.final = self._room.empty(len(run.ids), np.uint32)
-        for places in _merge_parts(lists, [ids[::_SAMPLE] for ids in lists], most):
+        for places in _merge_parts(lists, [ids[::SAMPLE] for ids in lists], most):
             parts = [ids[a:b] for ids, (a, b) in zip(lists, places)]
             here = np.unique(np.concatenate(parts))
             for run, part, (a, b) in zip(runs, parts, places):
@@ -197,7 +199,7 @@ def _merge_parts(lists: list[Any], samples: list[Any], most: int) -> Iterator[li
     """Consecutive ranges of all sorted lists, by increasing ids: of each list (first, end), about `most` in all."""
     begins = [0] * len(lists)
     ends = [len(ids) for ids in lists]
-    step = max(1, most // (_SAMPLE * 2))
+    step = max(1, most // (SAMPLE * 2))
     chosen = sorted(value for sample in samples for value in sample)[step::step]
     for limit in chosen:
         places = [_first_from(ids, limit, begin) for ids, begin in zip(lists, begins)]
@@ -238,9 +240,8 @@ class DiskTextIds:
 
     def number(self, chunk: RawEnds, source: Array, target: Array) -> None:
         """See Ids."""
-        step = 1 << 12  # so that a table does not grow far beyond its limit
-        for first in range(0, len(source), step):
-            part = slice(first, first + step)
+        for first in range(0, len(source), STEP):
+            part = slice(first, first + STEP)
             self._names.table.insert(chunk.text, chunk.source[part], source[part])
             self._names.table.insert(chunk.text, chunk.target[part], target[part])
             self._runs.numbered(len(source[part]))
@@ -253,11 +254,11 @@ class DiskTextIds:
         runs = self._runs.runs
         lists: list[Texts] = [run.ids for run in runs]
         size = max(1, sum(len(texts.data) for texts in lists) // max(1, sum(map(len, lists))))
-        most = max(1 << 8, self._most // (_TEXT_BYTES + 2 * size))
+        most = max(LEAST_RUN, self._most // (_TEXT_BYTES + 2 * size))
         out = TextsBuilder(self._room)
         for run in runs:
             run.final = self._room.empty(len(run.ids), np.uint32)
-        samples = [[texts[i] for i in range(0, len(texts), _SAMPLE)] for texts in lists]
+        samples = [[texts[i] for i in range(0, len(texts), SAMPLE)] for texts in lists]
         for places in _merge_parts(lists, samples, most):
             parts = [texts.part(a, b) for texts, (a, b) in zip(lists, places)]
             here = sorted(set().union(*parts))

@@ -7,8 +7,10 @@ until the parts fit. All steps are stable: parallel edges keep the order of the 
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["Entries", "Sorter", "count_degrees", "scatter"]
+__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "scatter"]
 
 MOST_BUCKETS = 1 << 10  # as many as cursors and open pages of the system serve well
 _BINS = 1 << 10  # of a division of a bucket that is too large
@@ -30,6 +32,7 @@ _MIRROR, _NO_LOOPS, _RANKED, _RECORDED = 1, 2, 4, 8  # as in the kernels
 
 Array = NDArray[Any]
 Progress = Callable[[float], None]
+Sink = Callable[[NDArray[np.uint64], list[Array]], None]
 
 
 @dataclass(frozen=True)
@@ -46,22 +49,20 @@ def _flags(edges: Edges) -> int:
     return _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops)
 
 
-def count_degrees(edges: Edges, kind: str, progress: Progress) -> tuple[NDArray[np.uint32], int]:
-    """The length of every row of a direction, uint32[n], and the number of self-loops of the list."""
-    counts = empty(edges.n, np.uint32)
-    counts[:] = 0
-    kernel = kernels("partition")["tally_edges"]
-    rows, others = edges.ends(kind)
-    loops = 0
-    step = 1 << 22
-    for first in range(0, len(rows), step):
-        last = min(first + step, len(rows))
-        loops += kernel(rows, others, first, last, _flags(edges), counts)
-        progress(last / len(rows))
-    total = (len(rows) - loops) * (1 + edges.mirror) + loops * edges.loops
-    if int(counts.sum(dtype=np.uint64)) != total:
-        raise GraphError("a vertex has more than 2^32 - 1 edges, which degrees do not hold")
-    return counts, loops
+def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str, NDArray[np.uint32]]:
+    """The length of every row of each direction, uint32[n]. Raises GraphError if one does not fit into 32 bits."""
+    found = {kind: empty(edges.n, np.uint32) for kind in kinds}
+
+    def count(kind: str) -> None:
+        found[kind][:] = 0
+        rows, others = edges.ends(kind)
+        loops = kernels("partition")["tally_edges"](rows, others, 0, len(rows), _flags(edges), found[kind])
+        total = (len(rows) - loops) * (1 + edges.mirror) + loops * edges.loops
+        if int(found[kind].sum(dtype=np.uint64)) != total:
+            raise GraphError("a vertex has more than 2^32 - 1 edges, which degrees do not hold")
+
+    on_threads(threads, count, kinds)
+    return found
 
 
 @dataclass(frozen=True)
@@ -169,8 +170,42 @@ class _Leaf:
     equal: bool = False
 
 
+class _Turns:
+    """Hands out leaves to threads, and lets their results through in the order of the leaves."""
+
+    def __init__(self, leaves: Iterator[_Leaf], progress: Callable[[int], None]) -> None:
+        self._leaves, self._progress = leaves, progress
+        self._lock = allocate_lock()
+        self._before = allocate_lock()  # free once the sink has seen the leaf before the next one to be handed out
+        self._failed = False
+        self._done = 0
+
+    def serve(self, sort: Callable[[_Leaf], tuple[NDArray[np.uint64], list[Array]]], sink: Sink) -> None:
+        """Sort leaves and pass them on until none is left, or a thread has failed."""
+        while True:
+            with self._lock:
+                leaf = None if self._failed else next(self._leaves, None)
+                if leaf is None:
+                    return
+                before, after = self._before, allocate_lock()
+                after.acquire()
+                self._before = after
+            try:
+                found = sort(leaf)
+                with before:
+                    if not self._failed:
+                        sink(*found)
+                        self._done += leaf.high - leaf.low
+                        self._progress(self._done)
+            except BaseException:
+                self._failed = True
+                raise
+            finally:
+                after.release()
+
+
 class Sorter:
-    """Yields the entries of all buckets in order, a few buckets at a time in memory."""
+    """Passes on the entries of all buckets in order, with a bucket for each thread in memory."""
 
     def __init__(self, entries: Entries, most: int, room: DiskArrays, threads: int) -> None:
         """Allocate memory for `threads` times `most` entries: see `bytes_an_entry`."""
@@ -190,23 +225,16 @@ class Sorter:
         """Bytes of memory for each entry of a bucket; widths: bytes of a value of each column."""
         return threads * (8 + (8 + sum(widths) if widths else 0)) + (8 if widths else 0)
 
-    def parts(self, progress: Progress) -> Iterator[tuple[NDArray[np.uint64], list[Array]]]:
-        """Sorted keys and columns, part by part in order; the arrays are valid until the next part."""
-        done = 0
-        batch: list[_Leaf] = []
-        for leaf in self._all_leaves():
-            batch.append(leaf)
-            if len(batch) == self._threads:
-                yield from self._sorted(batch)
-                done += sum(leaf.high - leaf.low for leaf in batch)
-                batch.clear()
-                progress(done / self._sum)
-        if batch:
-            yield from self._sorted(batch)
-        progress(1)
+    def each(self, sink: Sink, progress: Progress) -> None:
+        """Call `sink(keys, columns)` with the sorted entries, part by part in order; the arrays are valid in the call.
 
-    def _sorted(self, batch: list[_Leaf]) -> Iterator[tuple[NDArray[np.uint64], list[Array]]]:
-        yield from on_threads(self._threads, lambda i: self._sort(batch[i], i), range(len(batch)))
+        A thread sorts its next part while another one is in `sink`, which is called by one thread at a time.
+        """
+        if self._sum:
+            turns = _Turns(self._all_leaves(), lambda done: progress(done / self._sum))
+            serve = [partial(turns.serve, partial(self._sort, thread=thread), sink) for thread in range(self._threads)]
+            on_threads(self._threads, lambda one: one(), serve)
+        progress(1)
 
     def _all_leaves(self) -> Iterator[_Leaf]:
         """All entries in parts that fit in memory. Neighbouring small buckets are not joined."""

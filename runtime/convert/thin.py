@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.edges import Edges, Source, StoredColumn
-from vlang.runtime.convert.entries import Sorter, count_degrees, scatter
+from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, scatter
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note
 from vlang.runtime.graph.topology.transform import sort_key
@@ -70,49 +69,76 @@ def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -
     widths = [column.dtype.itemsize for column in edges.columns.values()]
     each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
     most = budget.entries(4 * edges.n, 0, each)
-    degrees, _ = count_degrees(edges, "in", lambda f: None)
+    degrees = count_degrees(edges, ["in"], 1)["in"]
     entries = scatter(edges, "in", degrees, None, most, room, budget.threads, lambda f: None)
     del degrees
-    total = int(entries.starts[-1])
-    rows, others = room.empty(total, np.uint32), room.empty(total, np.uint32)
-    columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+    listed = _List(edges, entries, room)
     sorter = Sorter(entries, most, room, budget.threads)
-    count = more = 0
-    found = _without_parallel(sorter, entries.shift, edges.directed) if no_parallel else \
-        ((keys, values, 0) for keys, values in sorter.parts(lambda f: None))
-    for keys, values, dropped in found:
-        here = slice(count, count + len(keys))
-        rows[here] = keys >> np.uint64(entries.shift)
-        others[here] = keys & np.uint64((1 << entries.shift) - 1)
-        for column, part in zip(columns, values):
+    thin = _Thin(entries.shift, edges.directed, listed.append) if no_parallel else None
+    sorter.each(listed.append if thin is None else thin.take, lambda f: None)
+    if thin is not None:
+        thin.end()
+    return listed.finish(), 0 if thin is None else thin.dropped
+
+
+class _List:
+    """Takes sorted entries, and is a list of edges in the end."""
+
+    def __init__(self, edges: Edges, entries: Entries, room: DiskArrays) -> None:
+        total = int(entries.starts[-1])
+        self._edges, self._shift = edges, entries.shift
+        self._rows, self._others = room.empty(total, np.uint32), room.empty(total, np.uint32)
+        self._columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+        self._count = 0
+
+    def append(self, keys: Array, columns: list[Array]) -> None:
+        """Append entries."""
+        here = slice(self._count, self._count + len(keys))
+        self._rows[here] = keys >> np.uint64(self._shift)
+        self._others[here] = keys & np.uint64((1 << self._shift) - 1)
+        for column, part in zip(self._columns, columns):
             column[here] = part
-        count += len(keys)
-        more += dropped
-    stored = {name: StoredColumn(column[:count], column.dtype) for name, column in zip(edges.columns, columns)}
-    listed = Edges(others[:count], rows[:count], edges.n, stored, edges.directed)
-    return listed, more
+        self._count += len(keys)
+
+    def finish(self) -> Edges:
+        """All edges, from neighbour to row."""
+        count, edges = self._count, self._edges
+        stored = {name: StoredColumn(column[:count], column.dtype)
+                  for name, column in zip(edges.columns, self._columns)}  # fmt: skip
+        return Edges(self._others[:count], self._rows[:count], edges.n, stored, edges.directed)
 
 
-def _without_parallel(sorter: Sorter, shift: int, directed: bool) -> Iterator[tuple[Array, list[Array], int]]:
-    """Sorted keys and columns with one of the entries of each key, and how many edges were left out.
+class _Thin:
+    """Passes on one of the sorted entries of each key, by the rule of `topology.transform.dropped`.
 
-    The last entry of a part is held back, because the next part may begin with the same key.
+    dropped: how many edges were left out. The last entry of a part is held back, because the next part may begin with
+    the same key.
     """
-    held: tuple[Array, list[Array]] | None = None
-    for part, parts in sorter.parts(lambda f: None):
-        keys, values = part, parts
-        if held is not None:
-            keys = np.concatenate([held[0], keys])
-            values = [np.concatenate(both) for both in zip(held[1], values)]
+
+    def __init__(self, shift: int, directed: bool, sink: Sink) -> None:
+        self._shift, self._directed, self._sink = shift, directed, sink
+        self._held: tuple[Array, list[Array]] | None = None
+        self.dropped = 0
+
+    def take(self, keys: Array, values: list[Array]) -> None:
+        """Take the next part."""
+        if self._held is not None:
+            keys = np.concatenate([self._held[0], keys])
+            values = [np.concatenate(both) for both in zip(self._held[1], values)]
         picks = _picked(keys, values)
-        dropped = len(keys) - len(picks)
-        if not directed:
-            dropped = _downward(keys, shift) - _downward(keys[picks], shift)
-        keys, values = keys[picks], [column[picks] for column in values]
-        held = keys[-1:], [column[-1:] for column in values]
-        yield keys[:-1], [column[:-1] for column in values], dropped
-    if held is not None:
-        yield held[0], held[1], 0
+        kept = keys[picks]
+        if self._directed:
+            self.dropped += len(keys) - len(kept)
+        else:
+            self.dropped += _downward(keys, self._shift) - _downward(kept, self._shift)
+        values = [column[picks] for column in values]
+        self._held = kept[-1:], [column[-1:] for column in values]
+        self._sink(kept[:-1], [column[:-1] for column in values])
+
+    def end(self) -> None:
+        """Pass on the entry that is held back."""
+        if self._held is not None:
+            self._sink(*self._held)
 
 
 def _downward(keys: Array, shift: int) -> int:
