@@ -64,7 +64,7 @@ class Options:
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(
         "whole", "N",
-        "Threads; default: all processors. Never changes a result.", least=1))
+        "Threads; default: VLANG_THREADS, or all processors. Never changes a result.", least=1))
     device: str = field(default="cpu", metadata=_about(
         "device", "cpu|gpu|gpu:K|auto",
         "Where to run. auto takes a GPU if it is there, fits and pays, and says so."))
@@ -72,6 +72,10 @@ class Options:
         "size", "BYTES",
         "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
         "streamed.", devices="gpu"))
+    memory: int | None = field(default=None, metadata=_about(
+        "size", "BYTES",
+        "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
+        "warning where 80 % of what is free would be exceeded. What does not fit is refused."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Stop every loop after so many rounds; the result then says that it stopped."))

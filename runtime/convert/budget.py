@@ -60,6 +60,11 @@ class Budget:
         """A function to call with the fraction that is done of a part of a step, from `low` to `high`."""
         return lambda fraction: self.progress(step, low + (high - low) * fraction)
 
+    def check(self, need: int, what: str) -> None:
+        """Raise OutOfMemory if something needs more than the budget; what: the thing, in the plural."""
+        if need > self.total:
+            raise OutOfMemory(f"{what} need at least --memory {-(-need // _MIB)}M")
+
     def entries(self, state: int, page: int, each: int) -> int:
         """How many entries of a bucket fit in memory. Raises OutOfMemory, with the least budget that would do.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -25,16 +25,26 @@ from vlang.runtime.graph.paged.order import order_by_degree
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.storage.spool import seekable
+from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["convert"]
+__all__ = ["Converted", "convert"]
 
 _STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
 """The steps, and the part of the time that each takes."""
 
 
+@dataclass(frozen=True)
+class Converted:
+    """What a conversion says: the name of the graph, what was read and changed, and what may be read wrongly."""
+
+    name: str
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
 def convert(
-    source: str,
+    source: str | os.PathLike[str],
     target: Path,
     reading: Reading = Reading(),  # noqa: B008
     *,
@@ -44,11 +54,11 @@ def convert(
     page_bytes: int = DEFAULT_PAGE_BYTES,
     threads: int | None = None,
     report: Report = lambda step, fraction: None,
-) -> tuple[str, ...]:
+) -> Converted:
     """Write a file or generator as a page file: the same bytes as `Graph.read(source).save(target)`.
 
     Args:
-        source: a path, or the name and arguments of a generator.
+        source: a path, `-` for standard input, or the name and arguments of a generator.
         target: the page file.
         reading: how the source is read.
         memory: bytes of memory beside the interpreter and machine code; None for half of what is free. Edges are kept
@@ -58,9 +68,6 @@ def convert(
         page_bytes: the size of a page at which the next one begins.
         threads: None for one per processor.
         report: called as the work goes on.
-
-    Returns:
-        The notes of the graph, as `Graph.notes` has them.
 
     Raises:
         GraphError: the content of the source is wrong, or an option.
@@ -72,8 +79,16 @@ def convert(
     budget = Budget(memory, threads or available_threads(), report)
     budget.plan(_STEPS)
     target = Path(os.path.realpath(target))
+    with seekable(source, "a file of edges") as path:
+        return _converted(path, target, reading, budget, layout, disks, page_bytes)
+
+
+def _converted(
+    path: Path, target: Path, reading: Reading, budget: Budget, layout: str, disks: Sequence[str | os.PathLike[str]],
+    page_bytes: int,
+) -> Converted:  # fmt: skip
     room = DiskArrays(target.parent)
-    found = open_source(source, reading, room, budget)
+    found = open_source(path, reading, room, budget)
     if not found.sorted and found.edges.mirror:
         found = replace(found, edges=in_row_order(found.edges, room, budget))
     found = thinned(found, reading.self_loops, reading.parallel, room, budget)
@@ -85,7 +100,8 @@ def convert(
                     page_bytes=page_bytes) as writer:  # fmt: skip
         m, order = _write_edges(writer, edges, layout, page_bytes, room, budget)
         writer.finish(_id_table(found.ids), order, found.all_notes(), found.left_out)
-    return *found.all_notes(), f"Stored: {stored_note(edges.directed, edges.n, m)}."
+    notes = (*found.all_notes(), f"Stored: {stored_note(edges.directed, edges.n, m)}.")
+    return Converted(path.name, notes, found.warnings)
 
 
 def _write_edges(

@@ -16,6 +16,7 @@ from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
 __all__ = ["DiskSpace"]
 
 _BLOCK = 1 << 18
+_ID, _TEXT_ID = 40, 250  # bytes of memory of an id while lists of edges and of vertices are compared
 
 
 class DiskSpace(Space):
@@ -24,6 +25,14 @@ class DiskSpace(Space):
     def __init__(self, room: DiskArrays, budget: Budget) -> None:
         self._room, self._budget = room, budget
         self.window, self.chunk = budget.window, budget.chunk
+
+    def window_for(self, threads: int) -> int:
+        """See Space."""
+        return self.window
+
+    def check_ids(self, count: int, text: bool) -> None:
+        """See Space."""
+        self._budget.check(count * (_TEXT_ID if text else _ID), "the ids of edges and vertices, for --vertices,")
 
     def store(self, columns: int) -> Store:
         """See Space."""

@@ -103,6 +103,7 @@ class Source:
         ids: the ids of all vertices.
         notes: sentences about the source.
         left_out: columns that could not be read.
+        warnings: sentences about what may be read wrongly.
         kept: what is kept, of KEPT; the last note says so.
         sorted: whether the order of the edges is that of the rows of the graph in memory, which decides the order of
             parallel edges once both directions of edges are stored.
@@ -113,6 +114,7 @@ class Source:
     ids: VertexIds
     notes: list[str]
     left_out: Mapping[str, LeftOut] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
     kept: tuple[str, ...] = KEPT
     sorted: bool = True
     fresh: bool = False

@@ -14,6 +14,7 @@ from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.edges import Edges, RuleColumn, Source, stored_columns
 from vlang.runtime.convert.stored import from_archive, from_page_file
 from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.graph.notes import KEPT, rule_note, symmetrized_note
 from vlang.runtime.graph.read import read_edges
@@ -35,13 +36,16 @@ class Reading:
     self_loops: str = "keep"
     parallel: str = "keep"
     missing: str | float = "error"
+    source_column: str | int | None = None
+    target_column: str | int | None = None
+    vertices: Any = None
 
 
-def open_source(text: str, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
+def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
     """Read a file or a generator to edges on the disk; self-loops, parallel edges and rules of weights are left to do.
 
     Args:
-        text: a path, or the name and arguments of a generator.
+        path: of a file, or the name and arguments of a generator as one.
         reading: the options.
         room: where edges are kept.
         budget: of memory.
@@ -50,9 +54,10 @@ def open_source(text: str, reading: Reading, room: DiskArrays, budget: Budget) -
         GraphError, DiskError: as `Graph.read`.
         OutOfMemory: the budget is too small.
     """
-    rule = check_source_options(text, reading.weights, reading.missing)
-    weights = None if rule else reading.weights
-    path = Path(text)
+    ends = Ends(parse_column("source_column", reading.source_column),
+                parse_column("target_column", reading.target_column), reading.vertices)  # fmt: skip
+    rule = check_source_options(path, reading.weights, reading.missing, ends)
+    weights, text = None if rule else reading.weights, str(path)
     if is_spec(text) and not path.exists():
         listed, limits = generate(text, directed=reading.directed, threads=budget.threads, empty=room.empty)
         source = _listed(listed, reading.symmetrize)
@@ -64,7 +69,7 @@ def open_source(text: str, reading: Reading, room: DiskArrays, budget: Budget) -
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     columns: list[str] | None = [] if rule else None  # a rule replaces the column `weight`
     listed = read_edges(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
-                        threads=budget.threads, space=DiskSpace(room, budget))  # fmt: skip
+                        threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
     return _listed(listed, reading.symmetrize)
 
 
@@ -92,7 +97,7 @@ def _listed(listed: EdgeList, symmetrize: bool) -> Source:
     directed = listed.directed and not symmetrize
     src, dst = np.ascontiguousarray(listed.src), np.ascontiguousarray(listed.dst)
     edges = Edges(src, dst, len(listed.ids), stored_columns(listed.columns), directed, not directed)
-    return Source(edges, listed.ids, notes, listed.left_out)
+    return Source(edges, listed.ids, notes, listed.left_out, tuple(listed.warnings))
 
 
 def _turned(source: Source, reading: Reading) -> Source:

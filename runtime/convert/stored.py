@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import zipfile
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,18 +11,19 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.convert.edges import Edges, RuleColumn, Source, StoredColumn, stored_columns
 from vlang.runtime.convert.texts import Texts, TextVertexIds
+from vlang.runtime.graph.archive import Archive
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.from_arrays import refuse_nan
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.npz import is_own, matrix_note, matrix_parts, own_graph, reading_archive
+from vlang.runtime.graph.npz import is_own, matrix_entries, matrix_note, own_graph
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.page_file import PageFile
 
 __all__ = ["from_archive", "from_page_file"]
 
 _BLOCK = 1 << 18
-_SMALL = 1 << 16  # bytes of an array that is read to memory
 
 Array = NDArray[Any]
 
@@ -76,51 +76,16 @@ def _source(
     return Source(edges, ids, notes, left_out, sorted=ordered)
 
 
-class _DiskArchive:
-    """An archive of arrays, of which large ones are read to the disk. files: the names of the arrays."""
-
-    def __init__(self, archive: zipfile.ZipFile, room: DiskArrays) -> None:
-        self._archive, self._room = archive, room
-        self.files = [name.removesuffix(".npy") for name in archive.namelist()]
-
-    def __getitem__(self, name: str) -> Array:
-        with self._archive.open(f"{name}.npy") as member:
-            version = np.lib.format.read_magic(member)
-            read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-            shape, fortran, dtype = read(member)
-            if dtype.hasobject or fortran:
-                raise ValueError(f"{name} is no plain array")
-            count = int(np.prod(shape, dtype=np.int64))
-            small = count * dtype.itemsize <= _SMALL or dtype.kind not in "iufb"
-            if small and count * dtype.itemsize > self._archive.getinfo(f"{name}.npy").file_size:
-                raise ValueError(f"{name} is cut off")
-            found = np.empty(count, dtype) if small else self._room.empty(count, dtype)
-            _fill(member, found, name)
-        return found.reshape(shape)
-
-
-def _fill(member: IO[bytes], found: Array, name: str) -> None:
-    target = found.view(np.uint8) if found.dtype.itemsize else found
-    done = 0
-    while done < found.nbytes:
-        data = member.read(min(1 << 20, found.nbytes - done))
-        if not data:
-            raise ValueError(f"{name} is cut off")
-        target[done : done + len(data)] = np.frombuffer(data, np.uint8)
-        done += len(data)
-
-
 def from_archive(path: Path, weights: str | None, room: DiskArrays) -> Source:
     """The edges of an .npz file; arguments as of `from_page_file`."""
-    with reading_archive(path), zipfile.ZipFile(path) as file:
-        archive = _DiskArchive(file, room)
-        if is_own(path, archive.files):
-            return _own(path, own_graph(Graph, archive, path, weights, 1), room)
+    with Archive(path, room.empty) as archive:
+        if is_own(archive):
+            return _own(own_graph(Graph, archive, path, weights, 1), room)
         check_weights(path, weights, ["weight"], {})
         return _matrix(path, archive, room)
 
 
-def _own(path: Path, graph: Graph, room: DiskArrays) -> Source:
+def _own(graph: Graph, room: DiskArrays) -> Source:
     """The edges of a graph whose adjacency is on the disk."""
     base = graph.built()
     rows = room.empty(graph.m, np.uint32)
@@ -134,22 +99,26 @@ def _own(path: Path, graph: Graph, room: DiskArrays) -> Source:
     return Source(edges, graph.ids, list(graph.notes[:-1]), graph.left_out)
 
 
-def _matrix(path: Path, archive: _DiskArchive, room: DiskArrays) -> Source:
-    kind, n, row, col, starts, data = matrix_parts(archive, path)
-    if starts is not None:
-        major = room.empty(len(data), np.uint32)
-        kernels("rows")["expand"](starts.astype(np.uint64), 0, n, major)
-        row, col = (major if row is None else row), (major if col is None else col)
-    ends = []
-    for given in (row, col):
-        assert given is not None
-        kept = room.empty(len(given), np.uint32)
-        for first in range(0, len(given), _BLOCK):
-            part = given[first : first + _BLOCK]
-            if int(part.min()) < 0 or int(part.max()) >= n:
-                worst = int(part.min()) if int(part.min()) < 0 else int(part.max())
-                raise GraphError(f"an edge ends at vertex {worst}; with n={n} vertices are 0 to {n - 1}")
-            kept[first : first + _BLOCK] = part
-        ends.append(kept)
-    edges = Edges(ends[0], ends[1], n, stored_columns({"weight": data}), True)
+def _matrix(path: Path, archive: Archive, room: DiskArrays) -> Source:
+    kind, n, row, col, data = matrix_entries(archive, path)
+    try:
+        refuse_nan(row, col, data)
+        ends = [_positions(given, n, room) for given in (row, col)]
+        columns = stored_columns({"weight": data})
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+    edges = Edges(ends[0], ends[1], n, columns, True)
     return Source(edges, VertexIds(base=0, count=n), [matrix_note(kind)], sorted=False, fresh=True)
+
+
+def _positions(given: Array, n: int, room: DiskArrays) -> NDArray[np.uint32]:
+    """The rows or columns of entries as vertex numbers. Raises GraphError unless they lie in 0..n-1."""
+    low, high = 0, -1
+    kept = room.empty(len(given), np.uint32)
+    for first in range(0, len(given), _BLOCK):
+        part = given[first : first + _BLOCK]
+        low, high = min(low, int(part.min())), max(high, int(part.max()))
+        kept[first : first + _BLOCK] = part
+    if low < 0 or high >= n:
+        raise GraphError(f"an edge ends at vertex {low if low < 0 else high}; with n={n} vertices are 0 to {n - 1}")
+    return kept

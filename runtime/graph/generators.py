@@ -15,7 +15,8 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.threads.workers import available_threads, over
+from vlang.runtime.threads.processors import available_threads
+from vlang.runtime.threads.workers import over
 
 __all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 

@@ -113,9 +113,9 @@ def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) 
         assert str(caught.value) == refused
         return
     save(graph, folder / "expected.vg", layout=layout, page_bytes=8192)
-    notes = convert(source, folder / "found.vg", Reading(**options), layout=layout, page_bytes=8192, memory=16 << 20,
+    done = convert(source, folder / "found.vg", Reading(**options), layout=layout, page_bytes=8192, memory=16 << 20,
                     threads=2)  # fmt: skip
-    assert notes == graph.notes
+    assert (done.name, done.notes, done.warnings) == (graph.name, graph.notes, graph.warnings)
     assert (folder / "found.vg").read_bytes() == (folder / "expected.vg").read_bytes()
     assert {path.name for path in folder.iterdir()} == {"found.vg", "expected.vg"}, "temporary files have no names"
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.bind_options import bind_options, options_by_name
 from vlang.api.calls import Stages
 from vlang.api.cost import Cost, cost_of
+from vlang.api.memory import need_on
 from vlang.api.stage_text import stage_text
 from vlang.errors import BindError
 from vlang.ir.facts import Facts
@@ -51,7 +52,8 @@ class Lowered:
     def plan_for(self, target: str) -> Plan:
         """The plan for "numba" (CPU) or "cuda" (GPU), whatever the device."""
         columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
-        return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without)
+        return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
+                                 renumbered=self.graph is not None and self.graph.order is not None)
 
     def text(self, stage: str) -> str:
         """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for any other."""
@@ -64,7 +66,8 @@ class Lowered:
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")
-        return cost_of(self.plan, self.facts, self.graph, self.options.without)
+        need = need_on(self.plan_for("numba"), self.graph.shape(), self.options, self.graph)
+        return cost_of(self.plan, self.facts, self.graph, need, self.options.without)
 
 
 def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:

@@ -33,7 +33,8 @@ def run_to(
         options: of a run on the CPU.
         starts: by number, loops that continue another run.
     """
-    plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without)
+    plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without,
+                        graph.order is not None)
     machine = CpuMachine(plan, graph, options)
     try:
         return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal)

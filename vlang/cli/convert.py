@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from vlang.cli.graphs import graph_options, read_graph, report_notes
+from vlang.cli.graphs import check_stdin, graph_options, read_graph, report_reading
 from vlang.cli.show import Advance, note
 from vlang.options import parse_size
 from vlang.runtime.storage.output import check_writable
@@ -39,7 +39,7 @@ def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int
               help="Order of the vertices inside a .vg: by their ids, or by decreasing degree, with which traversals "
               "from a disk read less. Ids stay the same.")
 @click.option("--disks", metavar="DIR,DIR", help="Spread the pages of a .vg over files in these folders.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(
     graph: str, output: str, memory: int | None, layout: str, disks: str | None, threads: int | None, **reading: Any
@@ -56,6 +56,7 @@ def command(
         raise click.UsageError(f"graphs are saved as .vg or .npz; write {output.rsplit('.', 1)[0]}.vg")
     if len(set(folders)) != len(folders) or not all(folders):
         raise click.UsageError(f"--disks {disks}: name each folder once, with commas between them")
+    check_stdin(graph, reading["vertices"])
     check_writable(output)
     for folder in folders:
         check_writable(Path(folder) / Path(output).name)
@@ -67,9 +68,9 @@ def command(
 
         missing = "error" if reading["missing"] is None else reading["missing"]
         with _cleaning_up(), Advance() as advance:
-            notes = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
-                            layout=layout, disks=folders, threads=threads, report=advance)  # fmt: skip
-        report_notes(Path(graph).name, notes)
+            done = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
+                           layout=layout, disks=folders, threads=threads, report=advance)  # fmt: skip
+        report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
 
 

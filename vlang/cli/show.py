@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -15,12 +16,24 @@ if TYPE_CHECKING:
 
     from vlang.runtime.engine.trace import Round
 
-__all__ = ["Advance", "Progress", "global_text", "note", "table"]
+__all__ = ["Advance", "Progress", "global_text", "note", "say", "table", "visible"]
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+
+
+def visible(text: str) -> str:
+    """A text with its control characters escaped, as \\x1b: ids, names and comments must not command a terminal."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """A text for readers, on stdout or stderr."""
+    click.echo(visible(text), err=err)
 
 
 def note(text: str) -> None:
     """A line on stderr."""
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def cell(value: Any) -> str:
@@ -31,7 +44,7 @@ def cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
-    return str(value)
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def global_text(value: Any, type_: str) -> str:

@@ -19,7 +19,7 @@ from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import (
@@ -36,12 +36,10 @@ from vlang.runtime.plan.plan import (
     Fold,
     StageSpec,
 )
+from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.memory import empty
 
 __all__ = ["Lists", "Passes", "pages_of"]
-
-
-_DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
 
 
 @dataclass
@@ -125,7 +123,8 @@ class Passes:
         pages = self.pages_of(stage.domain)
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
         there = pages.adjacency.made("blocks")
-        if choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+        room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
+        if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)
@@ -324,7 +323,7 @@ class Passes:
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges of flagged vertices in one adjacency direction."""
         words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
+        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
 
     def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
         """Write flagged vertices to lists, clear their flags, and mark vertices that must run again themselves.

@@ -21,7 +21,7 @@ from vlang.runtime.graph.topology.transform import listed_rows
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import LAYOUTS
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph

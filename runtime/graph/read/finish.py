@@ -25,6 +25,7 @@ class Facts:
         why: the reason, for the notes.
         notes: further sentences.
         left_out: columns that are not numbers.
+        warnings: sentences about what may be read wrongly.
     """
 
     format: str
@@ -32,6 +33,7 @@ class Facts:
     why: str
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
 def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
@@ -61,7 +63,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Spa
         *_missing(read, listed, asked),
         *facts.notes,
     ]
-    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out)
+    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out, facts.warnings)
 
 
 def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:

@@ -15,14 +15,24 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
-from vlang.runtime.graph.read.layout import Layout
+from vlang.runtime.graph.read.layout import Layout, Role
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
 from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
 
-__all__ = ["Scanned", "TextIdFound", "scan_edges"]
+__all__ = ["Scanned", "TextIdFound", "reading_bytes", "scan_edges"]
 
 _INT32 = (-(2**31), 2**31 - 1)
+
+
+def reading_bytes(threads: int, fields: int, size: int) -> int:
+    """Memory that reading takes beside edges and ids: two windows of text, and the rows of one in scratch memory.
+
+    threads: that read. fields: of a line. size: bytes of the text.
+    """
+    window, chunk = IN_MEMORY.window_for(threads), IN_MEMORY.chunk
+    pieces = -(-min(size, window) // chunk)
+    return (1 if size < window else 2) * window + pieces * 8 * (chunk // (2 * fields) + 1) * fields
 
 
 class _ColumnFound(Exception):
@@ -44,6 +54,7 @@ class Scanned:
         left_out: by field (from 0), why its column was left out.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
+        rounded: by field, a sentence about integers beyond 64 bits, which are read as floats.
     """
 
     source: NDArray[np.uint32]
@@ -53,6 +64,7 @@ class Scanned:
     left_out: dict[int, str] = field(default_factory=dict)
     dropped: int = 0
     filled: int = 0
+    rounded: dict[int, str] = field(default_factory=dict)
 
 
 def scan_edges(file: TextFile, layout: Layout, workers: Workers, space: Space = IN_MEMORY) -> Scanned:
@@ -97,11 +109,12 @@ class _Scanner:
         self._line = layout.line
         self._signs = 0
         self._dropped = self._filled = 0
+        self._rounded: dict[int, str] = {}
         self._scratches: list[Scratch] = []
 
     def run(self) -> None:
         """Scan window by window; meanwhile another thread reads or unpacks the next window."""
-        size = max(self._space.window, 4 * self._space.chunk * self._workers.threads)
+        size = self._space.window_for(self._workers.threads)
         windows = self._file.windows(size)
         skip = self._layout.start
         coming = self._workers.submit(lambda: next(windows, None))
@@ -135,6 +148,9 @@ class _Scanner:
         if fault is not None:
             raise self._error(fault)
         self._signs |= signs
+        for place, wide in chunk.wide.items():
+            if self._layout.fields[place].role == Role.INTEGER:
+                self._rounded.setdefault(place, _rounded(self._file, self._layout, self._line, wide))
         self._line += chunk.lines
         self._dropped += chunk.dropped
         self._filled += chunk.filled
@@ -193,11 +209,11 @@ class _Scanner:
             raise GraphError(f"{self._file.path}: {error}") from None
         columns = {name: c.finish(store.count) for name, c in zip(self._layout.columns, store.columns)}
         return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns,
-                       dropped=self._dropped, filled=self._filled)
+                       dropped=self._dropped, filled=self._filled, rounded=self._rounded)
 
     def _not_utf8(self, token: bytes) -> GraphError:
         line = 1
-        for window in self._file.windows(self._space.window):
+        for window in self._file.windows(self._space.window_for(1)):
             text = window.text[: window.size].tobytes()
             at = text.find(token)
             line += text.count(b"\n", 0, at if at >= 0 else len(text))
@@ -216,6 +232,11 @@ class _Scanner:
                 and not self._layout.fields[fault.field].needed:
             return _ColumnFound(fault.field, str(error))
         return error
+
+
+def _rounded(file: TextFile, layout: Layout, line: int, wide: Fault) -> str:
+    return (f"{file.path}, line {line + wide.lines}: {shortened(wide.token)} in {layout.label(wide.field)} is beyond "
+            "the integers of 64 bits (-2^63 to 2^63 - 1), so the column is read as floats, which round it")
 
 
 def _pieces(window: Window, first: int, chunk: int) -> Iterator[tuple[int, int]]:

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column, integer_dtype
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.topology.build import Rows, take
+from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, take
 from vlang.runtime.threads.workers import cut, on_threads
 
 __all__ = [
-    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "row_cuts", "sort_key",
-    "tallied",
+    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "renumbered_rows",
+    "row_cuts", "sort_key", "tallied",
 ]
 
 CHUNK = 1 << 16
@@ -108,6 +108,18 @@ def listed_rows(rows: Rows, threads: int) -> NDArray[np.uint32]:
     kernel = kernels("rows")["expand"]
     on_threads(threads, lambda part: kernel(rows.offsets, *part, out), row_cuts(rows.offsets, threads))
     return out
+
+
+def renumbered_rows(rows: Rows, numbers: NDArray[np.uint32], threads: int) -> Rows:
+    """The same edges with vertex v as vertex numbers[v]; parallel edges keep their order.
+
+    Args:
+        rows: the adjacency lists, with their columns.
+        numbers: uint32[n], a permutation.
+        threads: how many threads to use.
+    """
+    scan = EdgeScan(numbers[listed_rows(rows, threads)], numbers[rows.targets], mirror=False)
+    return build_rows(scan, len(numbers), rows.columns, threads)
 
 
 def merged(incoming: Rows, outgoing: Rows, threads: int) -> Rows:

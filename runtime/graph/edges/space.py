@@ -9,6 +9,7 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.runtime.graph.edges.numbering import Ids, IntegerIds, TextIds
 from vlang.runtime.graph.edges.store import Store
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["IN_MEMORY", "Space"]
 
@@ -19,10 +20,20 @@ class Space:
     Attributes:
         window: bytes of text that are read together.
         chunk: bytes of text that one thread scans at a time.
+
+    `window_for` may ask for more or less.
     """
 
     window = 1 << 23
     chunk = 1 << 18
+
+    def window_for(self, threads: int) -> int:
+        """Bytes of a window: large enough for all threads, and under a budget a small part of it."""
+        size = max(self.window, 4 * self.chunk * threads)
+        return size if ledger.limit is None else max(self.chunk, min(size, ledger.limit // 32))
+
+    def check_ids(self, count: int, text: bool) -> None:
+        """Raise OutOfMemory if so many ids cannot be in memory together."""
 
     def store(self, columns: int) -> Store:
         """Arrays for the edges, with this many columns."""
