@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.read.asked import MISSING, parse_missing
-from vlang.runtime.graph.read.space import Space
 
 HEAD = "source,target,weight\n"
 

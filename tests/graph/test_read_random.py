@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read import chunk, read_edges
 from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.source import READ_AHEAD
-from vlang.runtime.graph.read.space import Space
 
 SMALL = st.integers(0, 30)
 IDS = {

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
 from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.scan import scan_edges
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import plural, problem
 

@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read.scan import Scanned
-from vlang.runtime.graph.read.space import Space
 
 __all__ = ["as_undirected"]
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked, is_missing
 from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_ends
 from vlang.runtime.graph.read.finish import Facts, finish
@@ -18,7 +19,6 @@ from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.lookalikes import refuse_by_head, refuse_by_rows
 from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.table import INTEGER, NUMBER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_columns import choose_weight, default_name
 from vlang.runtime.graph.read.text_errors import COMMA, explain_cell, plural, problem, shortened

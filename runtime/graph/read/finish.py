@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_errors import plural
 
 __all__ = ["Facts", "finish"]

@@ -14,10 +14,10 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
 from vlang.runtime.graph.read.layout import Layout, Role
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
-from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
 
 __all__ = ["Scanned", "TextIdFound", "reading_bytes", "scan_edges"]

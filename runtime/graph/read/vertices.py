@@ -15,12 +15,12 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.end_columns import plain_name
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
-from vlang.runtime.graph.read.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
 from vlang.runtime.storage.spool import seekable
