@@ -5,7 +5,7 @@ from __future__ import annotations
 import tokenize
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import prod
 from pathlib import Path
@@ -13,7 +13,7 @@ from types import TracebackType
 from typing import IO, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.storage.room import require_room
@@ -30,8 +30,10 @@ Array = NDArray[Any]
 class Archive:
     """The arrays of a file by name. Raises GraphError if it is no zip archive, DiskError if it cannot be read."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, empty: Callable[[int, DTypeLike], Array] | None = None) -> None:
+        """empty: makes the arrays of vertices and edges; None for arrays in memory."""
         self.path = path
+        self._elsewhere = empty
         with self._reading("the list of its arrays"):
             self._zip = zipfile.ZipFile(path)
         self._members = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
@@ -49,6 +51,10 @@ class Archive:
 
     def __contains__(self, name: str) -> bool:
         return name in self._members
+
+    def empty(self, count: int, dtype: DTypeLike) -> Array:
+        """An array of vertices or edges, uninitialised."""
+        return np.empty(count, dtype) if self._elsewhere is None else self._elsewhere(count, dtype)
 
     def number(self, name: str) -> int:
         """An array without dimensions that holds an integer."""
@@ -92,8 +98,11 @@ class Archive:
                                   f"{info.file_size - file.tell():,}")
             if need > _WORDS and (words or not shape):
                 raise self._wrong(f"the array `{name}` has {need:,} bytes, and at most {_WORDS:,} make sense there")
-            require_room(need, f"{self.path}: the array `{name}`")
-            flat = np.empty(prod(found), dtype)
+            if words or not shape or self._elsewhere is None:
+                require_room(need, f"{self.path}: the array `{name}`")
+                flat = np.empty(prod(found), dtype)
+            else:
+                flat = self._elsewhere(prod(found), dtype)
             _fill(file, flat)
         array = flat.reshape(found[::-1]).T if order else flat.reshape(found)
         return array.astype(dtype.newbyteorder("="), copy=False)

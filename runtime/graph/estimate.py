@@ -1,4 +1,4 @@
-"""The shape of a graph before it is read: exact for generators and .npz files, from size and a sample for text."""
+"""The shape of a graph before it is read: exact for generators and stored graphs, by size and a sample for text."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ import numpy as np
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
+from vlang.runtime.graph.topology.build import bytes_in_flight
+from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["estimate"]
@@ -33,6 +36,8 @@ def estimate(
             found = _generated(spec, directed)
         elif not path.is_file():  # a pipe can be read once, by the reader
             return None
+        elif is_page_file(path):
+            found = _paged(path, directed)
         elif zipfile.is_zipfile(path):
             found = _archive(path, directed)
         else:
@@ -64,20 +69,33 @@ def _generated(spec: str, directed: bool | None) -> Shape | None:
         given["directed"] == "true" if "directed" in given else name in ("rmat", "path")
     if name in ("kron", "rmat", "uniform"):
         n = 1 << int(args[0])
-        drawn, spare = n * (int(args[1]) if len(args) > 1 else FACTOR), 0
+        drawn = n * (int(args[1]) if len(args) > 1 else FACTOR)
     elif name == "grid":
         rows, columns = map(int, args[0].split("x"))
         n, drawn = rows * columns, rows * (columns - 1) + columns * (rows - 1)
-        spare = 4 * n + 8 * drawn  # the numbers by row and column, and the pieces of both ends
     elif name in ("path", "star"):
         n = int(args[0])
-        drawn, spare = max(0, n - 1), 4 * n
+        drawn = max(0, n - 1)
     else:
         return None
     limits = weight_range(given["weights"]) if "weights" in given else None
-    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn, reading=spare)
+    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn)
     return shape if limits is None else \
         _with(shape, columns={"weight": np.dtype(np.int32)}, ruled=frozenset({"weight"}))
+
+
+def _paged(path: Path, directed: bool | None) -> Shape | None:
+    """The counts of a page file whose edges will all be in memory, from its header."""
+    file = PageFile.open(path)
+    if directed is not None and directed != file.directed:
+        return None
+    columns = {name: info.dtype for name, info in file.columns.items()}
+    ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
+    shape = Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids)
+    reading = shape.held - ids + 6 * file.n + file.largest_page  # the rows, degrees, and a page
+    if file.layout == "degree":  # rows as they are stored, and a list of both ends, while the rows by ids are built
+        reading = 2 * shape.held - ids + 4 * file.n + 12 * file.m + bytes_in_flight(file.n, file.m, bool(columns))
+    return _with(shape, reading=reading)
 
 
 def _archive(path: Path, directed: bool | None) -> Shape | None:

@@ -18,6 +18,15 @@ from vlang.runtime.graph.edges.given import given_flag, given_name, given_path, 
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.notes import (
+    KEPT,
+    kept_note,
+    loops_note,
+    parallel_note,
+    rule_note,
+    stored_note,
+    symmetrized_note,
+)
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -82,9 +91,9 @@ class Graph:
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
         self.warnings = tuple(edges.warnings)
-        self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
+        self._kept: tuple[str, ...] = KEPT
         if symmetrize and edges.directed:
-            self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
+            self._notes.append(symmetrized_note(len(edges.src)))
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
                    Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
@@ -140,8 +149,7 @@ class Graph:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and changed, one sentence each."""
-        kept = (f"{' and '.join(self._kept)} kept.".capitalize(),) if self._kept else ()
-        return (*self._notes, *kept, f"Stored: {self._summary()}.")
+        return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -194,9 +202,7 @@ class Graph:
         return f"<Graph {self.name}: {self._summary()}>"
 
     def _summary(self) -> str:
-        if self.directed:
-            return f"directed, {self.n:,} vertices, {self.m:,} edges"
-        return f"undirected, {self.n:,} vertices, {self.m:,} edges, each one counted in both directions"
+        return stored_note(self.directed, self.n, self.m)
 
     # ------------------------------------------------------------- edges
 
@@ -298,11 +304,9 @@ class Graph:
         thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
         other = self._varied(thin, len(thin.any()))
         if self_loops == "drop":
-            other._add_note(f"{lost:,} self-loops dropped.", "self-loops")
+            other._add_note(loops_note(lost), KEPT[0])
         if parallel == "drop":
-            by = next(iter(self.columns), None)
-            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            other._add_note(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
+            other._add_note(parallel_note(more, next(iter(self.columns), None)), KEPT[1])
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
@@ -331,10 +335,9 @@ class Graph:
         if self.order is not None:
             return self.plain().with_rule_weights(low, high)
         rule = WeightRule(given_whole("low", low), given_whole("high", high))
-        ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
-        other._add_note(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
+        other._add_note(rule_note(low, high, self.directed))
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
@@ -519,8 +522,26 @@ class Graph:
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
-    def save(self, path: str | Path) -> None:
-        """Write the graph as .npz, atomically; `Graph.read` reads it. Raises DiskError."""
+    def save(self, path: str | Path, *, layout: str = "ids", disks: Iterable[str | Path] = ()) -> None:
+        """Write the graph, atomically: as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
+
+        Args:
+            path: of the file.
+            layout: how a page file numbers vertices: "ids" in the order of their ids, "degree" in decreasing order of
+                in- plus out-degree. The ids are the same.
+            disks: folders over which a page file is striped page by page, one file in each; none for one file.
+
+        Raises:
+            GraphError: another layout, or `layout` or `disks` for .npz.
+            DiskError: a file cannot be written.
+        """
+        if str(path).endswith(".vg"):
+            from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
+
+            save_pages(self.plain(), Path(path), layout=layout, disks=list(disks))
+            return
+        if layout != "ids" or list(disks):
+            raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
         from vlang.runtime.graph.npz import save  # start-up
 
         save(self.plain(), Path(given_path(path)))

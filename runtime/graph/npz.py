@@ -9,13 +9,14 @@ numbers. The ids are `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8,
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.archive import Archive
+from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.from_arrays import MOST, edges_of_entries
@@ -29,12 +30,12 @@ from vlang.runtime.threads.workers import on_threads
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["load", "save"]
+__all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save"]
 
 FORMAT = 1
 COLUMN = "column."
 
-_BLOCK = 1 << 20  # entries that a thread looks at
+_BLOCK = 1 << 17  # entries that a thread looks at
 
 Array = NDArray[Any]
 
@@ -75,23 +76,28 @@ def load(
         OutOfMemory: an array does not fit; nothing is allocated before its size is compared with what is available.
     """
     with Archive(path) as archive:
-        if "vlang_graph" in archive:
-            return _own(graph_type, archive, path, weights, threads)
-        if "format" in archive and "shape" in archive:
-            _check_weights(path, weights, ["weight"], {})
-            return _matrix(graph_type, archive, path, threads)
+        if is_own(archive):
+            return own_graph(graph_type, archive, path, weights, threads)
+        check_weights(path, weights, ["weight"], {})
+        return _matrix(graph_type, archive, path, threads)
+
+
+def is_own(archive: Archive) -> bool:
+    """Whether an archive is a graph of vlang, not a matrix. Raises GraphError if it is neither."""
+    if "vlang_graph" not in archive and not ("format" in archive and "shape" in archive):
         held = ", ".join(archive.names[:8]) or "nothing"
-    raise GraphError(
-        f"{path}: neither a graph that vlang saved nor a sparse matrix of scipy.sparse.save_npz; it holds {held}"
-    )
+        raise GraphError(f"{archive.path}: neither a graph that vlang saved nor a sparse matrix of "
+                         f"scipy.sparse.save_npz; it holds {held}")
+    return "vlang_graph" in archive
 
 
 # ------------------------------------------------------------------ vlang's format
 
 
-def _own(
+def own_graph(
     graph_type: type[Graph], archive: Archive, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
+    """The graph of an open archive of vlang's format; arguments and errors as of `load`."""
     version = archive.number("vlang_graph")
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
@@ -102,11 +108,11 @@ def _own(
     ends = archive.array("rule", "iu", (2,), words=True).tolist() if "rule" in archive else []
     rule = WeightRule(*ends) if ends else None
     names = [name[len(COLUMN) :] for name in archive.names if name.startswith(COLUMN)]
-    _check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
+    check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
     offsets, targets = archive.array("offsets", "u", (None,)), archive.array("targets", "u", (None,))
     columns = {name: narrowed(name, archive.array(COLUMN + name, "biuf", (len(targets),))) for name in names}
     if weights not in (None, "weight"):
-        columns, rule, left_out = _as_weight(columns, str(weights)), None, _without_weight(left_out)
+        columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
     rows = Rows(offsets, targets, columns)
     wrong = _unfit(kind, rows) or _unsound(rows, directed, threads or available_threads())
     if not wrong:
@@ -117,25 +123,6 @@ def _own(
     return graph_type.from_rows(
         kind, rows, ids, directed=directed, rule=rule, name=path.name, notes=notes, left_out=left_out, threads=threads,
     )  # fmt: skip
-
-
-def _check_weights(path: Path, weights: str | None, there: list[str], left_out: dict[str, LeftOut]) -> None:
-    """Raise GraphError if the column to take as weight does not exist."""
-    if weights in left_out:
-        raise GraphError(left_out[str(weights)].reason)
-    if weights is not None and weights not in there:
-        held = f"its columns are {', '.join(there)}" if there else "it has no edge columns"
-        raise GraphError(f"{path}: the column {weights!r} to take as weight is not there; {held}")
-
-
-def _as_weight(columns: dict[str, Array], chosen: str) -> dict[str, Array]:
-    """The columns with `chosen` renamed to `weight`; an existing `weight` is left out."""
-    return {"weight" if name == chosen else name: values
-            for name, values in columns.items() if name != "weight"}
-
-
-def _without_weight(left_out: dict[str, LeftOut]) -> dict[str, LeftOut]:
-    return {name: why for name, why in left_out.items() if name != "weight"}
 
 
 def _unfit(kind: str, rows: Rows) -> str:
@@ -222,7 +209,18 @@ def _ids_from_arrays(archive: Archive, n: int) -> VertexIds:
 # ------------------------------------------------------------------ scipy's format
 
 
-def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int | None) -> Graph:
+class Entries(NamedTuple):
+    """The entries of a sparse matrix. kind: "coo", "csr" or "csc". n: rows. row, col, data: of each entry."""
+
+    kind: str
+    n: int
+    row: Array
+    col: Array
+    data: Array
+
+
+def matrix_entries(archive: Archive, path: Path) -> Entries:
+    """The entries of a square sparse matrix. Raises GraphError."""
     kind = archive.text("format")
     shape = archive.array("shape", "iu", (None,), words=True).tolist()
     if len(shape) != 2 or shape[0] != shape[1]:
@@ -234,7 +232,7 @@ def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int 
         row, col = _coordinates(archive)
     elif kind in ("csr", "csc"):
         minor = archive.array("indices", "iu", (None,))
-        major = _major(path, archive.array("indptr", "iu", (n + 1,)), len(minor))
+        major = _major(archive, archive.array("indptr", "iu", (n + 1,)), len(minor))
         row, col = (major, minor) if kind == "csr" else (minor, major)
     else:
         raise GraphError(f"{path}: a matrix of format {kind!r}; save it as csr, csc or coo")
@@ -242,12 +240,22 @@ def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int 
     if len(col) != len(row):
         raise GraphError(f"{path}: the arrays of this matrix do not fit together: {len(row):,} rows and {len(col):,} "
                          "columns of entries")
+    return Entries(kind, n, row, col, data)
+
+
+def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int | None) -> Graph:
+    kind, n, row, col, data = matrix_entries(archive, path)
     try:
         edges = edges_of_entries(row, col, data, n, "weight", True)
     except GraphError as error:
         raise GraphError(f"{path}: {error}") from None
-    edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
+    edges.notes.append(matrix_note(kind))
     return graph_type(edges, name=path.name, threads=threads)
+
+
+def matrix_note(kind: str) -> str:
+    """How a matrix of this format was taken."""
+    return f"Sparse matrix ({kind}): A[i, j] is the edge i -> j."
 
 
 def _coordinates(archive: Archive) -> tuple[Array, Array]:
@@ -258,13 +266,15 @@ def _coordinates(archive: Archive) -> tuple[Array, Array]:
     return row, col
 
 
-def _major(path: Path, indptr: Array, entries: int) -> Array:
+def _major(archive: Archive, indptr: Array, entries: int) -> Array:
     """The row of each entry (csr), or its column (csc). Raises GraphError for pointers that are wrong."""
-    first, last = int(indptr[0]), int(indptr[-1])
+    path, first, last = archive.path, int(indptr[0]), int(indptr[-1])
     if first != 0 or last != entries:
         hint = "; pointers that count from 1 are those of another system" if first == 1 else ""
         raise GraphError(f"{path}: indptr goes from {first:,} to {last:,}, not from 0 to {entries:,}, the number of "
                          f"entries{hint}")
     if bool((indptr[1:] < indptr[:-1]).any()):
         raise GraphError(f"{path}: indptr decreases")
-    return np.repeat(np.arange(len(indptr) - 1, dtype=np.uint32), (indptr[1:] - indptr[:-1]).astype(np.int64))
+    rows: NDArray[np.uint32] = archive.empty(entries, np.uint32)
+    kernels("rows")["expand"](indptr.astype(np.uint64), 0, len(indptr) - 1, rows)
+    return rows

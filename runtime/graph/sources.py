@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
+from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["read"]
+__all__ = ["check_source_options", "is_archive", "read"]
 
 
 def read(
@@ -39,21 +40,16 @@ def read(
         path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing: see `Graph.read`.
         ends: the columns of the ends of an edge, and the vertices.
     """
-    rule = None if weights is None or ".." not in weights else weight_range(weights)
-    if weights is not None and ".." in weights and rule is None:
-        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    text, file = str(path), path if isinstance(path, Path) else Path(path)
+    rule = check_source_options(file, weights, missing, ends)
     if isinstance(columns, str):
         raise GraphError(f"columns={columns!r}: write a list of names, such as [{columns!r}]")
-    text, file = str(path), path if isinstance(path, Path) else Path(path)
     if is_spec(text) and not file.exists():
-        _only_rule(text, weights, rule)
-        _no_cells(text, missing, ends)
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(file):
-        _no_cells(text, missing, ends)
-        graph = _archive(graph_type, file, directed, symmetrize, None if rule else weights, threads)
+    elif is_archive(file) or is_page_file(file):
+        graph = _stored(graph_type, file, directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
@@ -65,9 +61,29 @@ def read(
     return graph.with_rule_weights(*rule) if rule else graph
 
 
-def _only_rule(text: str, weights: str | None, rule: tuple[int, int] | None) -> None:
-    if weights is not None and rule is None:
+def check_source_options(
+    file: Path, weights: str | None, missing: str | float, ends: Ends
+) -> tuple[int, int] | None:
+    """The limits of weights by rule, or None; checks that the options suit the source.
+
+    Args:
+        file: a path, or the name and arguments of a generator as one.
+        weights, missing: see `Graph.read`.
+        ends: the columns of the ends of an edge, and the vertices.
+
+    Raises:
+        GraphError: they do not.
+    """
+    text = str(file)
+    rule = None if weights is None or ".." not in weights else weight_range(weights)
+    if weights is not None and ".." in weights and rule is None:
+        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    generated = is_spec(text) and not file.exists()
+    if generated and weights is not None and rule is None:
         raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which computes integer weights by a rule")
+    if generated or is_archive(file) or is_page_file(file):
+        _no_cells(text, missing, ends)
+    return rule
 
 
 def _no_cells(text: str, missing: str | float, ends: Ends) -> None:
@@ -79,7 +95,7 @@ def _no_cells(text: str, missing: str | float, ends: Ends) -> None:
                              "leave it out")
 
 
-def _is_archive(path: Path) -> bool:
+def is_archive(path: Path) -> bool:
     """Whether the file is a zip archive, as .npz files are."""
     try:
         with path.open("rb") as file:
@@ -88,13 +104,18 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _archive(
+def _stored(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
     threads: int | None,
 ) -> Graph:
-    from vlang.runtime.graph.npz import load  # start-up
+    if is_page_file(path):
+        from vlang.runtime.graph.paged.in_memory import load as load_pages  # start-up
 
-    graph = load(graph_type, path, weights, threads=threads)
+        graph = load_pages(graph_type, path, weights, threads=threads)
+    else:
+        from vlang.runtime.graph.npz import load  # start-up
+
+        graph = load(graph_type, path, weights, threads=threads)
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph

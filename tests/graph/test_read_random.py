@@ -15,7 +15,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from vlang.runtime.graph.read import chunk, read_edges, scan
+from vlang.runtime.graph.edges.space import Space
+from vlang.runtime.graph.read import chunk, read_edges
 from vlang.runtime.graph.read.layout import Field, Layout, Role
 from vlang.runtime.graph.read.source import READ_AHEAD
 
@@ -78,8 +79,8 @@ STYLE = st.builds(
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
-        patch.setattr(scan, "_CHUNK", 48)
-        patch.setattr(scan, "_WINDOW", 640)
+        patch.setattr(Space, "chunk", 48)
+        patch.setattr(Space, "window", 640)
         yield
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_reading", "check_stdin", "graph_options", "read_graph"]
+__all__ = ["AS_IT_IS", "check_reading", "check_stdin", "graph_options", "read_graph", "report_reading"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -51,6 +52,13 @@ _OPTIONS = (
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),
 )  # fmt: skip
+
+
+AS_IT_IS: Mapping[str, Any] = MappingProxyType({
+    "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep",
+    "source_column": None, "target_column": None, "vertices": None, "missing": None,
+})  # fmt: skip
+"""The values of the reading options that change nothing."""
 
 
 def graph_options(command: F) -> F:
@@ -99,9 +107,14 @@ def read_graph(
     columns = None if program is None else [edge.name for edge in program.edges]
     graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
                        **options)
-    if not quiet:
-        said = ". ".join(line.rstrip(".") for line in graph.notes)
-        note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
-    for text in graph.warnings:
-        note(f"warning: {text}")
+    report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
     return graph
+
+
+def report_reading(name: str, notes: Sequence[str], warnings: Sequence[str]) -> None:
+    """Print on stderr what the reader of a graph did, and what may be read wrongly."""
+    if notes:
+        said = ". ".join(line.rstrip(".") for line in notes)
+        note(textwrap.fill(f"{name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
+    for text in warnings:
+        note(f"warning: {text}")

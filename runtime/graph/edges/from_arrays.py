@@ -19,7 +19,7 @@ from vlang.runtime.graph.edges.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.store import Store
 
-__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "vertex_ids"]
+__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "refuse_nan", "vertex_ids"]
 
 CHUNK = 1 << 20
 MOST = 2**32 - 2
@@ -91,16 +91,24 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
     Raises:
         GraphError: a value is NaN, or directed is False and the matrix is not symmetric.
     """
-    if data.dtype.kind == "f" and (lacking := np.flatnonzero(np.isnan(data))).size:
-        at = int(lacking[0])
-        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN, and {len(lacking) - 1:,} more: a weight is a "
-                         "number; take these entries out, or put numbers there")
+    refuse_nan(row, col, data)
     if not directed:
         if not _symmetric(row, col, data):
             raise GraphError("directed=False: the matrix is not symmetric; leave it directed, or symmetrize=True")
         upper = row <= col
         row, col, data = row[upper], col[upper], data[upper]
     return edge_list(row, col, {weight: data}, directed, n, None, 1)
+
+
+def refuse_nan(row: Array, col: Array, data: Array) -> None:
+    """Raise GraphError if a value of a matrix is NaN; arguments as of `edges_of_entries`."""
+    if data.dtype.kind != "f":
+        return
+    lacking = [first + np.flatnonzero(np.isnan(data[first : first + CHUNK])) for first in range(0, len(data), CHUNK)]
+    if count := sum(map(len, lacking)):
+        at = next(int(places[0]) for places in lacking if len(places))
+        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN, and {count - 1:,} more: a weight is a "
+                         "number; take these entries out, or put numbers there")
 
 
 def _symmetric(row: Array, col: Array, data: Array) -> bool:

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.dimacs import read_dimacs
 from vlang.runtime.graph.read.edge_text import read_edge_text
@@ -34,7 +35,7 @@ _READERS = {
 def read_edges(
     path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
     columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
-    ends: Ends = OF_FILE,
+    ends: Ends = OF_FILE, space: Space = IN_MEMORY,
 ) -> EdgeList:  # fmt: skip
     """Read a text edge list, csv, tsv, MatrixMarket or DIMACS file, plain or gzip, recognised by its content.
 
@@ -52,6 +53,7 @@ def read_edges(
             cell is in a needed column; or a number, which replaces every such cell.
         threads: 0 for one per processor.
         ends: the columns of the ends of an edge, and the vertices; for a text list.
+        space: where edges and ids are kept.
 
     Returns:
         The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
@@ -67,7 +69,7 @@ def read_edges(
     head = read_head(file)
     _check_ends(file, head.format, ends)
     with Workers(threads) as workers:
-        return _READERS[head.format](file, head, asked, workers)
+        return _READERS[head.format](file, head, asked, workers, space)
 
 
 def _check_ends(file: TextFile, found: Format, ends: Ends) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked, is_missing
 from vlang.runtime.graph.read.end_columns import EndColumns, choose_ends, names_ends
 from vlang.runtime.graph.read.finish import Facts, finish
@@ -31,7 +32,9 @@ _COUNTS = re.compile(r"\bnodes\s*:\s*(\d+)\s+edges\s*:\s*(\d+)", re.IGNORECASE)
 _BETWEEN = {"": "white space", ",": "commas", ";": "semicolons", "\t": "tabs"}
 
 
-def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
+def read_edge_text(
+    file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
+) -> EdgeList:
     """Read a text edge list. Raises GraphError if it has no edges, and for the first wrong line.
 
     Args:
@@ -39,13 +42,14 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         head: its first lines.
         asked: the options.
         workers: the threads to use.
+        space: where edges and ids are kept.
     """
     if not head.data:
         raise problem(file.path, "the file has no edges: all its lines are comments or empty")
     table = _table(file, head, asked.ends)
     ends = choose_ends(file.path, table.header, table.first.number, table.width, asked.ends)
     fields = choose_weight(file.path, _fields(table, ends), asked, any(map(NUMBER.fullmatch, table.cells(2))))
-    vertices = None if asked.ends.vertices is None else parse_vertices(asked.ends.vertices, workers)
+    vertices = None if asked.ends.vertices is None else parse_vertices(asked.ends.vertices, workers, space)
     text = first_text_id(table, [ends.source, ends.target])
     start, line = table.start
     layout = Layout(
@@ -56,10 +60,10 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
     left_out = _texts(file, table, layout)
     refuse_by_head(file, table)
     try:
-        read = scan_edges(file, layout, workers)
+        read = scan_edges(file, layout, workers, space)
     except TextIdFound as found:
         text = found.args
-        read = scan_edges(file, replace(layout, text_ids=True), workers)
+        read = scan_edges(file, replace(layout, text_ids=True), workers, space)
     if not len(read.source) and vertices is None:
         why = "every row has a missing cell" if read.dropped else "nothing follows its header"
         raise problem(file.path, f"the file has no edges: {why}")
@@ -68,7 +72,7 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
     warnings = [*ends.warnings, *refuse_by_rows(file, table, read), *read.rounded.values()]
     warnings += _beside(file.path, asked.ends)
     if vertices is not None:
-        kept, read = read, _placed(file, read, vertices)
+        kept, read = read, _placed(file, read, vertices, space)
         notes.append(f"Vertices: those of {vertices.source}, "
                      f"{len(vertices.ids) - len(kept.ids):,} of them without edges.")
         warnings += vertices.warnings
@@ -78,12 +82,12 @@ def read_edge_text(file: TextFile, head: Head, asked: Asked, workers: Workers) -
         directed=declared is not False, why=why,
         notes=notes, left_out=left_out, warnings=warnings,
     )  # fmt: skip
-    return finish(file, read, facts, asked)
+    return finish(file, read, facts, asked, space)
 
 
-def _placed(file: TextFile, read: Scanned, vertices: Vertices) -> Scanned:
+def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> Scanned:
     """The edges among the vertices given. Raises GraphError for an end that is none of them."""
-    source, target = within(vertices, read.source, read.target, read.ids, str(file.path))
+    source, target = within(vertices, read.source, read.target, read.ids, str(file.path), space)
     return replace(read, source=source, target=target, ids=vertices.ids)
 
 

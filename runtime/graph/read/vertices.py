@@ -15,6 +15,7 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.end_columns import plain_name
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
@@ -30,6 +31,7 @@ NAMES = ("id", "vertex", "vertexid", "node", "nodeid", "key", "name", "label")
 """Names of the column of ids, the best first, as `plain_name` writes them; docs/command.md lists them."""
 
 _MOST = (1 << 32) - 2
+_BLOCK = 1 << 18
 _RANGE = re.compile(r"(-?\d+)\.\.(-?\d+)", re.ASCII)
 
 Array = NDArray[Any]
@@ -50,13 +52,14 @@ class Vertices:
     warnings: tuple[str, ...] = ()
 
 
-def parse_vertices(given: object, workers: Workers) -> Vertices:
+def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY) -> Vertices:
     """The vertices that were asked for.
 
     Args:
         given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; or an array
             of distinct ids.
         workers: the threads to use.
+        space: where the ids of a file are kept.
 
     Raises:
         GraphError: it is none of these, or the file is wrong.
@@ -72,7 +75,7 @@ def parse_vertices(given: object, workers: Workers) -> Vertices:
             if ends := _RANGE.fullmatch(text):
                 return _between(int(ends[1]), int(ends[2]))
         with seekable(given, "a file of vertices") as path:
-            return _of_file(TextFile(path), workers)
+            return _of_file(TextFile(path), workers, space)
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")
     return _of_array(given)
@@ -93,7 +96,7 @@ def _of_array(given: Any) -> Vertices:
     return Vertices(vertex_ids(values.copy()), "the array `vertices`")
 
 
-def _of_file(file: TextFile, workers: Workers) -> Vertices:
+def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
     """The distinct ids of a column of a text: the one with a well-known name, else the first."""
     head = read_head(file)
     if head.format != Format.EDGE_TEXT:
@@ -114,9 +117,9 @@ def _of_file(file: TextFile, workers: Workers) -> Vertices:
         text_ids=first_text_id(table, [column]) is not None,
     )  # fmt: skip
     try:
-        read = scan_edges(file, layout, workers)
+        read = scan_edges(file, layout, workers, space)
     except TextIdFound:
-        read = scan_edges(file, replace(layout, text_ids=True), workers)
+        read = scan_edges(file, replace(layout, text_ids=True), workers, space)
     return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
 
 
@@ -139,7 +142,9 @@ def _doubts(file: TextFile, table: Table, column: int, twice: int) -> list[str]:
     return doubts
 
 
-def within(vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str) -> tuple[Array, Array]:
+def within(
+    vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str, space: Space = IN_MEMORY
+) -> tuple[Array, Array]:
     """The ends of edges as numbers of `vertices`, uint32[E] each.
 
     Args:
@@ -147,6 +152,7 @@ def within(vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str
         src, dst: the ends as numbers of `ids`, uint32[E].
         ids: the ids that occur.
         what: the edges, for messages.
+        space: where edges are kept.
 
     Raises:
         GraphError: an end is not among the vertices; the message names it and its edge.
@@ -156,6 +162,7 @@ def within(vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str
         kinds = ("strings", "integers") if ids.text else ("integers", "strings")
         raise GraphError(f"{what}: the ids of the edges are {kinds[0]}, such as {ids.label(len(ids) - 1)!r}, and those "
                          f"of the vertices ({vertices.source}) {kinds[1]}, such as {known.label(0)!r}")
+    space.check_ids(len(known) + len(ids), ids.text)
     ranks, there = located(known, ids.values)
     if not there.all():
         edge = int(np.flatnonzero(~there[src] | ~there[dst])[0])
@@ -168,4 +175,10 @@ def within(vertices: Vertices, src: Array, dst: Array, ids: VertexIds, what: str
     if len(ids) == len(known):
         return src, dst
     numbers = ranks.astype(np.uint32)
-    return numbers[src], numbers[dst]
+    placed = []
+    for end in (src, dst):
+        kept = space.empty(len(end), np.uint32)
+        for first in range(0, len(end), _BLOCK):
+            kept[first : first + _BLOCK] = numbers[end[first : first + _BLOCK]]
+        placed.append(kept)
+    return placed[0], placed[1]

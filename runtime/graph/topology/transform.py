@@ -17,7 +17,7 @@ from vlang.runtime.threads.workers import cut, on_threads
 
 __all__ = [
     "WeightRule", "count_loops", "degrees", "dropped", "excess", "listed_rows", "merged", "merged_values",
-    "renumbered_rows", "row_cuts", "tallied",
+    "renumbered_rows", "row_cuts", "sort_key", "tallied",
 ]
 
 CHUNK = 1 << 16
@@ -46,6 +46,12 @@ class WeightRule:
     def column(self) -> Column:
         """Dtype and bounds of the weights; the bounds need not occur."""
         return Column(integer_dtype(self.low, self.high), self.low, self.high)
+
+    def of_ends(self, src: Array, dst: Array, directed: bool) -> Array:
+        """The weights of edges in the narrowest dtype; src, dst: uint32[E], tails and heads."""
+        one, other = (src, dst) if directed else (np.minimum(src, dst), np.maximum(src, dst))
+        weights = 31 * one.astype(np.int64) + 17 * other.astype(np.int64)
+        return (self.low + weights % (self.high - self.low + 1)).astype(self.column.dtype)
 
     def values(self, rows: Rows, kind: str, directed: bool, threads: int) -> Array:
         """The weights in the order of adjacency lists, in the narrowest dtype.
@@ -194,7 +200,7 @@ def dropped(
     on_threads(threads, counted, range(len(parts)))
     np.cumsum(offsets, out=offsets)
     picks = np.empty(int(offsets[-1]), dtype=np.int64)
-    name, values = _sort_key(None if by is None else rows.columns[by])
+    name, values = sort_key(None if by is None else rows.columns[by])
     pick = kernels("drop")[name]
 
     def picked(part: tuple[int, int]) -> None:
@@ -208,7 +214,7 @@ def dropped(
     return kept, int(lost[0]), int(lost[1])
 
 
-def _sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
+def sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
     """The name of the kernel that compares the values, and the values in the type of that kernel."""
     if values is None:
         return "pick_first", ()
