@@ -72,6 +72,10 @@ class Options:
         "size", "BYTES",
         "GPU memory at most: 512M, 8G; default: what is free, less 300 MiB. Graphs that do not fit are "
         "streamed.", devices="gpu"))
+    memory: int | None = field(default=None, metadata=_about(
+        "size", "BYTES",
+        "Host memory of a run at most: 512M, 8G; default: 80 % of what is free. A graph opened from a page "
+        "file is read if it fits, else its edges are streamed. Never changes a result."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Stop every loop after so many rounds; the result then says that it stopped."))

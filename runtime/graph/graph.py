@@ -18,6 +18,7 @@ from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
+from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations, stored_rows
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
 from vlang.runtime.threads.workers import available_threads
 
@@ -38,7 +39,11 @@ class Graph:
         ids: the user's vertex ids.
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
+        stored: the edges on disk, in a graph that is made by `open`; else None.
     """
+
+    stored: StoredEdges | None = None
+    _whole: Graph | None = None  # of a graph on disk, once it has been read
 
     def __init__(
         self,
@@ -104,7 +109,34 @@ class Graph:
         graph._take(name, ids, len(rows.targets), built)
         return graph
 
-    def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations) -> None:
+    @classmethod
+    def on_pages(
+        cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (), threads: int | None = None
+    ) -> Graph:
+        """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
+
+        Args:
+            stored: the edges.
+            ids: the ids of all vertices.
+            notes: sentences about the source.
+            threads: how many threads build adjacency lists of graphs derived from it.
+        """
+        graph = object.__new__(cls)
+        graph._notes, graph._kept, graph.left_out = list(notes), (), MappingProxyType({})
+        graph.stored = stored
+        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()))
+        return graph
+
+    def loaded(self) -> Graph:
+        """This graph with its edges in memory: read on first use, and kept as long as this graph."""
+        if self.stored is None:
+            return self
+        if self._whole is None:
+            self._whole = Graph.from_rows("in", stored_rows(self.stored), self.ids, directed=self.directed,
+                                          name=self.name, notes=self._notes, threads=self.threads)
+        return self._whole
+
+    def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations) -> None:
         self.name = name
         self.ids = ids
         self.n = len(ids)

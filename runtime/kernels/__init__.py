@@ -20,6 +20,7 @@ _FRONTIER = {
     "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
     "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",
     "list_tasks": "i64(u32*, i64, u64*, i64*, i64, i64, i64*, i64*)",
+    "list_tasks_by_degree": "i64(u32*, i64, u32*, i64*, i64, i64, i64*, i64*)",
     "long_tasks": "i64(u32*, i64, i64*, i64*, i64*, i64, i64*, i64*)",
     "long_vertices": "void(u32*, i64, i64*, u32*)",
     **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},

@@ -201,7 +201,12 @@ class Program:
             return self.plan(columns, given, precision, target, call.options.without)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
-        with open_machine(plan_for, graph, call.options, draws) as opened:
+        placement = None
+        if graph.stored is not None:
+            from vlang.api.on_disk import placed  # start-up
+
+            placement = placed(self, plan_for("numba"), graph, call.options)
+        with open_machine(plan_for, graph, call.options, draws, placement) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
                                slots, watch=watch)
@@ -212,6 +217,9 @@ class Program:
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+        if opened.placement is not None:
+            result.placement = opened.placement.text
+            result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
         result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
         return result
 

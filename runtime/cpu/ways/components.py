@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels, load_kernels
 from vlang.runtime.cpu.crew.launch import Cpu
-from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
+from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, on_disk
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -53,6 +53,8 @@ class Components(CpuWay):
             return "it does more than copy values"
         if options.mode != "auto":
             return "how supersteps run was asked for"
+        if on_disk(graph):
+            return on_disk(graph)
         return "" if _fits(loop.copied, graph) else "its relation is not symmetric in a directed graph"
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:

@@ -14,7 +14,7 @@ from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "only_new"]
+__all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "on_disk", "only_new"]
 
 FULL = frozenset({"messages", "compute", "pull", "followed"})
 """The roles of the kernels that full passes launch."""
@@ -86,6 +86,11 @@ def asked_otherwise(options: Options) -> str:
     """Why active vertices do not push: an option that fixes how supersteps run; "" if they may."""
     pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
     return "" if pushed else "how supersteps run was asked for"
+
+
+def on_disk(graph: Graph) -> str:
+    """Why a way that reads whole adjacency lists cannot run; "" if it may."""
+    return "" if graph.stored is None else "the edges are on disk"
 
 
 def only_new(start: Start | None) -> bool:

@@ -20,7 +20,7 @@ from vlang.runtime.compile.objects import Kernel, address_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
+from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, on_disk, only_new
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
@@ -98,7 +98,8 @@ class Push(CpuWay):
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop does not push; "" if it may."""
-        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
+        return on_disk(graph) or pushes_refused(loop, options) or (
+            "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of pushes; full passes run only where they are cheaper, perhaps never."""

@@ -18,7 +18,7 @@ from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
 from vlang.runtime.cpu.ways.push import pushes_refused
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.trace import Done, Series
@@ -77,7 +77,7 @@ class Reach(CpuWay):
 
     def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""
-        return pushes_refused(loop, options) or (
+        return on_disk(graph) or pushes_refused(loop, options) or (
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:

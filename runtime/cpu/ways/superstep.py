@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.mode import should_notify
-from vlang.runtime.cpu.passes.passes import Lists, Passes
+from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats

@@ -1,0 +1,132 @@
+"""Edges on disk: what the engine asks of them, and what stands for adjacency lists in a graph that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import closing
+from typing import Any, NoReturn, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError, OutOfMemory
+from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.memory import empty, zeros
+from vlang.runtime.storage.ring import PageReader, Ring
+
+__all__ = ["StoredEdges", "StoredOrientations", "stored_rows"]
+
+_BUFFERS = 4  # of the ring through which a graph is read as a whole
+
+
+class StoredEdges(PageReader, Protocol):
+    """The edges of one graph in pages that are read on demand; its methods may be called by several threads.
+
+    Attributes:
+        name: for messages.
+        n, m: vertices, and stored directed edges.
+        directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
+        columns: dtype and range of every edge column.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def n(self) -> int: ...
+    @property
+    def m(self) -> int: ...
+    @property
+    def directed(self) -> bool: ...
+    @property
+    def columns(self) -> Mapping[str, Column]: ...
+
+    def cuts(self, kind: str) -> PageCuts:
+        """How the adjacency of a kind is cut into pages."""
+
+    def degrees(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]."""
+
+
+
+def stored_rows(stored: StoredEdges) -> Rows:
+    """All in-edges with their columns, read into memory. Raises DiskError, GraphError, OutOfMemory."""
+    cuts, degrees = stored.cuts("in"), stored.degrees("in")
+    try:
+        offsets = zeros(stored.n + 1, np.uint64)
+        np.cumsum(degrees, out=offsets[1:])
+        targets = empty(cuts.edges, np.uint32)
+        columns = {name: empty(cuts.edges, column.dtype) for name, column in stored.columns.items()}
+        largest = max(stored.nbytes("in", page) for page in range(cuts.count))
+        ring = Ring(stored, largest, _BUFFERS * largest)
+    except MemoryError:
+        raise OutOfMemory(f"the {stored.m:,} edges of {stored.name} do not fit into memory") from None
+    with closing(ring), closing(ring.stream("in", [(page,) for page in range(cuts.count)])) as batches:
+        for batch in batches:
+            for page, views in batch:
+                low, high = cuts.starts[page], cuts.starts[page + 1]
+                targets[low:high] = views.targets
+                for name, values in columns.items():
+                    values[low:high] = views.columns[name]
+    return Rows(offsets, targets, columns)
+
+
+class StoredOrientations:
+    """Stands for the adjacency lists (`Orientations`) of a graph whose edges are on disk: it refuses to build any.
+
+    stored: the edges. threads: how many threads a graph that is derived from it would build with.
+    """
+
+    rule = None
+
+    def __init__(self, stored: StoredEdges, threads: int) -> None:
+        self.n, self.directed, self.threads = stored.n, stored.directed, threads
+        self.columns = dict(stored.columns)
+        self._stored = stored
+        self._degrees: dict[str, NDArray[np.uint32]] = {}
+
+    def degree(self, kind: str) -> NDArray[np.uint32]:
+        """Lengths of the rows of an adjacency, uint32[n]. Raises GraphError beyond 2^32 - 1."""
+        kind = kind if self.directed else "in"
+        if kind not in self._degrees:
+            self._degrees[kind] = self._counted(kind)
+            self._degrees[kind].flags.writeable = False
+        return self._degrees[kind]
+
+    def _counted(self, kind: str) -> NDArray[np.uint32]:
+        if kind != "both":
+            return self._stored.degrees(kind)
+        one, other = self.degree("in"), self.degree("out")
+        total = one + other
+        if (total < one).any():
+            raise GraphError("a vertex has 2^32 edges or more; degrees go up to 4294967295")
+        return total
+
+    def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> NoReturn:
+        """Refused: the lists are not in memory."""
+        self._refuse()
+
+    def any(self) -> NoReturn:
+        """Refused: the lists are not in memory."""
+        self._refuse()
+
+    def neighbours(self) -> NoReturn:
+        """Refused: the lists are not in memory."""
+        self._refuse()
+
+    def thinned(self, loops: bool, parallel: bool) -> NoReturn:
+        """Refused: the lists are not in memory."""
+        self._refuse()
+
+    def with_rule(self, rule: object) -> NoReturn:
+        """Refused: the columns are those of the file."""
+        self._refuse()
+
+    def changed(self, *args: Any) -> NoReturn:
+        """Refused: the lists are not in memory."""
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        raise GraphError(f"the edges of {self._stored.name} are on disk, and this needs them in memory: read the graph "
+                         "with Graph.read instead of Graph.open")
