@@ -443,8 +443,26 @@ class Graph:
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
-    def save(self, path: str | Path) -> None:
-        """Write the graph as .npz, atomically; `Graph.read` reads it. Raises DiskError."""
+    def save(self, path: str | Path, *, layout: str = "ids", disks: Iterable[str | Path] = ()) -> None:
+        """Write the graph, atomically: as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
+
+        Args:
+            path: of the file.
+            layout: how a page file numbers vertices: "ids" in the order of their ids, "degree" in decreasing order of
+                in- plus out-degree. The ids are the same.
+            disks: folders over which a page file is striped page by page, one file in each; none for one file.
+
+        Raises:
+            GraphError: another layout, or `layout` or `disks` for .npz.
+            DiskError: a file cannot be written.
+        """
+        if str(path).endswith(".vg"):
+            from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
+
+            save_pages(self, Path(path), layout=layout, disks=list(disks))
+            return
+        if layout != "ids" or list(disks):
+            raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
         from vlang.runtime.graph.npz import save  # start-up
 
         save(self, Path(path))

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.edges.from_arrays import edges_of_entries
@@ -74,7 +75,7 @@ def load(
             if "vlang_graph" in archive.files:
                 return _own(graph_type, archive, path, weights, threads)
             if "format" in archive.files and "shape" in archive.files:
-                _check_weights(path, weights, ["weight"], {})
+                check_weights(path, weights, ["weight"], {})
                 return _matrix(graph_type, archive, path, threads)
             held = ", ".join(archive.files[:8]) or "nothing"
     except OSError as error:
@@ -107,9 +108,9 @@ def _own(
     rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
     listed = archive["left_out"].tolist() if "left_out" in archive.files else []
     left_out = {name: LeftOut(reason, bool(numbers)) for name, reason, numbers in listed}
-    _check_weights(path, weights, [*columns, *(["weight"] if rule else [])], left_out)
+    check_weights(path, weights, [*columns, *(["weight"] if rule else [])], left_out)
     if weights not in (None, "weight"):
-        columns, rule, left_out = _as_weight(columns, str(weights)), None, _without_weight(left_out)
+        columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
     rows = Rows(archive["offsets"], archive["targets"], columns)
     ids = _ids_from_arrays(archive, rows.offsets.size - 1)
     kind = str(archive["kind"])
@@ -119,25 +120,6 @@ def _own(
         kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
         notes=[str(note) for note in archive["notes"]], left_out=left_out, threads=threads,
     )  # fmt: skip
-
-
-def _check_weights(path: Path, weights: str | None, there: list[str], left_out: dict[str, LeftOut]) -> None:
-    """Raise GraphError if the column to take as weight does not exist."""
-    if weights in left_out:
-        raise GraphError(left_out[str(weights)].reason)
-    if weights is not None and weights not in there:
-        held = f"its columns are {', '.join(there)}" if there else "it has no edge columns"
-        raise GraphError(f"{path}: the column {weights!r} to take as weight is not there; {held}")
-
-
-def _as_weight(columns: dict[str, Array], chosen: str) -> dict[str, Array]:
-    """The columns with `chosen` renamed to `weight`; an existing `weight` is left out."""
-    return {"weight" if name == chosen else name: values
-            for name, values in columns.items() if name != "weight"}
-
-
-def _without_weight(left_out: dict[str, LeftOut]) -> dict[str, LeftOut]:
-    return {name: why for name, why in left_out.items() if name != "weight"}
 
 
 def _sound(kind: str, rows: Rows, ids: VertexIds) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
+from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.workers import available_threads
 
 if TYPE_CHECKING:
@@ -48,9 +49,9 @@ def read(
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(Path(text)):
+    elif _is_archive(Path(text)) or is_page_file(text):
         _no_cells(text, missing)
-        graph = _archive(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
+        graph = _stored(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
     elif re.fullmatch(r"\w+", text) and not Path(text).exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
@@ -81,13 +82,18 @@ def _is_archive(path: Path) -> bool:
         return False
 
 
-def _archive(
+def _stored(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
     threads: int | None,
 ) -> Graph:
-    from vlang.runtime.graph.npz import load  # start-up
+    if is_page_file(path):
+        from vlang.runtime.graph.paged.in_memory import load as load_pages  # start-up
 
-    graph = load(graph_type, path, weights, threads=threads)
+        graph = load_pages(graph_type, path, weights, threads=threads)
+    else:
+        from vlang.runtime.graph.npz import load  # start-up
+
+        graph = load(graph_type, path, weights, threads=threads)
     turned = directed is not None and directed != graph.directed
     if not turned and not (symmetrize and graph.directed):
         return graph

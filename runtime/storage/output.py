@@ -21,8 +21,8 @@ from numpy.typing import NDArray
 from vlang.errors import DiskError
 
 __all__ = [
-    "BLOCK", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file", "write_arrays",
-    "write_text",
+    "BLOCK", "PendingFile", "check_writable", "csv_texts", "fixed_width", "json_texts", "json_value", "whole_file",
+    "write_arrays", "write_text", "writing",
 ]
 
 # Rows that are formatted at a time: enough to amortise NumPy's calls, few beside the arrays.
@@ -39,7 +39,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error of the disk.
     """
     target = Path(os.path.realpath(path))
-    try:
+    with writing(path, target):
         special = target.exists() and not target.is_file()
         if special and not target.is_dir():
             with open(target, "wb") as file:
@@ -47,13 +47,68 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             return
         if special:
             raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
-        yield from _renamed(target)
+        pending = PendingFile(target.parent, target.name)
+        try:
+            yield pending.file
+            pending.commit(target)
+        finally:
+            pending.discard()
+
+
+@contextmanager
+def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
+    """Turn errors of the disk while `path`, which is the file `target`, is written into DiskError."""
+    try:
+        yield
     except DiskError:
         raise
     except OSError as error:
         if isinstance(error, BrokenPipeError):
             raise
         raise DiskError(f"cannot write {os.fspath(path)}: {_reason(error, target)}") from error
+
+
+class PendingFile:
+    """A binary file under a temporary name: `commit` gives it its name, `discard` removes it unless that was done.
+
+    file: open for writing.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Create the file; name: the start of the temporary name. Raises OSError."""
+        self._temporary = folder / f".{name[:100]}.{secrets.token_hex(8)}"
+        self.file: IO[bytes] = open(self._temporary, "xb")  # noqa: SIM115
+        self._there = True
+
+    def put_first(self, data: bytes) -> None:
+        """Overwrite the first bytes. Raises OSError."""
+        self.file.seek(0)
+        self.file.write(data)
+
+    def commit(self, target: Path) -> None:
+        """Flush to the disk and rename to `target`, in the same folder. Raises OSError."""
+        with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
+            os.fchmod(self.file.fileno(), stat.S_IMODE(target.stat().st_mode))
+        self.file.flush()
+        os.fsync(self.file.fileno())
+        self.file.close()
+        os.replace(self._temporary, target)
+        self._there = False
+        with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
+            folder = os.open(target.parent, os.O_RDONLY)
+            try:
+                os.fsync(folder)
+            finally:
+                os.close(folder)
+
+    def discard(self) -> None:
+        """Close the file, and remove it unless it was committed."""
+        with suppress(OSError):  # the disk may be full
+            self.file.close()
+        if self._there:
+            with suppress(OSError):
+                os.unlink(self._temporary)
+            self._there = False
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:
@@ -70,28 +125,6 @@ def check_writable(path: str | os.PathLike[str]) -> None:
     else:
         return
     raise DiskError(f"cannot write {os.fspath(path)}: {_reason(OSError(number, os.strerror(number)), target)}")
-
-
-def _renamed(target: Path) -> Iterator[IO[bytes]]:
-    temporary = target.parent / f".{target.name[:100]}.{secrets.token_hex(8)}"
-    try:
-        with open(temporary, "xb") as file:
-            with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
-                os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
-        raise
-    with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
-        folder = os.open(target.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
 
 def _reason(error: OSError, target: Path) -> str:

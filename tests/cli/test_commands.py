@@ -115,10 +115,46 @@ def test_convert(vlang: Call, tmp_path: Path) -> None:
     assert np.array_equal(sssp(read, source=1)["dist"], expected)
     done = vlang("convert", "karate", tmp_path / "k.csv")
     assert done.status == 2
-    assert "graphs are saved as .npz; write " in done.err
+    assert "graphs are saved as .vg or .npz; write " in done.err
     done = vlang("convert", "karate", tmp_path / "no" / "k.npz")
     assert done.status == 1
     assert done.err.count("error:") == 1
+
+
+def test_page_files(vlang: Call, tmp_path: Path) -> None:
+    path, disk = tmp_path / "k.vg", tmp_path / "disk"
+    disk.mkdir()
+    assert vlang("convert", "karate", path, "--weights", "1..9").status == 0
+    done = vlang("info", path, "--json")
+    facts = json.loads(done.out)
+    expected = json.loads(vlang("info", "karate", "--weights", "1..9", "--json").out)
+    for name, value in expected.items():
+        assert facts[name] == value
+    assert (done.err, facts["layout"], facts["pages"], facts["stripes"]) == ("", "ids", 1, [])
+    assert facts["file_bytes"] == path.stat().st_size
+    assert vlang("info", path, "--sums").out.endswith("right sums          5\n")
+    changed = json.loads(vlang("info", path, "--weights", "1..3", "--json").out)
+    assert changed["columns"]["weight"]["largest"] == 3
+    with open(path, "r+b") as file:  # a byte of a page
+        file.seek(5000)
+        file.write(b"\xff")
+    assert vlang("info", path).status == 0, "no page is read"
+    done = vlang("info", path, "--sums")
+    message = f"error: {path}: damaged: page 0 of the in-edges: its sum is wrong; convert the graph again\n"
+    assert (done.status, done.err) == (1, message)
+    assert vlang("convert", "rmat:6", path, "--disks", f"{disk},{tmp_path}", "--layout", "degree").status == 0
+    facts = json.loads(vlang("info", path, "--json").out)
+    assert (len(facts["stripes"]), facts["layout"]) == (2, "degree")
+    for words, message in (
+        (("info", "karate", "--sums"), "--sums checks page files, and karate is none"),
+        (("info", path, "--sums", "--symmetrize"), "--sums checks a page file as it is"),
+        (("convert", "karate", tmp_path / "k.npz", "--disks", disk), "--disks and --layout are for page files"),
+        (("convert", "karate", path, "--disks", f"{disk},{disk}"), "name each folder once"),
+    ):
+        done = vlang(*words)
+        assert (done.status, message in done.err) == (2, True), done.err
+    done = vlang("convert", "karate", path, "--disks", tmp_path / "none")
+    assert (done.status, "there is no folder" in done.err) == (1, True)
 
 
 def test_doctor(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,7 +18,7 @@ _COMMANDS = {
     "warm": "Compile programs ahead, so that their first runs start fast.",
     "list": "List the programs that come with vlang.",
     "info": "Read a graph and describe it.",
-    "convert": "Save a graph as .npz, which reads fast.",
+    "convert": "Save a graph as a page file or as .npz, which read fast.",
     "lsp": "Serve editors by the language server protocol.",
     "doctor": "Show versions, processor, cache and devices.",
 }

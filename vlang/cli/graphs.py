@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["check_reading", "graph_options", "read_graph"]
+__all__ = ["AS_IT_IS", "check_reading", "graph_options", "read_graph"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +46,12 @@ _OPTIONS = (
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),
 )  # fmt: skip
+
+
+AS_IT_IS: Mapping[str, Any] = MappingProxyType({
+    "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep", "missing": None,
+})  # fmt: skip
+"""The values of the reading options that change nothing."""
 
 
 def graph_options(command: F) -> F:

@@ -1,4 +1,4 @@
-"""`vlang info GRAPH`."""
+"""`vlang info GRAPH`: of a page file without reading its pages."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from vlang.cli.graphs import graph_options, read_graph
+from vlang.cli.graphs import AS_IT_IS, graph_options, read_graph
+from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.storage.page_file.page_file import PageFile
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -18,17 +20,47 @@ __all__ = ["command"]
 @click.command()
 @click.argument("graph")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--sums", is_flag=True, help="Read the whole page file GRAPH and check all its sums.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
 @graph_options
-def command(graph: str, as_json: bool, threads: int | None, **reading: Any) -> None:
-    """Read GRAPH and describe it: vertices, edges, ids, degrees and edge columns."""
-    facts = describe(read_graph(graph, threads=threads, **reading))
+def command(graph: str, as_json: bool, sums: bool, threads: int | None, **reading: Any) -> None:
+    """Describe GRAPH: vertices, edges, ids, degrees and edge columns.
+
+    It is read for that, except if it is a page file (.vg), which says all of this in its header.
+    """
+    unchanged = reading == AS_IT_IS
+    if not unchanged and sums:
+        raise click.UsageError("--sums checks a page file as it is; leave out the options that change the graph")
+    paged = is_page_file(graph)
+    if sums and not paged:
+        raise click.UsageError(f"--sums checks page files, and {graph} is none; `vlang convert` writes them")
+    if paged and unchanged:
+        facts = describe_file(PageFile.open(graph), sums)
+    else:
+        facts = describe(read_graph(graph, threads=threads, **reading))
     if as_json:
         click.echo(json.dumps(facts))
         return
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
         click.echo(f"{name.replace('_', ' ').ljust(width)}{_text(value)}")
+
+
+def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:
+    """The properties of a page file, in types that JSON has; sums: read all of it and check its sums."""
+    said = file.description.facts
+    names = ("first_id", "last_id", "largest_out_degree", "largest_in_degree", "isolated_vertices")
+    facts: dict[str, Any] = {
+        "vertices": file.n, "edges": file.m, "directed": file.directed, **{name: said.get(name) for name in names},
+        "columns": {name: {"type": c.dtype.name, "least": c.least, "largest": c.greatest}
+                    for name, c in file.columns.items()},
+        "layout": file.layout, "pages": sum(file.directory(kind).count for kind in file.kinds),
+        "page_bytes": file.page_bytes, "file_bytes": file.nbytes, "fingerprint": file.fingerprint.hex(),
+        "stripes": [str(path) for path in file.stripes if path != file.path],
+    }  # fmt: skip
+    if sums:
+        facts["right_sums"] = file.check()
+    return facts
 
 
 def describe(graph: Graph) -> dict[str, Any]:
@@ -57,6 +89,8 @@ def describe(graph: Graph) -> dict[str, Any]:
 def _text(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, list):
+        return ", ".join(value) or "none"
     if isinstance(value, dict):
         return "; ".join(f"{n}: {c['type']}, {c['least']} to {c['largest']}" for n, c in value.items()) or "none"
     return "none" if value is None else str(value)

@@ -18,7 +18,10 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, SEGMENT
 
-__all__ = ["DEFAULT_PAGE_SIZE", "PageCuts", "Pages", "cut_segments", "first_vertices", "page_starts", "vertex_tasks"]
+__all__ = [
+    "DEFAULT_PAGE_SIZE", "PageCuts", "Pages", "cut_segments", "distinct", "first_vertices", "page_starts",
+    "segment_tasks", "vertex_tasks",
+]
 
 DEFAULT_PAGE_SIZE = 32 << 20
 _TASKS = 256  # approximate number of tasks of a pass over all edges
@@ -109,7 +112,7 @@ class Pages(PageCuts):
         return Pages(
             n, starts, firsts, longs, segments, page, cost,
             _short_tasks(offsets, degrees, longs[:, 0], firsts, cost),
-            _segment_tasks(page, max(1, cost // SEGMENT)),
+            segment_tasks(page, max(1, cost // SEGMENT)),
             adjacency, local, local_starts,
         )
 
@@ -193,7 +196,7 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
     work += 1
     np.cumsum(work, out=work)
     even = np.searchsorted(work, np.arange(cost, int(work[-1]), cost)) + 1
-    cuts = _distinct(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
+    cuts = distinct(np.concatenate([[0], even, firsts, longs, longs + 1, [n]]))
     cuts = cuts[cuts <= n]
     low, high = cuts[:-1], cuts[1:]
     short = offsets[low + 1] - offsets[low] <= SEGMENT
@@ -202,20 +205,20 @@ def _short_tasks(offsets: Int64s, degrees: Int64s, longs: Int64s, firsts: Int64s
     return np.ascontiguousarray(np.stack([page, low, high], axis=1))
 
 
-def _distinct(values: Int64s) -> Int64s:
+def distinct(values: Int64s) -> Int64s:
     """The distinct values in increasing order. NumPy's `unique` would import masked arrays and delay the start."""
     values = np.sort(values)
     new = np.concatenate([np.ones(1, dtype=np.bool_), values[1:] != values[:-1]])
     return np.compress(new, values)
 
 
-def _segment_tasks(pages: Int64s, per_task: int) -> Int64s:
+def segment_tasks(pages: Int64s, per_task: int) -> Int64s:
     """Tasks over all segments: cut at pages and every `per_task` segments."""
     total = len(pages)
     if total == 0:
         return np.zeros((0, 3), dtype=np.int64)
     changes = np.flatnonzero(np.diff(pages)) + 1
-    cuts = _distinct(np.concatenate([np.arange(0, total, per_task), changes, [total]]))
+    cuts = distinct(np.concatenate([np.arange(0, total, per_task), changes, [total]]))
     return np.ascontiguousarray(np.stack([pages[cuts[:-1]], cuts[:-1], cuts[1:]], axis=1))
 
 

@@ -1,0 +1,34 @@
+"""The edge column of a stored graph that is taken as `weight`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypeVar
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import LeftOut
+
+__all__ = ["as_weight", "check_weights", "without_weight"]
+
+T = TypeVar("T")
+
+
+def check_weights(path: Path, weights: str | None, there: list[str], left_out: Mapping[str, LeftOut]) -> None:
+    """Raise GraphError if the column to take as weight does not exist."""
+    if weights in left_out:
+        raise GraphError(left_out[str(weights)].reason)
+    if weights is not None and weights not in there:
+        held = f"its columns are {', '.join(there)}" if there else "it has no edge columns"
+        raise GraphError(f"{path}: the column {weights!r} to take as weight is not there; {held}")
+
+
+def as_weight(columns: Mapping[str, T], chosen: str) -> dict[str, T]:
+    """The columns with `chosen` renamed to `weight`; an existing `weight` is left out."""
+    return {"weight" if name == chosen else name: values
+            for name, values in columns.items() if name != "weight"}
+
+
+def without_weight(left_out: Mapping[str, LeftOut]) -> dict[str, LeftOut]:
+    """The columns that were left out, but `weight`."""
+    return {name: why for name, why in left_out.items() if name != "weight"}

@@ -1,0 +1,123 @@
+"""Page files: the sum over a run of bytes, and the checks of a page before any other kernel reads it.
+
+The sum is XXH64 with seed 0 (https://github.com/Cyan4973/xxHash, doc/xxhash_spec.md), so that `xxhsum -H64` agrees.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+EXPORTS = {
+    "sum_bytes": "i64(u64*, u8*, i64)",
+    "check_page": "i64(u32*, i64, i64, u32*, u32)",
+    "cut_offsets": "void(u32*, i64, i64, i64, u32*)",
+}
+
+P1 = np.uint64(0x9E3779B185EBCA87)
+P2 = np.uint64(0xC2B2AE3D27D4EB4F)
+P3 = np.uint64(0x165667B19E3779F9)
+P4 = np.uint64(0x85EBCA77C2B2AE63)
+P5 = np.uint64(0x27D4EB2F165667C5)
+
+# What `check_page` returns.
+FINE, BEGIN, ORDER, END, TARGET = 0, 1, 2, 3, 4
+
+
+@njit(inline="always")
+def _turned(x: Any, bits: Any) -> Any:
+    return (x << np.uint64(bits)) | (x >> np.uint64(64 - bits))
+
+
+@njit(inline="always")
+def _round(lane: Any, word: Any) -> Any:
+    return _turned(lane + word * P2, 31) * P1
+
+
+@njit(inline="always")
+def _merged(total: Any, lane: Any) -> Any:
+    return (total ^ _round(np.uint64(0), lane)) * P1 + P4
+
+
+def sum_bytes(words: Any, tail: Any, length: Any) -> Any:
+    """XXH64 of `length` bytes.
+
+    Args:
+        words: the bytes as u64; only whole words are read.
+        tail: the same bytes as u8.
+        length: in bytes.
+    """
+    count = length >> 3
+    total = P5
+    i = np.int64(0)
+    if length >= 32:
+        a = P1 + P2
+        b = P2
+        c = np.uint64(0)
+        d = np.uint64(0) - P1
+        while i + 4 <= count:
+            a = _round(a, words[i])
+            b = _round(b, words[i + 1])
+            c = _round(c, words[i + 2])
+            d = _round(d, words[i + 3])
+            i += 4
+        total = _turned(a, 1) + _turned(b, 7) + _turned(c, 12) + _turned(d, 18)
+        total = _merged(_merged(_merged(_merged(total, a), b), c), d)
+    total += np.uint64(length)
+    while i < count:
+        total = _turned(total ^ _round(np.uint64(0), words[i]), 27) * P1 + P4
+        i += 1
+    at = count << 3
+    if length - at >= 4:
+        half = (np.uint64(tail[at]) | np.uint64(tail[at + 1]) << np.uint64(8)
+                | np.uint64(tail[at + 2]) << np.uint64(16) | np.uint64(tail[at + 3]) << np.uint64(24))
+        total = _turned(total ^ half * P1, 23) * P2 + P3
+        at += 4
+    while at < length:
+        total = _turned(total ^ np.uint64(tail[at]) * P5, 11) * P1
+        at += 1
+    total = (total ^ (total >> np.uint64(33))) * P2
+    total = (total ^ (total >> np.uint64(29))) * P3
+    return np.int64(total ^ (total >> np.uint64(32)))
+
+
+def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any:
+    """Whether the offsets of a page are monotone from 0 to `edges`, and its neighbours below n: FINE, or what is wrong.
+
+    Args:
+        offsets: u32[rows + 1].
+        rows, edges: of the page.
+        targets: u32[edges].
+        n: the number of vertices.
+    """
+    if offsets[0] != 0:
+        return BEGIN
+    falls = np.int64(0)
+    for i in range(rows):
+        falls += offsets[i + 1] < offsets[i]
+    if falls != 0:
+        return ORDER
+    if np.int64(offsets[rows]) != edges:
+        return END
+    beyond = np.int64(0)
+    for e in range(edges):
+        beyond += targets[e] >= n
+    return TARGET if beyond != 0 else FINE
+
+
+def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) -> None:
+    """The offsets of a page: the first `inside` edges of its first vertex lie in earlier pages.
+
+    Args:
+        degrees: u32[rows], from the first vertex of the page on.
+        rows, edges: of the page.
+        inside: edges of the first vertex before the page.
+        offsets: out, u32[rows + 1].
+    """
+    at = -inside
+    offsets[0] = np.uint32(0)
+    for i in range(rows):
+        at += np.int64(degrees[i])
+        offsets[i + 1] = np.uint32(min(at, edges))

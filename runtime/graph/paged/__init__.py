@@ -1,0 +1,1 @@
+"""Page files of graphs in memory: written from adjacency lists, and read back."""

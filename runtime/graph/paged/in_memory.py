@@ -1,0 +1,127 @@
+"""A graph in memory to a page file, and back."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
+from vlang.runtime.graph.paged.order import order_by_degree
+from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
+from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows
+from vlang.runtime.graph.topology.transform import degrees as row_lengths
+from vlang.runtime.graph.topology.transform import listed_rows
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.page_file import PageFile
+from vlang.runtime.storage.page_file.form import LAYOUTS
+from vlang.runtime.threads.workers import available_threads
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["load", "save"]
+
+_STEP = 1 << 20  # edges that are handed to the writer together
+
+Array = NDArray[Any]
+
+
+def save(
+    graph: Graph, path: Path, *, layout: str = "ids", disks: Sequence[str | os.PathLike[str]] = (),
+    page_bytes: int = DEFAULT_PAGE_BYTES,
+) -> None:  # fmt: skip
+    """Write a graph as a page file, atomically.
+
+    Args:
+        graph: the graph.
+        path: of the file.
+        layout: "ids" numbers the vertices in pages in the order of their ids, "degree" in decreasing order of in- plus
+            out-degree.
+        disks: folders of the stripes; () for one file.
+        page_bytes: the size of a page at which the next one begins.
+
+    Raises:
+        GraphError: another layout.
+        DiskError: a file cannot be written.
+    """
+    if layout not in LAYOUTS:
+        raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+    order = order_by_degree(graph.degree) if layout == "degree" else None
+    kinds = ("in", "out") if graph.directed else ("in",)
+    types = {name: graph.columns[name] for name in graph.columns}
+    with PageWriter(path, graph.n, types, directed=graph.directed, layout=layout, disks=disks,
+                    page_bytes=page_bytes) as writer:  # fmt: skip
+        for kind in kinds:
+            adjacency = graph.adjacency(kind, tuple(types))
+            rows = Rows(adjacency.offsets, adjacency.targets, {name: adjacency.stored(name) for name in types})
+            if order is not None:
+                rows = _renumbered(rows, order, graph.threads)
+            writer.begin(kind, row_lengths(rows.offsets))
+            for first in range(0, len(rows.targets), _STEP):
+                part = slice(first, first + _STEP)
+                writer.write(rows.targets[part], [values[part] for values in rows.columns.values()])
+            writer.end()
+        writer.finish(IdTable.of(graph.ids), order, graph.notes[:-1], graph.left_out)
+
+
+def _renumbered(rows: Rows, order: NDArray[np.uint32], threads: int) -> Rows:
+    """The rows with vertex order[i] as vertex i."""
+    ranks = np.empty_like(order)
+    ranks[order] = np.arange(len(order), dtype=np.uint32)
+    scan = EdgeScan(ranks[listed_rows(rows, threads)], ranks[rows.targets], mirror=False)
+    return build_rows(scan, len(order), rows.columns, threads)
+
+
+def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, threads: int | None = None) -> Graph:
+    """The graph of a page file with all edges in memory, as an object of `graph_type`.
+
+    Args:
+        graph_type: the class to build.
+        path: the file.
+        weights: the edge column that becomes `weight`; None for none.
+        threads: how many threads build adjacency lists; None for one per processor.
+
+    Raises:
+        GraphError: not a page file, damaged, or without such a column.
+        DiskError: the file cannot be read.
+    """
+    file = PageFile.open(path)
+    check_weights(path, weights, list(file.columns), file.left_out)
+    ids, order = file.ids(), file.permutation()
+    rows, left_out = _rows(file), file.left_out
+    if order is not None:
+        listed = listed_rows(rows, threads or available_threads())
+        scan = EdgeScan(order[listed], order[rows.targets], mirror=False)
+        rows = build_rows(scan, file.n, rows.columns, threads or available_threads())
+    if weights not in (None, "weight"):
+        rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
+    return graph_type.from_rows(
+        "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
+        threads=threads,
+    )  # fmt: skip
+
+
+def _rows(file: PageFile) -> Rows:
+    """All in-edges of a page file, by the numbers in its pages."""
+    directory = file.directory("in")
+    offsets = np.zeros(file.n + 1, dtype=np.uint64)
+    np.cumsum(file.degrees("in"), out=offsets[1:])
+    targets: NDArray[np.uint32] = empty(file.m, np.uint32)
+    columns = {name: empty(file.m, info.dtype) for name, info in file.columns.items()}
+    for page, view in enumerate(file.pages("in")):
+        low, high = directory.starts[page : page + 2].tolist()
+        first = int(directory.firsts[page])
+        expected = np.clip(offsets[first : first + len(view.offsets)], low, high) - np.uint64(low)
+        if not np.array_equal(expected, view.offsets):
+            raise file.page_error("in", page, "its rows have other lengths than the table of degrees")
+        targets[low:high] = view.targets
+        for name, values in view.columns.items():
+            columns[name][low:high] = values
+    return Rows(offsets, targets, columns)

@@ -1,0 +1,357 @@
+"""Writes a page file from rows that come in order; it appears under its name only when it is complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.paged.cut import cut_directory
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.output import PendingFile, writing
+from vlang.runtime.storage.page_file.directory import Directory, page_rows
+from vlang.runtime.storage.page_file.form import (
+    COLUMN_TYPES,
+    HEADER_BYTES,
+    LEAST_PAGE,
+    PAGE_ALIGN,
+    ColumnInfo,
+    IdKind,
+    Section,
+    is_page_file,
+    page_layout,
+    page_sizes,
+    sum_of,
+)
+from vlang.runtime.storage.page_file.header import Description, Header, Place, bounds, fingerprint_of, stripe_to_bytes
+from vlang.runtime.storage.page_file.page_file import PageFile, stripe_name
+
+__all__ = ["DEFAULT_PAGE_BYTES", "IdTable", "PageWriter"]
+
+DEFAULT_PAGE_BYTES = 4 << 20
+_DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
+_DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class IdTable:
+    """The ids of all vertices as a page file stores them.
+
+    Attributes:
+        kind: what they are.
+        base: the id of vertex 0 if they are consecutive.
+        sections: IDS, or ID_BYTES and ID_ENDS.
+        ends: the first and the last id, None without vertices.
+    """
+
+    kind: IdKind
+    base: int
+    sections: Mapping[Section, Array]
+    ends: tuple[int | str | None, int | str | None]
+
+    @staticmethod
+    def of(ids: VertexIds) -> IdTable:
+        """The table of ids in memory."""
+        ends = (ids.label(0), ids.label(len(ids) - 1)) if len(ids) else (None, None)
+        if ids.consecutive:
+            return IdTable(IdKind.CONSECUTIVE, ids.base, {}, ends)
+        if not ids.text:
+            kind = IdKind.UNSIGNED if ids.values.dtype == np.uint64 else IdKind.SIGNED
+            return IdTable(kind, 0, {Section.IDS: ids.values}, ends)
+        encoded = [text.encode("utf-8", "surrogatepass") for text in ids.values.tolist()]
+        lengths = np.fromiter(map(len, encoded), np.uint64, len(encoded))
+        data = np.frombuffer(b"".join(encoded), dtype=np.uint8)
+        return IdTable(IdKind.TEXT, 0, {Section.ID_BYTES: data, Section.ID_ENDS: np.cumsum(lengths)}, ends)
+
+
+@dataclass
+class _Output:
+    """A file that is being written, and how many bytes it has."""
+
+    pending: PendingFile
+    size: int = HEADER_BYTES
+
+    def append(self, data: Array) -> int:
+        """Write at the end, then zeros up to a multiple of PAGE_ALIGN; returns where the data begin."""
+        begin = self.size
+        self.pending.file.write(data.reshape(-1).view(np.uint8).data)
+        self.pending.file.write(bytes(-data.nbytes % PAGE_ALIGN))
+        self.size += -(-data.nbytes // PAGE_ALIGN) * PAGE_ALIGN
+        return begin
+
+
+@dataclass
+class _Filling:
+    """The direction whose pages are being written."""
+
+    kind: str
+    degrees: NDArray[np.uint32]
+    directory: Directory
+    rows: NDArray[np.int64]
+    buffer: NDArray[np.uint8]
+    page: int = 0
+    filled: int = 0
+    views: list[Array] = field(default_factory=list)
+
+
+class PageWriter:
+    """Writes one page file: for each direction `begin`, `write` and `end`, then `finish`.
+
+    A context manager: without `finish`, or after an error, nothing is left on the disk and an existing file of the name
+    stays as it was.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        n: int,
+        columns: Mapping[str, np.dtype[Any]],
+        *,
+        directed: bool,
+        layout: str = "ids",
+        disks: Sequence[str | os.PathLike[str]] = (),
+        page_bytes: int = DEFAULT_PAGE_BYTES,
+    ) -> None:
+        """Create the files under temporary names.
+
+        Args:
+            path: of the page file.
+            n: the number of vertices.
+            columns: the types of the edge columns.
+            directed: False if every edge is stored in both directions.
+            layout: "ids" or "degree".
+            disks: folders, each of which gets a stripe with every len(disks)-th page; () for one file.
+            page_bytes: the size of a page at which the next one begins.
+
+        Raises:
+            DiskError: a file cannot be created.
+            GraphError: the pages are too small, or a column has a type that a page file does not have.
+        """
+        if page_bytes < LEAST_PAGE:
+            raise GraphError(f"pages of {page_bytes:,} bytes are too small; the least are {LEAST_PAGE:,}")
+        for name, dtype in columns.items():
+            if dtype.name not in COLUMN_TYPES:
+                raise GraphError(f"the edge column {name!r} has the type {dtype.name}, which page files do not hold")
+        self._path = Path(os.path.realpath(path))
+        self._disks = [Path(os.path.realpath(disk)) for disk in disks]
+        self._n, self._m, self._directed, self._layout = n, 0, directed, layout
+        self._columns, self._page_bytes = dict(columns), page_bytes
+        self._widths = [dtype.itemsize for dtype in columns.values()]
+        self._bounds: dict[str, tuple[float, float]] = {}
+        self._directories: dict[str, Directory] = {}
+        self._degrees: dict[str, NDArray[np.uint32]] = {}
+        self._filling: _Filling | None = None
+        self._pages = 0
+        self._outputs: list[_Output] = []
+        try:
+            for number, folder in enumerate([self._path.parent, *self._disks]):
+                shown = path if number == 0 else folder
+                with writing(shown, self._path if number == 0 else folder / self._path.name):
+                    self._outputs.append(_Output(PendingFile(folder, self._path.name)))
+                    self._outputs[-1].pending.file.write(bytes(HEADER_BYTES))
+        except BaseException:
+            self._discard()
+            raise
+
+    def __enter__(self) -> PageWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._discard()
+
+    def begin(self, kind: str, degrees: NDArray[np.uint32]) -> None:
+        """Begin the pages of a direction, "in" before "out"; degrees: uint32[n], not changed until `finish`."""
+        directory = cut_directory(degrees, self._page_bytes, 4 + sum(self._widths))
+        rows = page_rows(directory.firsts, self._n)
+        largest = int(page_sizes(rows, np.diff(directory.starts), self._widths).max())
+        self._m = int(directory.starts[-1])
+        self._directories[kind], self._degrees[kind] = directory, degrees
+        self._filling = _Filling(kind, degrees, directory, rows, empty(largest, np.uint8))
+        self._open_page()
+
+    def write(self, targets: NDArray[np.uint32], columns: Sequence[Array]) -> None:
+        """Append edges of the direction, in the order of its rows. Raises DiskError.
+
+        Args:
+            targets: uint32[k], the neighbours.
+            columns: the values of each edge column, [k].
+        """
+        filling = self._filling
+        assert filling is not None
+        done = 0
+        while done < len(targets):
+            edges = len(filling.views[0])
+            count = min(edges - filling.filled, len(targets) - done)
+            for view, values in zip(filling.views, (targets, *columns)):
+                view[filling.filled : filling.filled + count] = values[done : done + count]
+            filling.filled += count
+            done += count
+            if filling.filled == edges:
+                self._close_page()
+                self._open_page()
+
+    def end(self) -> None:
+        """End the direction; all its edges must have been written."""
+        assert self._filling is not None
+        assert self._filling.page == self._filling.directory.count
+        self._filling = None
+
+    def finish(
+        self,
+        ids: IdTable,
+        permutation: NDArray[np.uint32] | None,
+        notes: Sequence[str],
+        left_out: Mapping[str, LeftOut],
+    ) -> None:
+        """Write the rest and give the files their names. Raises DiskError.
+
+        Args:
+            ids: of all vertices, in increasing order.
+            permutation: uint32[n], the position in `ids` of each vertex number in pages; None for the layout "ids".
+            notes: sentences about the source.
+            left_out: columns that could not be read.
+        """
+        striped = self._path.name if self._disks else ""
+        columns = {name: ColumnInfo(dtype, *self._bounds.get(name, (0, 0))) for name, dtype in self._columns.items()}
+        description = Description(
+            columns, tuple(notes), tuple((name, why.reason, bool(why.numbers)) for name, why in left_out.items()),
+            self._facts(ids), striped, tuple(map(str, self._disks)),
+        )  # fmt: skip
+        main = self._outputs[0]
+        places: dict[Section, Place] = {}
+
+        def put(section: Section, data: Array) -> None:
+            data = np.ascontiguousarray(data)
+            places[section] = Place(main.size, data.nbytes, sum_of(data))
+            main.append(data)
+
+        with writing(self._path, self._path):
+            for section, values in ids.sections.items():
+                put(section, values)
+            if permutation is not None:
+                put(Section.PERMUTATION, permutation)
+            for kind, degrees in self._degrees.items():
+                put(_DEGREES[kind], _short(degrees))
+                put(_DIRECTORIES[kind], self._directories[kind].to_words())
+            put(Section.DESCRIPTION, np.frombuffer(description.to_bytes(), np.uint8))
+            header = Header(main.size, self._n, self._m, self._directed, self._layout, ids.kind, ids.base,
+                            self._page_bytes, len(self._disks), places).to_bytes()  # fmt: skip
+            self._commit(header)
+
+    def _commit(self, header: bytes) -> None:
+        """Write the headers and rename: stripes first, so that the page file never lacks one."""
+        fingerprint = fingerprint_of(header)
+        old = _stripes_of(self._path)
+        main, *stripes = self._outputs
+        for number, output in enumerate(stripes):
+            output.pending.put_first(stripe_to_bytes(output.size, fingerprint, number, len(stripes)))
+        main.pending.put_first(header)
+        named: list[Path] = []
+        try:
+            for number, (output, disk) in enumerate(zip(stripes, self._disks)):
+                name = disk / stripe_name(self._path.name, fingerprint, number)
+                with writing(name, name):
+                    output.pending.commit(name)
+                named.append(name)
+            main.pending.commit(self._path)
+        except BaseException:
+            for name in set(named) - set(old):
+                with suppress(OSError):
+                    name.unlink()
+            raise
+        for name in set(old) - set(named):
+            with suppress(OSError):
+                name.unlink()
+
+    def _discard(self) -> None:
+        for output in self._outputs:
+            output.pending.discard()
+
+    def _open_page(self) -> None:
+        """Lay out the buffer for the current page; pages without edges are written at once."""
+        filling = self._filling
+        assert filling is not None
+        while filling.page < filling.directory.count:
+            d, page = filling.directory, filling.page
+            edges = int(d.starts[page + 1] - d.starts[page])
+            layout = page_layout(int(filling.rows[page]), edges, self._widths)
+            buffer = filling.buffer[: layout.nbytes]
+            buffer[:] = 0
+            filling.views = [buffer[layout.targets : layout.targets + 4 * edges].view(np.uint32)]
+            for dtype, at in zip(self._columns.values(), layout.columns):
+                filling.views.append(buffer[at : at + dtype.itemsize * edges].view(dtype))
+            filling.filled = 0
+            if edges:
+                return
+            self._close_page()
+
+    def _close_page(self) -> None:
+        filling = self._filling
+        assert filling is not None
+        d, page = filling.directory, filling.page
+        rows, first = int(filling.rows[page]), int(d.firsts[page])
+        edges = int(d.starts[page + 1] - d.starts[page])
+        buffer = filling.buffer[: page_layout(rows, edges, self._widths).nbytes]
+        offsets = buffer[: 4 * (rows + 1)].view(np.uint32)
+        kernels("page_file")["cut_offsets"](filling.degrees[first : first + rows], rows, self._inside(page), edges,
+                                            offsets)  # fmt: skip
+        for name, values in zip(self._columns, filling.views[1:]):
+            if filling.kind == "in" and edges:
+                here = (values.min().item(), values.max().item())
+                self._bounds[name] = bounds(self._bounds.get(name, here), here)
+        d.sums[page] = sum_of(buffer)
+        stripes = self._outputs[1:] or self._outputs
+        with writing(self._path, self._path):
+            stripes[self._pages % len(stripes)].append(buffer)
+        self._pages += 1
+        filling.page += 1
+
+    def _inside(self, page: int) -> int:
+        """How many edges of the first vertex of a page lie in earlier pages."""
+        filling = self._filling
+        assert filling is not None
+        d, first = filling.directory, filling.directory.firsts[page]
+        at = int(np.searchsorted(d.longs[:, 0], first))
+        if at == len(d.longs) or d.longs[at, 0] != first:
+            return 0
+        segment = d.segments[d.longs[at, 1]]
+        begin = int(segment[1] + d.starts[d.segment_pages[d.longs[at, 1]]])
+        return max(0, int(d.starts[page]) - begin)
+
+    def _facts(self, ids: IdTable) -> dict[str, Any]:
+        inward = self._degrees["in"]
+        outward = self._degrees.get("out", inward)
+        return {
+            "first_id": ids.ends[0], "last_id": ids.ends[1],
+            "largest_out_degree": int(outward.max(initial=0)), "largest_in_degree": int(inward.max(initial=0)),
+            "isolated_vertices": int(((outward == 0) & (inward == 0)).sum()),
+        }  # fmt: skip
+
+
+def _short(degrees: NDArray[np.uint32]) -> NDArray[np.uint16]:
+    """Degrees in 16 bits; those of long vertices follow from the directory."""
+    short = empty(len(degrees), np.uint16)
+    np.minimum(degrees, 0xFFFF, out=short, casting="unsafe")
+    return short
+
+
+def _stripes_of(path: Path) -> list[Path]:
+    """The stripes of the page file that stands at `path`; none if there is none, or if it is damaged."""
+    if not is_page_file(path):
+        return []
+    try:
+        return [stripe for stripe in PageFile.open(path).stripes if stripe != path]
+    except (GraphError, DiskError):
+        return []

@@ -1,0 +1,430 @@
+"""Opening, describing and reading a page file; every byte is checked before it is used."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from io import FileIO
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.plan.plan import SEGMENT
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.page_file.directory import Directory, page_rows
+from vlang.runtime.storage.page_file.form import (
+    HEADER_BYTES,
+    PAGE_ALIGN,
+    ColumnInfo,
+    IdKind,
+    PageLayout,
+    Section,
+    page_layout,
+    page_sizes,
+    sum_of,
+)
+from vlang.runtime.storage.page_file.header import Description, Header, fingerprint_of, stripe_from_bytes
+
+__all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
+
+_MOST_DESCRIPTION = 1 << 26
+_FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
+           "a vertex number is too large")  # fmt: skip
+_DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
+_DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Extent:
+    """Where a page lies: the index of its file in `stripes`, its first byte and its length, multiples of 4096."""
+
+    stripe: int
+    offset: int
+    nbytes: int
+
+
+@dataclass(frozen=True)
+class PageView:
+    """The arrays of a page, in the buffer that it was read into.
+
+    Attributes:
+        offsets: uint32[rows + 1], relative to the page.
+        targets: uint32[edges].
+        columns: name -> array[edges].
+    """
+
+    offsets: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    columns: dict[str, Array]
+
+
+def stripe_name(file: str, fingerprint: bytes, number: int) -> str:
+    """The file name of a stripe. It has a part of the fingerprint, so that a new file never replaces an old stripe."""
+    return f"{file}.{fingerprint.hex()[:8]}.{number + 1}"
+
+
+class PageFile:
+    """A page file whose header and directories were read and checked; its pages are read on demand.
+
+    Attributes:
+        path: of the file.
+        n, m: vertices and stored directed edges.
+        directed: False if every edge is stored in both directions.
+        layout: "ids" if vertices are numbered in the order of their ids, "degree" in decreasing order of degree.
+        kinds: the directions that are stored: ("in",) of an undirected graph, else ("in", "out").
+        columns: the edge columns, by name.
+        fingerprint: identifies the content.
+        stripes: the files that hold the pages.
+        page_bytes: the size of a page at which the next one begins.
+        description: notes on the source, and facts to print.
+    """
+
+    def __init__(self, path: Path, header: Header, fingerprint: bytes, description: Description) -> None:
+        """For `open`, which checks the arguments."""
+        self.path = path
+        self.n, self.m, self.directed, self.layout = header.n, header.m, header.directed, header.layout
+        self.kinds = ("in", "out") if header.directed else ("in",)
+        self.page_bytes = header.page_bytes
+        self.fingerprint = fingerprint
+        self.description = description
+        self.columns: Mapping[str, ColumnInfo] = MappingProxyType(dict(description.columns))
+        self.stripes: Sequence[Path] = (path,)
+        self._header = header
+        self._widths = [column.dtype.itemsize for column in description.columns.values()]
+        self._directories: dict[str, Directory] = {}
+        self._extents: dict[str, tuple[Array, Array, Array]] = {}
+
+    @staticmethod
+    def open(path: str | os.PathLike[str]) -> PageFile:
+        """Read and check the header, the description and the directories, and the headers of the stripes.
+
+        Raises:
+            GraphError: not a page file, of another version, or damaged.
+            DiskError: it cannot be read.
+        """
+        path = Path(path)
+        with _reading(path), FileIO(path) as file:
+            data, size = file.read(HEADER_BYTES) or b"", os.fstat(file.fileno()).st_size
+            header = Header.from_bytes(data, size)
+            place = header.sections.get(Section.DESCRIPTION)
+            if place is None or place.nbytes > _MOST_DESCRIPTION:
+                raise ValueError(_damaged("its description is missing"))
+            description = Description.from_bytes(bytes(_section(file, header, Section.DESCRIPTION)))
+            found = PageFile(path, header, fingerprint_of(data), description)
+            found._check_sections()
+            for kind in found.kinds:
+                words = _section(file, header, _DIRECTORIES[kind]).view(np.int64)
+                try:
+                    found._directories[kind] = Directory.from_words(words, found.n, found.m)
+                except ValueError as error:
+                    raise ValueError(_damaged(f"the directory: {error}")) from None
+            found._place_pages()
+        found._find_stripes()
+        return found
+
+    # ------------------------------------------------------------- what the header says
+
+    @property
+    def left_out(self) -> dict[str, LeftOut]:
+        """Edge columns of the source that could not be read as numbers."""
+        return {name: LeftOut(why, numbers) for name, why, numbers in self.description.left_out}
+
+    @property
+    def largest_page(self) -> int:
+        """The bytes of the largest page, of all directions."""
+        return max(int(sizes.max()) for _, _, sizes in self._extents.values())
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all files together."""
+        return self._header.file_bytes + (sum(self._ends) if self._header.stripes else 0)
+
+    def directory(self, kind: str) -> Directory:
+        """The directory of the pages of a direction, one of `kinds`."""
+        return self._directories[kind]
+
+    def extent(self, kind: str, page: int) -> Extent:
+        """Where a page lies."""
+        stripe, offset, nbytes = (int(array[page]) for array in self._extents[kind])
+        return Extent(stripe, offset, nbytes)
+
+    # ------------------------------------------------------------- what is read on demand
+
+    def ids(self) -> VertexIds:
+        """Read the ids of the vertices in increasing order; the position in it is the caller's dense number.
+
+        With the layout "ids" that is also the number in pages; see `permutation`. Raises GraphError and DiskError.
+        """
+        header = self._header
+        if header.id_kind == IdKind.CONSECUTIVE:
+            return VertexIds(base=header.id_base, count=self.n)
+        if header.id_kind == IdKind.TEXT:
+            return VertexIds(self._texts())
+        values = self._read(Section.IDS).view(np.int64 if header.id_kind == IdKind.SIGNED else np.uint64)
+        self._need(bool((values[1:] > values[:-1]).all()), "the ids are not in increasing order")
+        return VertexIds(values)
+
+    def permutation(self) -> NDArray[np.uint32] | None:
+        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids"."""
+        if self.layout == "ids":
+            return None
+        numbers = self._read(Section.PERMUTATION).view(np.uint32)
+        seen = np.zeros(self.n, dtype=np.bool_)
+        seen[numbers[numbers < self.n]] = True
+        self._need(bool(seen.all()), "the order of the vertices is no permutation")
+        return numbers
+
+    def degrees(self, kind: str) -> NDArray[np.uint32]:
+        """The degree of each vertex in a direction, by its number in pages, uint32[n]."""
+        short = self._read(_DEGREES[kind]).view(np.uint16)
+        found = empty(self.n, np.uint32)
+        found[:] = short
+        d = self._directories[kind]
+        self._need(int((short > SEGMENT).sum()) == len(d.longs), "the degrees of the long vertices")
+        if len(d.longs):
+            lengths = np.add.reduceat(d.segments[:, 2] - d.segments[:, 1], d.longs[:, 1])
+            self._need(np.array_equal(np.minimum(lengths, 0xFFFF), short[d.longs[:, 0]]),
+                       "the degrees of the long vertices")  # fmt: skip
+            self._need(bool((lengths < 2**32).all()), "the degrees of the long vertices")
+            found[d.longs[:, 0]] = lengths
+        self._need(int(found.sum(dtype=np.uint64)) == self.m, "the degrees do not add up to the edges")
+        return found
+
+    def view(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
+        """Check the bytes of a page, and return its arrays as views of them.
+
+        Args:
+            kind: the direction.
+            page: its number.
+            buffer: uint8[nbytes] as `extent` says, at an address that is a multiple of 64.
+
+        Raises:
+            GraphError: the sum is wrong; offsets are not monotone or end elsewhere; a vertex number is n or more; a
+                value of a column is outside of the bounds in the header.
+        """
+        d = self._directories[kind]
+        layout, rows, edges = self._layout(kind, page)
+        if len(buffer) != layout.nbytes or sum_of(buffer) != int(d.sums[page]):
+            raise self.page_error(kind, page, "its sum is wrong")
+        offsets = buffer[: 4 * (rows + 1)].view(np.uint32)
+        targets = buffer[layout.targets : layout.targets + 4 * edges].view(np.uint32)
+        fault = kernels("page_file")["check_page"](offsets, rows, edges, targets, self.n)
+        if fault:
+            raise self.page_error(kind, page, _FAULTS[fault])
+        self._check_long_rows(kind, page, offsets)
+        columns = {}
+        for (name, info), at in zip(self.columns.items(), layout.columns):
+            values = buffer[at : at + info.dtype.itemsize * edges].view(info.dtype)
+            if not _within(values, info):
+                raise self.page_error(kind, page, f"a value of the edge column {name!r} is out of bounds")
+            columns[name] = values
+        return PageView(offsets, targets, columns)
+
+    def pages(self, kind: str) -> Iterator[PageView]:
+        """Read and check all pages of a direction in order, each into the same buffer. Raises GraphError, DiskError."""
+        room = empty(self.largest_page + PAGE_ALIGN, np.uint8)
+        room = room[-room.ctypes.data % PAGE_ALIGN :]
+        with ExitStack() as stack:
+            files = []
+            for path in self.stripes:
+                with _reading(path):
+                    files.append(stack.enter_context(FileIO(path)))
+            for page in range(self._directories[kind].count):
+                extent = self.extent(kind, page)
+                buffer = room[: extent.nbytes]
+                with _reading(self.stripes[extent.stripe]):
+                    _fill(files[extent.stripe], extent.offset, buffer)
+                yield self.view(kind, page, buffer)
+
+    def check(self) -> int:
+        """Read the whole file and check all sums; returns the number of sums. Raises GraphError and DiskError."""
+        self.ids()
+        self.permutation()
+        count = 1 + len(self._header.sections) + (len(self.stripes) if self._header.stripes else 0)
+        for kind in self.kinds:
+            degrees = self.degrees(kind)
+            d = self._directories[kind]
+            rows = page_rows(d.firsts, self.n)
+            counted = np.zeros(self.n + 1, dtype=np.uint32)
+            for page, view in enumerate(self.pages(kind)):
+                first = int(d.firsts[page])
+                counted[first : first + int(rows[page])] += view.offsets[1:] - view.offsets[:-1]
+                count += 1
+            self._need(np.array_equal(counted[: self.n], degrees), "the degrees are not those of the pages")
+        return count
+
+    # ------------------------------------------------------------- checks
+
+    def _check_sections(self) -> None:
+        """Whether exactly the sections of such a graph are there, of the lengths that they must have."""
+        n, ids = self.n, self._header.id_kind
+        sizes: dict[Section, int | None] = {Section.DESCRIPTION: None}
+        if ids == IdKind.TEXT:
+            sizes |= {Section.ID_BYTES: None, Section.ID_ENDS: 8 * n}
+        elif ids != IdKind.CONSECUTIVE:
+            sizes[Section.IDS] = 8 * n
+        if self.layout == "degree":
+            sizes[Section.PERMUTATION] = 4 * n
+        for kind in self.kinds:
+            sizes |= {_DEGREES[kind]: 2 * n, _DIRECTORIES[kind]: None}
+        there = self._header.sections
+        for section in {*sizes, *there}:
+            name = section.name.lower().replace("_", " ")
+            if section not in there or section not in sizes:
+                raise ValueError(_damaged(f"the section {name} is {'missing' if section in sizes else 'too much'}"))
+            size, place = sizes[section], there[section]
+            if place.nbytes != size and (size is not None or (place.nbytes % 8 and section in _DIRECTORIES.values())):
+                raise ValueError(_damaged(f"the length of the section {name}"))
+
+    def _place_pages(self) -> None:
+        """Compute where the pages lie: one after the other in each file, in turns over the files."""
+        files = max(1, self._header.stripes)
+        kinds = [self._directories[kind] for kind in self.kinds]
+        sizes = np.concatenate([page_sizes(page_rows(d.firsts, self.n), np.diff(d.starts), self._widths)
+                                for d in kinds])  # fmt: skip
+        stripe = np.arange(len(sizes)) % files
+        offsets = np.empty_like(sizes)
+        self._ends = []
+        for number in range(files):
+            ends = HEADER_BYTES + np.cumsum(sizes[number::files])
+            offsets[number::files] = ends - sizes[number::files]
+            self._ends.append(int(ends[-1]) if len(ends) else HEADER_BYTES)
+        at = 0
+        for kind, d in zip(self.kinds, kinds):
+            part = slice(at, at + d.count)
+            self._extents[kind] = stripe[part], offsets[part], sizes[part]
+            at += d.count
+        first = min(place.offset for place in self._header.sections.values())
+        if (HEADER_BYTES if self._header.stripes else self._ends[0]) > first or int(sizes.min()) < 0:
+            raise ValueError(_damaged("the pages do not fit into the file"))
+
+    def _find_stripes(self) -> None:
+        count, said = self._header.stripes, self.description
+        if count == 0:
+            return
+        if len(said.disks) != count or not said.file or os.sep in said.file:
+            raise GraphError(f"{self.path}: {_damaged('the folders of its stripes')}")
+        found = []
+        for number, disk in enumerate(said.disks):
+            name = stripe_name(said.file, self.fingerprint, number)
+            places = [Path(disk) / name, self.path.parent / name]
+            path = next((place for place in places if place.exists()), None)
+            if path is None:
+                raise DiskError(f"{self.path}: its stripe {number + 1} of {count} is missing: {places[0]}, nor is it "
+                                f"in {self.path.parent}")  # fmt: skip
+            with _reading(path), FileIO(path) as file:
+                size = os.fstat(file.fileno()).st_size
+                stripe_from_bytes(file.read(HEADER_BYTES) or b"", size, self.fingerprint, number, count)
+                if size != self._ends[number]:
+                    raise ValueError(_damaged("its length is not that of its pages"))
+            found.append(path)
+        self.stripes = tuple(found)
+
+    def _check_long_rows(self, kind: str, page: int, offsets: NDArray[np.uint32]) -> None:
+        """Whether segments lie in the rows of their vertices, and no other vertex is cut by the end of the page."""
+        d = self._directories[kind]
+        first = int(d.firsts[page])
+        low, high = np.searchsorted(d.segment_pages, (page, page + 1)).tolist()
+        mine = d.segments[low:high]
+        row = mine[:, 0] - first
+        if not ((offsets[row] <= mine[:, 1]) & (mine[:, 2] <= offsets[row + 1])).all():
+            raise self.page_error(kind, page, "a segment lies outside of its row")
+        last = first + len(offsets) - 2
+        cut = page + 1 < d.count and len(offsets) > 1 and offsets[-1] != offsets[-2]
+        if cut and not (len(mine) and int(mine[-1, 0]) == last):
+            raise self.page_error(kind, page, "its last row goes on in the next page")
+
+    def _layout(self, kind: str, page: int) -> tuple[PageLayout, int, int]:
+        d = self._directories[kind]
+        first = int(d.firsts[page])
+        rows = (min(int(d.firsts[page + 1]) + 1, self.n) if page + 1 < d.count else self.n) - first
+        edges = int(d.starts[page + 1] - d.starts[page])
+        return page_layout(rows, edges, self._widths), rows, edges
+
+    def _read(self, section: Section) -> NDArray[np.uint8]:
+        with _reading(self.path), FileIO(self.path) as file:
+            return _section(file, self._header, section)
+
+    def _texts(self) -> Array:
+        ends = self._read(Section.ID_ENDS).view(np.uint64)
+        data = self._read(Section.ID_BYTES).tobytes()
+        fine = bool((ends[1:] >= ends[:-1]).all()) and (int(ends[-1]) if len(ends) else 0) == len(data)
+        self._need(fine, "the ends of the ids")
+        texts = np.empty(len(ends), dtype=object)
+        places = ends.tolist()
+        try:
+            texts[:] = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *places], places)]
+        except UnicodeDecodeError:
+            self._need(False, "an id is not UTF-8")
+        self._need(bool((texts[1:] > texts[:-1]).all()), "the ids are not in increasing order")
+        return texts
+
+    def _need(self, fine: bool, what: str) -> None:
+        if not fine:
+            raise GraphError(f"{self.path}: {_damaged(what)}")
+
+    def page_error(self, kind: str, page: int, what: str) -> GraphError:
+        """The error for a page that is damaged; what: the reason."""
+        path = self.stripes[self.extent(kind, page).stripe]
+        return GraphError(f"{path}: {_damaged(f'page {page:,} of the {kind}-edges: {what}')}")
+
+
+class _reading:
+    """Turns errors while `path` is read into those of vlang, with its name."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
+        if isinstance(error, (GraphError, DiskError)):
+            return
+        if isinstance(error, OSError):
+            raise DiskError(f"{self._path}: cannot be read: {error.strerror or error}") from error
+        if isinstance(error, ValueError):
+            raise GraphError(f"{self._path}: {error}") from None
+
+
+def _damaged(what: str) -> str:
+    return f"damaged: {what}; convert the graph again"
+
+
+def _within(values: Array, info: ColumnInfo) -> bool:
+    if not len(values) or info.least != info.least:
+        return True
+    return bool(values.min() >= info.least and values.max() <= info.greatest)
+
+
+def _section(file: FileIO, header: Header, section: Section) -> NDArray[np.uint8]:
+    """The bytes of a section, whose length `Header` has compared with that of the file. Raises ValueError, OSError."""
+    place = header.sections.get(section)
+    if place is None:
+        raise ValueError(_damaged(f"the section {section.name.lower()} is missing"))
+    data: NDArray[np.uint8] = empty(place.nbytes, np.uint8)
+    _fill(file, place.offset, data)
+    if sum_of(data) != place.sum:
+        raise ValueError(_damaged(f"the sum of the section {section.name.lower().replace('_', ' ')} is wrong"))
+    return data
+
+
+def _fill(file: FileIO, offset: int, target: NDArray[np.uint8]) -> None:
+    """Fill `target` from the file. Raises ValueError where the file ends, OSError."""
+    file.seek(offset)
+    have = 0
+    while have < len(target):
+        got = file.readinto(target[have:].data)
+        if not got:
+            raise ValueError(_damaged("the file is cut off"))
+        have += got
