@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
-from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations, stored_rows
+from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
 from vlang.runtime.threads.workers import available_threads
 
@@ -111,7 +111,8 @@ class Graph:
 
     @classmethod
     def on_pages(
-        cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (), threads: int | None = None
+        cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
+        left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None,
     ) -> Graph:
         """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
 
@@ -119,10 +120,11 @@ class Graph:
             stored: the edges.
             ids: the ids of all vertices.
             notes: sentences about the source.
+            left_out: columns that could not be read, by name.
             threads: how many threads build adjacency lists of graphs derived from it.
         """
         graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out = list(notes), (), MappingProxyType({})
+        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
         graph.stored = stored
         graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()))
         return graph
@@ -132,8 +134,12 @@ class Graph:
         if self.stored is None:
             return self
         if self._whole is None:
-            self._whole = Graph.from_rows("in", stored_rows(self.stored), self.ids, directed=self.directed,
-                                          name=self.name, notes=self._notes, threads=self.threads)
+            try:
+                rows = self.stored.rows(self.threads)
+            except MemoryError:
+                raise OutOfMemory(f"the {self.m:,} edges of {self.name} do not fit into memory") from None
+            self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
+                                          notes=self._notes, left_out=self.left_out, threads=self.threads)
         return self._whole
 
     def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations) -> None:
@@ -345,6 +351,25 @@ class Graph:
         from vlang.runtime.graph.sources import read  # start-up
 
         return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
+
+    @staticmethod
+    def open(path: str | Path, threads: int | None = None) -> Graph:
+        """The graph of a page file (.vg) whose edges stay on disk.
+
+        A run reads them into memory if they fit into its `memory`, and keeps them there for the next run; otherwise it
+        streams them page by page, with the same result. What needs adjacency lists outside of a run is refused.
+
+        Args:
+            path: of the page file; `save` and `vlang convert` write them.
+            threads: how many threads build adjacency lists, once the edges are in memory; None for one per processor.
+
+        Raises:
+            GraphError: not a page file, of another version, or damaged.
+            DiskError: it cannot be read.
+        """
+        from vlang.runtime.graph.paged.on_disk import open_graph  # start-up
+
+        return open_graph(Graph, path, threads)
 
     @staticmethod
     def from_edges(

@@ -19,6 +19,7 @@ from vlang.runtime.cpu.paged import placement
 from vlang.runtime.cpu.paged.needs import needs_of
 from vlang.runtime.cpu.paged.placement import Placement
 from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import Plan
@@ -56,6 +57,7 @@ class MemoryStore:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
+        self.note = self.unstreamed = ""
         self.reads: list[tuple[str, int]] = []
         self._rng = np.random.default_rng(7)
         self._lock = threading.Lock()
@@ -91,6 +93,11 @@ class MemoryStore:
             found[name][:] = array
             at += _stored(array)
         return Views(found.pop(" offsets"), found.pop(" targets"), found)
+
+    def rows(self, threads: int) -> Rows:
+        """All in-edges."""
+        base = self._graph.adjacency("in", tuple(self.columns))
+        return Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
 
     def _pages(self, kind: str) -> Pages:
         adjacency = self._graph.adjacency(kind)

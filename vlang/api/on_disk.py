@@ -32,6 +32,10 @@ def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Plac
     Raises OutOfMemory, and BindError for a program that can only run in memory, with the line and the need.
     """
     found = placement_of(plan, graph, options)
+    for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):
+        if found is not None and found.streams and given:
+            raise BindError(f"{name} cuts adjacency lists in memory, and the pages of {graph.name} are streamed as "
+                            "they are; leave it out")
     line = whole_lists(program)
     if found is None or not found.streams or line is None:
         return found

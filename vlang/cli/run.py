@@ -19,6 +19,7 @@ from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
@@ -89,10 +90,12 @@ def command(
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
-    read = read_graph(graph, loaded, quiet, options.get("threads"), **reading)
+    read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
     keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
     if "target" in options:
         options["target"] = vertex_of("--target", options["target"], read)
+    if read.stored is not None:
+        _place(loaded, read, options, keywords, quiet)
     with Progress() as progress:
         result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
     if "target" in options and not as_json:
@@ -110,6 +113,20 @@ def command(
 
         for line in verify_run(loaded, read, keywords, options, result):
             note(line)
+
+
+def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
+    """Say where the edges of a graph on disk will be, and fix the memory that decides it in `options`."""
+    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.on_disk import placed  # start-up
+    from vlang.runtime.storage.limits import default_memory  # start-up
+
+    options.setdefault("memory", default_memory())
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+    plan = program.plan(frozenset(graph.columns), given, without=options.get("without", frozenset()))
+    found = placed(program, plan, graph, check_options(options))
+    if found is not None and not quiet:
+        note(found.text)
 
 
 def _check_device(options: dict[str, Any]) -> None:

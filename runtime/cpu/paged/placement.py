@@ -55,17 +55,20 @@ def place(plan: Plan, stored: StoredEdges, memory: int | None) -> Placement:
     if whole <= limit:
         text = f"edges in memory: {size_text(whole)} needed of {size_text(limit)}"
         return Placement(False, 0, needs.page, whole, text)
+    if stored.unstreamed:
+        raise OutOfMemory(f"{plan.name} on {stored.name} needs {size_text(whole)} and may take {size_text(limit)}, and "
+                          f"its pages cannot be streamed: {stored.unstreamed}")
     least = needs.state + LEAST_BUFFERS * needs.page
     if limit < least:
         raise OutOfMemory(
-            f"{plan.name} needs {size_text(needs.state)} for the values of {stored.n:,} vertices and at least "
-            f"{size_text(LEAST_BUFFERS * needs.page)} for pages, and may take {size_text(limit)}: give "
-            f"{size_text(least)} of memory or more")
+            f"{plan.name} needs {size_text(needs.state)} for the values of {stored.n:,} vertices, and "
+            f"{size_text(needs.edges)} for all edges or {size_text(LEAST_BUFFERS * needs.page)} for the pages of a "
+            f"stream; it may take {size_text(limit)}: give {size_text(min(least, whole))} of memory or more")
     budget = min(limit - needs.state, needs.streamed + LEAST_BUFFERS * needs.page)
     stays = min(1.0, budget / max(1, needs.streamed))
     text = (f"edges streamed from {stored.name}: {size_text(whole)} would be needed in memory, and {size_text(limit)} "
             f"may be taken; {size_text(budget)} for pages, so that {stays:.0%} of them stay there")
-    return Placement(True, budget, needs.page, whole, text)
+    return Placement(True, budget, needs.page, whole, text + (f"; {stored.note}" if stored.note else ""))
 
 
 def size_text(size: int) -> str:

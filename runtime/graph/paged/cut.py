@@ -51,8 +51,9 @@ def _blocks(degrees: NDArray[np.uint32]) -> Iterator[tuple[int, int, Int64s]]:
     before = 0
     for first in range(0, len(degrees), _BLOCK):
         block = degrees[first : first + _BLOCK].astype(np.int64)
+        edges = int(block.sum())  # now, as the caller may change the block
         yield first, before, block
-        before += int(block.sum())
+        before += edges
 
 
 def _cut_pages(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int) -> tuple[Int64s, Int64s]:

@@ -26,7 +26,7 @@ from vlang.runtime.threads.workers import available_threads
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["load", "save"]
+__all__ = ["load", "rows_of", "save"]
 
 _STEP = 1 << 20  # edges that are handed to the writer together
 
@@ -94,18 +94,22 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     """
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
-    ids, order = file.ids(), file.permutation()
-    rows, left_out = _rows(file), file.left_out
-    if order is not None:
-        listed = listed_rows(rows, threads or available_threads())
-        scan = EdgeScan(order[listed], order[rows.targets], mirror=False)
-        rows = build_rows(scan, file.n, rows.columns, threads or available_threads())
+    ids, rows, left_out = file.ids(), rows_of(file, threads or available_threads()), file.left_out
     if weights not in (None, "weight"):
         rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
     return graph_type.from_rows(
         "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
         threads=threads,
     )  # fmt: skip
+
+
+def rows_of(file: PageFile, threads: int) -> Rows:
+    """All in-edges of a page file, by the caller's numbers. Raises GraphError and DiskError."""
+    rows, order = _rows(file), file.permutation()
+    if order is None:
+        return rows
+    scan = EdgeScan(order[listed_rows(rows, threads)], order[rows.targets], mirror=False)
+    return build_rows(scan, file.n, rows.columns, threads)
 
 
 def _rows(file: PageFile) -> Rows:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import closing
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import GraphError, OutOfMemory
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.memory import empty, zeros
-from vlang.runtime.storage.ring import PageReader, Ring
+from vlang.runtime.storage.ring import PageReader
 
-__all__ = ["StoredEdges", "StoredOrientations", "stored_rows"]
-
-_BUFFERS = 4  # of the ring through which a graph is read as a whole
+__all__ = ["StoredEdges", "StoredOrientations"]
 
 
 class StoredEdges(PageReader, Protocol):
@@ -29,6 +25,8 @@ class StoredEdges(PageReader, Protocol):
         n, m: vertices, and stored directed edges.
         directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
         columns: dtype and range of every edge column.
+        note: how pages are read, if not as they should be; "" otherwise.
+        unstreamed: why pages cannot be streamed, so that the graph runs in memory only; "" if they can.
     """
 
     @property
@@ -41,6 +39,10 @@ class StoredEdges(PageReader, Protocol):
     def directed(self) -> bool: ...
     @property
     def columns(self) -> Mapping[str, Column]: ...
+    @property
+    def note(self) -> str: ...
+    @property
+    def unstreamed(self) -> str: ...
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
@@ -48,28 +50,9 @@ class StoredEdges(PageReader, Protocol):
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n]."""
 
+    def rows(self, threads: int) -> Rows:
+        """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
-
-def stored_rows(stored: StoredEdges) -> Rows:
-    """All in-edges with their columns, read into memory. Raises DiskError, GraphError, OutOfMemory."""
-    cuts, degrees = stored.cuts("in"), stored.degrees("in")
-    try:
-        offsets = zeros(stored.n + 1, np.uint64)
-        np.cumsum(degrees, out=offsets[1:])
-        targets = empty(cuts.edges, np.uint32)
-        columns = {name: empty(cuts.edges, column.dtype) for name, column in stored.columns.items()}
-        largest = max(stored.nbytes("in", page) for page in range(cuts.count))
-        ring = Ring(stored, largest, _BUFFERS * largest)
-    except MemoryError:
-        raise OutOfMemory(f"the {stored.m:,} edges of {stored.name} do not fit into memory") from None
-    with closing(ring), closing(ring.stream("in", [(page,) for page in range(cuts.count)])) as batches:
-        for batch in batches:
-            for page, views in batch:
-                low, high = cuts.starts[page], cuts.starts[page + 1]
-                targets[low:high] = views.targets
-                for name, values in columns.items():
-                    values[low:high] = views.columns[name]
-    return Rows(offsets, targets, columns)
 
 
 class StoredOrientations:

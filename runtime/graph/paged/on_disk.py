@@ -1,0 +1,83 @@
+"""A graph whose edges stay in a page file: `Graph.open`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.paged.in_memory import rows_of
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.direct import DirectFiles
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.page_file import PageFile, PageView
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["FileEdges", "open_graph"]
+
+
+class FileEdges:
+    """The edges of a page file; a `vlang.runtime.graph.topology.stored.StoredEdges`."""
+
+    def __init__(self, file: PageFile) -> None:
+        self._file = file
+        self._read = DirectFiles(file.stripes)
+        self.name = file.path.name
+        self.n, self.m, self.directed = file.n, file.m, file.directed
+        self.columns: Mapping[str, Column] = {
+            name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
+
+    @property
+    def note(self) -> str:
+        """How pages are read, if not as they should be."""
+        return self._read.note
+
+    @property
+    def unstreamed(self) -> str:
+        """Why pages cannot be streamed; "" if they can."""
+        if self._file.layout == "ids":
+            return ""
+        return f"the vertices in {self.name} are numbered by degree; `vlang convert --layout ids` numbers them by id"
+
+    def cuts(self, kind: str) -> PageCuts:
+        """How the adjacency of a kind is cut into pages."""
+        d = self._file.directory(kind)
+        return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
+                        d.segment_tasks)
+
+    def degrees(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]."""
+        found, order = self._file.degrees(kind), self._file.permutation()
+        if order is None:
+            return found
+        placed: NDArray[np.uint32] = empty(self.n, np.uint32)
+        placed[order] = found
+        return placed
+
+    def nbytes(self, kind: str, page: int) -> int:
+        """Bytes of a page."""
+        return self._file.extent(kind, page).nbytes
+
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
+        """Read a page into an aligned buffer, and check every byte of it. Raises DiskError, GraphError."""
+        extent = self._file.extent(kind, page)
+        self._read.read(extent.stripe, extent.offset, buffer)
+        return self._file.view(kind, page, buffer)
+
+    def rows(self, threads: int) -> Rows:
+        """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
+        return rows_of(self._file, threads)
+
+
+def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: int | None) -> Graph:
+    """See `Graph.open`. graph_type: the class to build."""
+    file = PageFile.open(Path(path))
+    return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads)
