@@ -16,7 +16,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan, field_of
 
 if TYPE_CHECKING:
-    from vlang.runtime.cpu.paged.placement import Placement
+    from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.storage.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
@@ -130,9 +130,9 @@ def placement_of(plan: Plan, graph: Graph, options: Options) -> Placement | None
     """Where a run on the CPU has the edges of a graph on disk; None for a graph in memory. Raises OutOfMemory."""
     if graph.stored is None:
         return None
-    from vlang.runtime.cpu.paged.placement import place  # start-up
+    from vlang.runtime.cpu.placement import place  # start-up
 
-    return place(plan, graph.stored, options.memory)
+    return place(plan, graph, options)
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:

@@ -74,8 +74,9 @@ class Options:
         "streamed.", devices="gpu"))
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
-        "Host memory of a run at most: 512M, 8G; default: 80 % of what is free. A graph opened from a page "
-        "file is read if it fits, else its edges are streamed. Never changes a result."))
+        "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
+        "warning where 80 % of what is free would be exceeded. What does not fit is refused, and the edges of a graph "
+        "from a page file are then streamed."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Stop every loop after so many rounds; the result then says that it stopped."))

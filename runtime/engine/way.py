@@ -8,6 +8,7 @@ from typing import Never, Protocol, TypeVar
 from vlang.errors import InternalError
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start
+from vlang.runtime.graph.edges.shape import Counts
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, StageSpec
 
@@ -27,7 +28,7 @@ class Way(Protocol[M]):
     def name(self) -> str:
         """Its name in explain and options."""
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop cannot run this way with any values; "" if it can."""
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
@@ -50,7 +51,7 @@ class Way(Protocol[M]):
 W = TypeVar("W", bound=Way[Never])
 
 
-def way_of(ways: Iterable[W], loop: LoopSpec, graph: Graph, options: Options) -> W:
+def way_of(ways: Iterable[W], loop: LoopSpec, graph: Counts, options: Options) -> W:
     """The first way that does not refuse a loop: the way that it runs if its values allow."""
     return next(way for way in ways if not way.refused(loop, graph, options))
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
@@ -23,6 +24,8 @@ from vlang.runtime.graph.topology.transform import WeightRule, count_loops, list
 from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Graph"]
+
+_TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
 
 
 class Graph:
@@ -142,6 +145,15 @@ class Graph:
                                           notes=self._notes, left_out=self.left_out, threads=self.threads)
         return self._whole
 
+    @property
+    def in_memory(self) -> Graph:
+        """What `loaded` has read, else this graph."""
+        return self if self._whole is None else self._whole
+
+    def unload(self) -> None:
+        """Forget the edges that `loaded` has read, for a run with too little memory for them."""
+        self._whole = None
+
     def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations) -> None:
         self.name = name
         self.ids = ids
@@ -181,6 +193,18 @@ class Graph:
     def label(self, vertex: int) -> int | str:
         """The id of a dense vertex number."""
         return self.ids.label(vertex)
+
+    @property
+    def streamed(self) -> bool:
+        """Whether its edges are on disk, so that a run streams them."""
+        return self.stored is not None
+
+    def shape(self) -> Shape:
+        """Its counts, and what is in memory."""
+        ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
+        held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
+        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
+                     streamed=self.streamed)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {self._summary()}>"

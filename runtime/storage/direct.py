@@ -33,7 +33,7 @@ class DirectFiles:
         self.note = ""
         self._paths = list(paths)
         self._files: list[int] = []
-        self._direct = [True] * len(self._paths)
+        self._buffered: set[int] = set()  # of the files, those read through the page cache
         self._closed = weakref.finalize(self, _close, self._files)
         for number, path in enumerate(self._paths):
             try:
@@ -53,12 +53,14 @@ class DirectFiles:
         """
         have = 0
         while have < len(buffer):
+            file = self._files[number]
             try:
-                got = os.preadv(self._files[number], [buffer[have:].data], offset + have)
+                got = os.preadv(file, [buffer[have:].data], offset + have)
             except OSError as error:
-                if error.errno != errno.EINVAL or not self._direct[number]:
+                if error.errno != errno.EINVAL or file in self._buffered:
                     raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-                self._buffered(number)
+                if file == self._files[number]:  # else another thread has replaced it meanwhile
+                    self._replace(number)
                 continue
             if not got:
                 raise DiskError(f"{self._paths[number]}: cut off: it ends at byte {offset + have:,}, and a page goes "
@@ -72,22 +74,22 @@ class DirectFiles:
             except OSError as error:
                 if error.errno != errno.EINVAL:
                     raise
-        self._say(number)
-        return os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._through_cache(number)
 
-    def _buffered(self, number: int) -> None:
+    def _replace(self, number: int) -> None:
         """Read a file through the page cache from now on: some systems refuse direct reads only when they are tried."""
         try:
-            other = os.open(self._paths[number], os.O_RDONLY | os.O_CLOEXEC)
+            other = self._through_cache(number)
         except OSError as error:
             raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
-        self._files.append(other)  # the old one may be in use by another thread until all are closed
+        self._files.append(self._files[number])  # which another thread may be reading: it is closed with the others
         self._files[number] = other
-        self._say(number)
 
-    def _say(self, number: int) -> None:
-        self._direct[number] = False
+    def _through_cache(self, number: int) -> int:
+        file = os.open(self._paths[number], os.O_RDONLY | os.O_CLOEXEC)
+        self._buffered.add(file)
         self.note = f"the file system of {self._paths[number]} refuses direct reads, and pages go through its cache"
+        return file
 
 
 def _close(files: list[int]) -> None:

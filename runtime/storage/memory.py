@@ -7,6 +7,8 @@ the address of a huge page, and all of it but the end lies in huge pages.
 An array owns its block as long as any view of it lives, including a field of a Result. After that the block is idle,
 and serves the next array of its size. Idle memory is bounded (see `Memory`), and is returned to the system when memory
 is short. Blocks are private memory, so processes that fork do not share them.
+
+Under a memory budget (`vlang.runtime.storage.ledger`) there are no blocks: NumPy allocates every array, and counts it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
+
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Memory", "empty", "memory", "zeros"]
 
@@ -107,10 +111,16 @@ class Memory:
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` elements, uninitialised. Raises MemoryError."""
+        if ledger.limit is not None:
+            self.trim()
+            return np.empty(count, dtype)
         return self._array(count, np.dtype(dtype))[0]
 
     def zeros(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` zeros; new memory is not touched. Raises MemoryError."""
+        if ledger.limit is not None:
+            self.trim()
+            return np.zeros(count, dtype)
         array, clean = self._array(count, np.dtype(dtype))
         if not clean:
             array.fill(0)

@@ -124,7 +124,9 @@ class Ring:
                               f"{LEAST_BUFFERS * largest:,} are needed")
         self.reading = Reading()
         self._reader, self._largest, self._readers = reader, largest, readers
-        self._left = budget  # bytes that no buffer has taken yet
+        self._budget = budget // ALIGNED * ALIGNED
+        self._arena: Buffer | None = None  # slots from its beginning on, pages that stay from its end
+        self._left = self._budget  # bytes that no buffer has taken yet
         fitting = budget // max(1, largest)
         useful = min(_BUFFERS, max(min(fitting, _FEW), fitting // 2))
         self._most = max(LEAST_BUFFERS, min(buffers or useful, fitting))
@@ -241,9 +243,12 @@ class Ring:
     def _order(self, key: Key) -> None:
         """Have a page read: into a buffer that stays if the budget allows, else into a free buffer of the ring."""
         need = self._reader.nbytes(*key)
+        if self._arena is None:
+            self._arena = aligned(self._budget)
         if need <= self._left - self._reserved:
             self._left -= need
-            order = _Order(key, aligned(need), -1)
+            end = len(self._slots) * self._largest + self._left
+            order = _Order(key, self._arena[end : end + need], -1)
         else:
             slot = self._slot()
             before = self._inside[slot]
@@ -260,7 +265,9 @@ class Ring:
         """A free buffer of the ring; allocated if there is none."""
         if self._free:
             return self._free.popleft()
-        self._slots.append(aligned(self._largest))
+        assert self._arena is not None
+        begin = len(self._slots) * self._largest
+        self._slots.append(self._arena[begin : begin + self._largest])
         self._inside.append(None)
         self._left -= self._largest
         self._reserved -= self._largest

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from _thread import allocate_lock, get_ident, start_new_thread
 from collections.abc import Callable
+from contextvars import copy_context
 from typing import Generic, TypeVar, cast
 
 __all__ = ["Task", "completed"]
@@ -18,11 +19,15 @@ _T = TypeVar("_T")
 
 
 class Task(Generic[_T]):
-    """A function that is called once, in a thread of its own. begun: whether the call was started or is about to be."""
+    """A function that is called once, in a thread of its own and in the context (PEP 567) of the thread that makes it.
+
+    NumPy keeps its allocator and its error state there. begun: whether the call was started or is about to be.
+    """
 
     def __init__(self, work: Callable[[], _T]) -> None:
         self.begun = False
         self._work = work
+        self._context = copy_context()
         self._done = allocate_lock()
         self._done.acquire()
         self._value: _T | None = None
@@ -54,11 +59,11 @@ class Task(Generic[_T]):
 
     def _run(self) -> None:
         try:
-            self._value = self._work()
+            self._value = self._context.run(self._work)
         except BaseException as error:
             self._error = error
         finally:
-            del self._work
+            del self._work, self._context
             self._done.release()
 
 

@@ -25,7 +25,7 @@ from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.engine.state import DTYPES
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts
 from vlang.runtime.plan.plan import (
     PAGE_COLUMNS,
     PAGE_OFFSETS,
@@ -74,7 +74,7 @@ class Plod(CpuWay):
     name = "plod"
     modes = ("plod",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """It runs loops of one pass, unless the options select another mode."""
         if options.mode not in ("auto", "plod"):
             return "another mode was asked for"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 
 from vlang import Graph
 from vlang.errors import DiskError
-from vlang.runtime.cpu.paged import placement
-from vlang.runtime.cpu.paged.needs import needs_of
-from vlang.runtime.cpu.paged.placement import Placement
+from vlang.options import Options
+from vlang.runtime.cpu import placement
+from vlang.runtime.cpu.placement import Placement, page_sizes
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
-from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import Plan
 from vlang.runtime.storage.ring import ALIGNED
 
@@ -67,13 +66,18 @@ class MemoryStore:
         pages = self._pages(kind)
         return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
 
+    def kinds(self) -> Sequence[str]:
+        """The kinds that are stored."""
+        return ("in", "out") if self.directed else ("in",)
+
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """Lengths of rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
     def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page, which are no whole blocks of a disk here."""
-        return max(64, sum(_stored(array) for array in self._arrays(kind, page).values()))
+        """Bytes of a page."""
+        used = sum(_stored(array) for array in self._arrays(kind, page).values())
+        return max(1, -(-used // ALIGNED)) * ALIGNED
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> Views:
         """Copy a page, perhaps late."""
@@ -135,10 +139,9 @@ def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
     buffers: of the ring. kept: the share of the pages that fit into memory beside it.
     """
 
-    def place(plan: Plan, stored: StoredEdges, memory: int | None) -> Placement:
-        needs = needs_of(plan, stored)
-        budget = buffers * needs.page + int(kept * needs.streamed)
-        return Placement(True, budget, needs.page, 0, "streamed", buffers)
+    def place(plan: Plan, graph: Graph, options: Options) -> Placement:
+        sizes = page_sizes(plan, store_of(graph))
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)

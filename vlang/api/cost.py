@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from vlang.ir.facts import Facts, GatherFacts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import LoopScope
+from vlang.runtime.cpu.need import Need
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, field_of
 from vlang.types import Scalar, Tuple, Type, Vector
@@ -41,33 +42,38 @@ class Cost:
         adjacency: bytes of neighbours and offsets of every direction read, and of both together for neighbourhoods.
         columns: bytes of the edge columns read.
         supersteps: one entry per loop, in the order of the text.
+        memory: bytes of host memory at most at any time: while the graph is built, and while the program runs.
+        building, running: the most while adjacencies are built, and while the program runs.
+        optional: bytes that a run takes beside, where they are free, to be faster.
     """
 
     state: int
     adjacency: int
     columns: int
     supersteps: tuple[SuperstepCost, ...]
-
-    @property
-    def memory(self) -> int:
-        """The sum of state, adjacency and columns, in bytes."""
-        return self.state + self.adjacency + self.columns
+    memory: int
+    building: int
+    running: int
+    optional: int
 
     def __str__(self) -> str:
-        lines = [f"needs about {self.memory / 1e6:,.1f} MB: vertex state {self.state / 1e6:,.1f}, adjacency "
-                 f"{self.adjacency / 1e6:,.1f}, edge columns {self.columns / 1e6:,.1f}"]
+        more = f"; for speed up to {self.optional / 1e6:,.1f} more" if self.optional else ""
+        lines = [f"needs {self.memory / 1e6:,.1f} MB: while the graph is built {self.building / 1e6:,.1f}, while the "
+                 f"program runs {self.running / 1e6:,.1f} (vertex state {self.state / 1e6:,.1f}, adjacency "
+                 f"{self.adjacency / 1e6:,.1f}, edge columns {self.columns / 1e6:,.1f}){more}"]
         lines += [f"a full superstep of the loop in line {one.line}: {one.edges:,} edges, {one.bytes:,} bytes"
                   for one in self.supersteps]
         return "\n".join(lines)
 
 
-def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> Cost:
+def cost_of(plan: Plan, facts: Facts, graph: Graph, need: Need, without: frozenset[str]) -> Cost:
     """The cost of a plan on a graph.
 
     Args:
         plan: the plan.
         facts: of the same program.
         graph: the graph of the run.
+        need: the host memory of the run.
         without: optimisations that the plan leaves out.
     """
     arrays = {spec.slot: _stored(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
@@ -85,6 +91,7 @@ def cost_of(plan: Plan, facts: Facts, graph: Graph, without: frozenset[str]) -> 
         adjacency=sum(_ID * _edges(graph, domain) + _OFFSET * (graph.n + 1) for domain in lists),
         columns=sum(_edges(graph, domain) * _stored(dtype) for domain, (_, dtype) in columns),
         supersteps=tuple(_superstep(loop, loops[loop.number], facts, graph, fields, without) for loop in plan.loops),
+        memory=need.peak, building=need.building, running=need.running, optional=need.optional,
     )
 
 

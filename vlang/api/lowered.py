@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.bind_options import bind_options, options_by_name
 from vlang.api.calls import Stages
 from vlang.api.cost import Cost, cost_of
+from vlang.api.memory import need_on
 from vlang.api.stage_text import stage_text
 from vlang.errors import BindError
 from vlang.ir.facts import Facts
@@ -64,7 +65,8 @@ class Lowered:
         """
         if self.graph is None:
             raise BindError(f"a cost is that of a run on a graph: write {self.program.name}.lower(graph).cost()")
-        return cost_of(self.plan, self.facts, self.graph, self.options.without)
+        need = need_on(self.plan_for("numba"), self.graph.shape(), self.options, self.graph)
+        return cost_of(self.plan, self.facts, self.graph, need, self.options.without)
 
 
 def lower_program(program: Program, graph: Graph | None, device: str, options: Mapping[str, Any]) -> Lowered:

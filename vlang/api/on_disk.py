@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
-from vlang.runtime.cpu.paged.placement import size_text
 from vlang.runtime.machines import placement_of
+from vlang.runtime.storage.available import size_option
 from vlang.syntax.expression_tree import Call
 from vlang.syntax.rewrite import inside
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.options import Options
-    from vlang.runtime.cpu.paged.placement import Placement
+    from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
 
@@ -42,4 +42,4 @@ def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Plac
     assert graph.stored is not None
     raise BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be in "
                     f"any pages of {graph.stored.name}, so its edges cannot be streamed; with memory="
-                    f"\"{size_text(found.needed)}\" or more they are read into memory")
+                    f"{size_option(found.needed)} or more they are read into memory")

@@ -28,6 +28,7 @@ from vlang.syntax.tree import EdgeField, Param
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered
     from vlang.options import Options
+    from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.engine import Outcome
     from vlang.runtime.graph.graph import Graph
@@ -186,6 +187,7 @@ class Program:
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run a bound call. draws: makes every free choice at random."""
+        from vlang.api.memory import within_budget  # start-up
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
         from vlang.runtime.results.origin import Origin  # start-up
@@ -201,12 +203,8 @@ class Program:
             return self.plan(columns, given, precision, target, call.options.without)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
-        placement = None
-        if graph.stored is not None:
-            from vlang.api.on_disk import placed  # start-up
-
-            placement = placed(self, plan_for("numba"), graph, call.options)
-        with open_machine(plan_for, graph, call.options, draws, placement) as opened:
+        with within_budget(plan_for, graph, call.options) as short, \
+                open_machine(plan_for, graph, call.options, draws, self._placed(plan_for, call)) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome = run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, call.options, call.starts,
                                slots, watch=watch)
@@ -220,8 +218,16 @@ class Program:
         if opened.placement is not None:
             result.placement = opened.placement.text
             result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-        result.warnings = (*hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
+        result.warnings = (*short, *hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
         return result
+
+    def _placed(self, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
+        """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
+        if call.graph.stored is None or call.options.device != "cpu":
+            return None
+        from vlang.api.on_disk import placed  # start-up
+
+        return placed(self, plan_for("numba"), call.graph, call.options)
 
     def _defaults(self) -> dict[str, str]:
         """The defaults of edge fields, by name, as in the text."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, table
@@ -90,41 +91,43 @@ def command(
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
-    read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
-    keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
-    if "target" in options:
-        options["target"] = vertex_of("--target", options["target"], read)
-    if read.stored is not None:
-        _place(loaded, read, options, keywords, quiet)
-    with Progress() as progress:
-        result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
-    if "target" in options and not as_json:
-        for name, value in list(result.row(options["target"]).items())[1:]:
-            click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
-    _write(result, output, top, as_json, quiet)
-    for text in result.warnings:
-        note(f"warning: {_as_options(text)}")
-    if "device" in options and not quiet:
-        note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
-    for line in () if result.chaos is None else result.chaos.lines():
-        note(line)
-    if verify:
-        from vlang.cli.verify import verify_run  # start-up
-
-        for line in verify_run(loaded, read, keywords, options, result):
+    with memory_budget(loaded, graph, reading, options, quiet):
+        read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
+        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
+        if "target" in options:
+            options["target"] = vertex_of("--target", options["target"], read)
+        if read.stored is not None:
+            _place(loaded, read, options, keywords, quiet)
+        with Progress() as progress:
+            result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
+        if "target" in options and not as_json:
+            for name, value in list(result.row(options["target"]).items())[1:]:
+                click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
+        _write(result, output, top, as_json, quiet)
+        for text in result.warnings:
+            note(f"warning: {_as_options(text)}")
+        if "device" in options and not quiet:
+            note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
+        for line in () if result.chaos is None else result.chaos.lines():
             note(line)
+        if verify:
+            from vlang.cli.verify import verify_run  # start-up
+
+            for line in verify_run(loaded, read, keywords, options, result):
+                note(line)
 
 
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
-    """Say where the edges of a graph on disk will be, and fix the memory that decides it in `options`."""
+    """Say where the edges of a graph on disk will be, and fix the memory that decided so in `options`."""
     from vlang.api.bind_options import check_options  # start-up
     from vlang.api.on_disk import placed  # start-up
-    from vlang.runtime.storage.limits import default_memory  # start-up
 
-    options.setdefault("memory", default_memory())
+    chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)
-    plan = program.plan(frozenset(graph.columns), given, without=options.get("without", frozenset()))
-    found = placed(program, plan, graph, check_options(options))
+    plan = program.plan(frozenset(graph.columns), given, without=chosen.without)
+    found = placed(program, plan, graph, chosen)
+    if found is not None and found.streams:
+        options["memory"] = found.limit
     if found is not None and not quiet:
         note(found.text)
 

@@ -21,6 +21,7 @@ from vlang.runtime.compile.cachedir import cache_dir
 from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.runtime.compile.llvm import cpu
 from vlang.runtime.kernels import cost_kernels
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["MEASURED_FROM", "REFERENCE", "Costs", "costs_of", "kept_costs", "measure_costs", "sound"]
 
@@ -63,8 +64,14 @@ REFERENCE = Costs()
 
 
 def costs_of(edges: int) -> Costs:
-    """The costs of this machine: from the cache, or measured now in 0.2 s; the reference for a graph of few edges."""
-    return REFERENCE if edges < MEASURED_FROM else _costs_in(cache_dir())
+    """The costs of this machine: from the cache, or measured now in 0.2 s.
+
+    The reference for a graph of few edges, and where a memory budget leaves no room for a measurement.
+    """
+    short = ledger.left is not None and ledger.left < 2 * _FAR * np.dtype(np.uint32).itemsize
+    if edges < MEASURED_FROM or (short and kept_costs() is None):
+        return REFERENCE
+    return _costs_in(cache_dir())
 
 
 @cache

@@ -22,7 +22,7 @@ from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.blocks import Blocks
+from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
 from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
@@ -40,6 +40,7 @@ from vlang.runtime.plan.plan import (
     Fold,
     StageSpec,
 )
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Passes"]
 
@@ -103,7 +104,8 @@ class Passes:
             return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
         there = pages.adjacency.made("blocks")
-        if choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
+        room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
+        if (there or room) and choose_blocks(asked, int(pages.starts[-1]), there, swept[0], coming):
             made: Blocks = pages.adjacency.derived("blocks", lambda: Blocks.cut(pages, self.cpu.threads))
             names = tuple(name for name, _ in stage.columns)
             adjacency = self.graph.adjacency(stage.domain, names)

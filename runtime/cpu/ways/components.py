@@ -20,7 +20,7 @@ from vlang.runtime.compile.objects import Kernels, load_kernels
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, on_disk
 from vlang.runtime.engine.machine import Done, Start, Stats
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
@@ -47,7 +47,7 @@ class Components(CpuWay):
 
     name = "connect"
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not run by components; "" if it may."""
         if loop.copied is None:
             return "it does more than copy values"
@@ -73,6 +73,10 @@ class Components(CpuWay):
             return None
         passes.freedoms.of(loop, bound).took("K")
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """The forest and the second neighbours, while tasks are cut by the offsets of edges."""
+        return 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Which field is copied, and how it is joined."""
@@ -158,7 +162,7 @@ class ConnectLoop:
         self._edges = 2 * n + rest
 
 
-def _fits(copied: CopySpec, graph: Graph) -> bool:
+def _fits(copied: CopySpec, graph: Counts) -> bool:
     """Whether the relation is symmetric."""
     return copied.domain == "both" or not graph.directed
 

@@ -11,6 +11,7 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.engine.machine import Loop, Start
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
@@ -51,7 +52,7 @@ class CpuWay(ABC):
     modes: tuple[str, ...] = ()
 
     @abstractmethod
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not run this way, whatever its values are; "" if it may."""
 
     @abstractmethod
@@ -77,6 +78,18 @@ class CpuWay(ABC):
         """Kernels that are not part of the plan; none for a loop that can never run this way."""
         return ()
 
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The adjacency directions whose neighbours and columns the way reads."""
+        return tuple(stage.domain for stage in loop.stages if stage.domain is not None)
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """Bytes that a run of the loop takes beside adjacencies, columns and the arrays of the plan."""
+        return 0
+
+    def optional(self, loop: LoopSpec, shape: Shape) -> int:
+        """Bytes that the way takes for speed alone, where they fit the budget."""
+        return 0
+
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
         """The error message where the options require this way and no loop of the plan may run so; else ""."""
         return ""
@@ -88,9 +101,9 @@ def asked_otherwise(options: Options) -> str:
     return "" if pushed else "how supersteps run was asked for"
 
 
-def on_disk(graph: Graph) -> str:
+def on_disk(graph: Counts) -> str:
     """Why a way that reads whole adjacency lists cannot run; "" if it may."""
-    return "" if graph.stored is None else "the edges are on disk"
+    return "the edges are on disk" if graph.streamed else ""
 
 
 def only_new(start: Start | None) -> bool:

@@ -16,10 +16,11 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
-from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage
+from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage, pushed_directions
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.packed import PackedEdges, packed_edges
@@ -67,7 +68,7 @@ class Priority(CpuWay):
 
     name = "priority"
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not run in order of priority; "" if it may.
 
         Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
@@ -92,6 +93,14 @@ class Priority(CpuWay):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """One kernel runs the whole loop."""
         return frozenset({"priority"})
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The edges along which vertices push."""
+        return pushed_directions(loop)
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """The pool of runs of the buckets, and a bit a vertex. Packed edges stand in for converted weights."""
+        return runs_of(shape.n, threads) * (8 + 4 * ORDER_RUN) + shape.n // 8
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PriorityLoop | None:
         """The loop; None if supersteps are bounded, or if vertices must run although they receive nothing."""
@@ -161,7 +170,7 @@ def _never(loop: LoopSpec) -> str:
     return next(refused, "a superstep is more than one pass that pushes")
 
 
-def _vary(graph: Graph, name: str) -> bool:
+def _vary(graph: Counts, name: str) -> bool:
     low, high = graph.column_range(name)
     return low != high
 

@@ -24,7 +24,7 @@ from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherw
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, State
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.kernels import queue_kernels
 from vlang.runtime.plan.layouts.pass_words import (
@@ -43,7 +43,9 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, Lo
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.types import OPPOSITE
 
-__all__ = ["Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushes_refused"]
+__all__ = [
+    "Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushed_directions", "pushes_refused",
+]
 
 _FROM_START = 0
 _RUN = 64  # entries of a queue in a task, at most
@@ -60,6 +62,11 @@ def push_stage(spec: LoopSpec) -> StageSpec | None:
     stage = spec.steps[0]
     pushes = "push" in stage.ways or "reach" in stage.ways
     return stage if pushes and stage.loop_end and spec.until is None else None
+
+
+def pushed_directions(loop: LoopSpec) -> tuple[str, ...]:
+    """The direction opposite to that of each pass of a loop, along which it pushes."""
+    return tuple(OPPOSITE[stage.domain] for stage in loop.stages if stage.domain is not None)
 
 
 def push_spec(stage: StageSpec) -> PushSpec:
@@ -96,7 +103,7 @@ class Push(CpuWay):
     name = "push"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push; "" if it may."""
         return on_disk(graph) or pushes_refused(loop, options) or (
             "" if "push" in loop.stages[0].ways else "its frontier is uniform")
@@ -104,6 +111,14 @@ class Push(CpuWay):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of pushes; full passes run only where they are cheaper, perhaps never."""
         return frozenset({"push", "begin", "few"})
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The edges along which active vertices push."""
+        return (*super().directions(loop), *pushed_directions(loop))
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """Two queues of runs of edges, and a bit a vertex."""
+        return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PushLoop | None:
         """The loop; None where vertices must run although they receive nothing."""

@@ -19,10 +19,10 @@ from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
-from vlang.runtime.cpu.ways.push import pushes_refused
+from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.plan.layouts.reach_words import (
     REACH_ACTIVE,
     REACH_AHEAD,
@@ -75,7 +75,7 @@ class Reach(CpuWay):
     name = "reach"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""
         return on_disk(graph) or pushes_refused(loop, options) or (
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
@@ -83,6 +83,16 @@ class Reach(CpuWay):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The kernels that always run; the width of the frontier decides which others are launched."""
         return frozenset({"start", "narrow"})
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The edges along which the frontier pushes."""
+        return (*super().directions(loop), *pushed_directions(loop))
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """Bitmaps, queues of narrow frontiers, and with several workers a byte a vertex."""
+        crew, narrow = min(threads, REACH_CREW), _NARROW + shape.n // 512
+        bitmaps = (3 + threads) * shape.n // 8 + 16 * (shape.m // REACH_LONG)
+        return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
         """The loop; None where vertices must run although they receive nothing. None of its fields is ever given."""

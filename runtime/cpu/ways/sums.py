@@ -19,11 +19,12 @@ from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import most_summed
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Running, asked_otherwise, on_disk
+from vlang.runtime.cpu.ways.push import pushed_directions
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, whole_words
 from vlang.runtime.engine.trace import Done, Series
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.sum_words import (
@@ -54,7 +55,7 @@ class Sums(Supersteps):
     name = "sums"
     modes = ("push",)
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push sums; "" if it may."""
         return on_disk(graph) or asked_otherwise(options) or (
             "" if sum_stage(loop) else "its only step is no pass that adds up changes")
@@ -62,6 +63,15 @@ class Sums(Supersteps):
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of full passes, and of pushed sums."""
         return super().roles(loop, stage, options) | {"sums"}
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """The edges along which changes are sent."""
+        stage = sum_stage(loop)
+        return (*super().directions(loop), *(pushed_directions(loop) if stage is not None else ()))
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """What supersteps take, and a queue with marks a vertex and groups of them."""
+        return super().memory(loop, shape, threads) + 6 * shape.n
 
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
         """The loop."""

@@ -17,11 +17,15 @@ from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.engine.state import flags
-from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.edges.shape import Counts, Shape
+from vlang.runtime.graph.topology.blocks import blocks_bytes
 from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
+from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Pushes", "Superstep", "Supersteps"]
+
+_LISTED = 28  # bytes a vertex of a list of changed vertices and of the tasks over listed ones, at most
 
 
 class Supersteps(CpuWay):
@@ -30,7 +34,7 @@ class Supersteps(CpuWay):
     name = "supersteps"
     modes: tuple[str, ...] = ("pull", "notify-pull")
 
-    def refused(self, loop: LoopSpec, graph: Graph, options: Options) -> str:
+    def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Never refused."""
         return ""
 
@@ -41,6 +45,20 @@ class Supersteps(CpuWay):
     def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Superstep:
         """The loop."""
         return self.supersteps(loop, machine, bound, start, None)
+
+    def directions(self, loop: LoopSpec) -> tuple[str, ...]:
+        """Those of the passes, and the edges along which passes over few vertices notify."""
+        return (*super().directions(loop), *(stage.notify for stage in loop.stages if stage.notify is not None))
+
+    def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
+        """A list and marks for each pass that skips vertices."""
+        return 9 * shape.n * sum(stage.notify is not None for stage in loop.stages)
+
+    def optional(self, loop: LoopSpec, shape: Shape) -> int:
+        """Lists of changed vertices, with tasks over them, and cache blocks of full passes."""
+        lists = _LISTED * shape.n if any(stage.notify is not None for stage in loop.stages) else 0
+        blocked = {stage.domain for stage in loop.stages if "blocked" in stage.kernels and stage.domain is not None}
+        return lists + sum(blocks_bytes(shape.entries(kind), shape.n) for kind in blocked)
 
     def supersteps(
         self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None, pushes: Pushes | None
@@ -304,6 +322,8 @@ class _Skipping:
         if asked != "auto":
             return asked == "notify-pull"
         graph = self._passes.graph
+        if ledger.left is not None and ledger.left < _LISTED * graph.n:
+            return False
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
         return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -52,6 +52,10 @@ class FileEdges:
         d = self._file.directory(kind)
         return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
                         d.segment_tasks)
+
+    def kinds(self) -> Sequence[str]:
+        """The kinds that are stored, one for an undirected graph."""
+        return self._file.kinds
 
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n]."""

@@ -19,12 +19,29 @@ from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_c
 from vlang.runtime.graph.read.layout import Layout
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
 from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
+from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Scanned", "TextIdFound", "scan_edges"]
+__all__ = ["Scanned", "TextIdFound", "reading_bytes", "scan_edges"]
 
 _CHUNK = 1 << 18
 _WINDOW = 1 << 23
 _INT32 = (-(2**31), 2**31 - 1)
+
+
+def reading_bytes(threads: int, fields: int, size: int) -> int:
+    """Memory that reading takes beside edges and ids: two windows of text, and the rows of one in scratch memory.
+
+    threads: that read. fields: of a line. size: bytes of the text.
+    """
+    window = _window(threads)
+    pieces = -(-min(size, window) // _CHUNK)
+    return (1 if size < window else 2) * window + pieces * 8 * (_CHUNK // (2 * fields) + 1) * fields
+
+
+def _window(threads: int) -> int:
+    """Bytes of a window: large enough for all threads, and under a budget a small part of it."""
+    size = max(_WINDOW, 4 * _CHUNK * threads)
+    return size if ledger.limit is None else max(_CHUNK, min(size, ledger.limit // 32))
 
 
 class _ColumnFound(Exception):
@@ -97,7 +114,7 @@ class _Scanner:
 
     def run(self) -> None:
         """Scan window by window; meanwhile another thread reads or unpacks the next window."""
-        size = max(_WINDOW, 4 * _CHUNK * self._workers.threads)
+        size = _window(self._workers.threads)
         windows = self._file.windows(size)
         skip = self._layout.start
         coming = self._workers.submit(lambda: next(windows, None))

@@ -21,7 +21,7 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.passing import passing
 from vlang.runtime.threads.workers import cut, on_threads, over
 
-__all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "take"]
+__all__ = ["EdgeScan", "RowScan", "Rows", "build_rows", "bytes_in_flight", "take"]
 
 ENTRIES_PER_BUCKET = 1 << 14
 MOST_BUCKETS = 1 << 10
@@ -208,6 +208,20 @@ def build_rows(scan: Scan, n: int, columns: Mapping[str, Array], threads: int) -
         _fetch(group, int(starts[last]), columns, rows, threads)
     rows.offsets[n] = m
     return rows
+
+
+def bytes_in_flight(n: int, entries: int, columns: bool) -> int:
+    """Memory that `build_rows` takes beside its input and result.
+
+    Args:
+        n: rows.
+        entries: of all of them.
+        columns: whether edges have values.
+    """
+    if entries <= SMALL:
+        return 3 * 8 * entries
+    entry = _layout(n, entries).keys.itemsize + (8 if columns else 0)
+    return entry * min(entries, max(ENTRIES_IN_FLIGHT, entries * BYTES_IN_FLIGHT // entry))
 
 
 def _by_numpy(owners: Array, others: Array, places: Array, n: int, columns: Mapping[str, Array]) -> Rows:

@@ -66,6 +66,16 @@ class Orientations:
         if not isinstance(source, EdgeList):
             self._keep(source[0], source[1])
 
+    @property
+    def listed(self) -> int:
+        """The number of edges in the list; 0 once the first adjacency is built."""
+        return 0 if self._edges is None else len(self._edges.src)
+
+    @property
+    def built(self) -> frozenset[str]:
+        """The kinds of adjacency in memory."""
+        return frozenset(self._built)
+
     def adjacency(self, kind: str, columns: tuple[str, ...] = ()) -> Adjacency:
         """See `Graph.adjacency`."""
         kind = kind if self.directed else "in"

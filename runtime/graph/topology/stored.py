@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
@@ -47,6 +47,9 @@ class StoredEdges(PageReader, Protocol):
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
 
+    def kinds(self) -> Sequence[str]:
+        """The kinds that are stored, one for an undirected graph."""
+
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n]."""
 
@@ -62,6 +65,8 @@ class StoredOrientations:
     """
 
     rule = None
+    listed = 0
+    built: frozenset[str] = frozenset()
 
     def __init__(self, stored: StoredEdges, threads: int) -> None:
         self.n, self.directed, self.threads = stored.n, stored.directed, threads

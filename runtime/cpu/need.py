@@ -1,0 +1,243 @@
+"""The host memory that a run on the CPU takes, from counts alone: an account of what is held, step by step.
+
+It follows the order in which `vlang.runtime.graph.topology` builds and `CpuMachine` allocates. The ledger
+(`vlang.runtime.storage.ledger`) counts the same run; tests hold the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+from vlang.runtime.cpu.ways.cpu_way import CpuWay
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.topology.adjacency import COMMON
+from vlang.runtime.graph.topology.build import bytes_in_flight
+from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, field_of
+from vlang.runtime.storage.available import in_bytes
+
+__all__ = ["Need", "need_of"]
+
+_ID = 4  # bytes of a neighbour's number
+_OFFSET = 8  # bytes of an offset into the edges
+_LOCAL = 4  # bytes of an offset inside a page
+
+WayFor = Callable[[LoopSpec], CpuWay]
+
+
+@dataclass(frozen=True)
+class Need:
+    """Bytes at each step of a run.
+
+    Attributes:
+        reading, building, running: the most while the graph is read, while its adjacencies are built and cut into
+            pages, and while the program runs.
+        optional: more, for speed alone, that a run takes where it fits.
+        state: of arrays with one value per vertex.
+        adjacency: of neighbours and offsets, while the program runs.
+        columns: of edge columns, while the program runs.
+    """
+
+    reading: int
+    building: int
+    running: int
+    optional: int
+    state: int
+    adjacency: int
+    columns: int
+
+    @property
+    def peak(self) -> int:
+        """The most at any time, without what is optional."""
+        return max(self.reading, self.building, self.running)
+
+    def __str__(self) -> str:
+        parts = [("reading", self.reading), ("building", self.building), ("running", self.running)]
+        said = [f"{name} {in_bytes(nbytes)}" for name, nbytes in parts if nbytes]
+        more = f"; up to {in_bytes(self.optional)} more for speed" if self.optional else ""
+        return ", ".join(said) + more
+
+
+@dataclass
+class _Account:
+    """Bytes held by name, and the most at any time since `since`."""
+
+    held: dict[str, int] = field(default_factory=dict)
+    most: int = 0
+
+    @property
+    def now(self) -> int:
+        return sum(self.held.values())
+
+    def hold(self, name: str, nbytes: int) -> None:
+        self.held[name] = self.held.get(name, 0) + nbytes
+        self.passing(0)
+
+    def passing(self, nbytes: int) -> None:
+        """Memory that is freed at once."""
+        self.most = max(self.most, self.now + nbytes)
+
+    def phase(self) -> int:
+        """The most since the last phase."""
+        most, self.most = self.most, self.now
+        return most
+
+
+def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor) -> Need:
+    """The memory of a run.
+
+    Args:
+        plan: the program.
+        shape: the graph.
+        threads: workers of the run.
+        way_for: the way that a loop takes.
+    """
+    account = _Account()
+    account.hold("ids", shape.ids)
+    account.hold("edges", shape.listed * (2 * _ID + shape.width))
+    account.passing(shape.reading)
+    building = _Building(shape, account)
+    for kind in sorted(shape.built):
+        building.keep(kind)
+    reading = account.phase()
+    for kind in sorted({stage.domain for stage in plan.stages if stage.domain is not None}):
+        building.build(kind, ())
+        building.cut(kind)
+    _degrees(plan, shape, account)
+    if "near:neighbours" in plan.slots:
+        building.neighbours()
+    built = account.phase()
+    state = _state(plan, shape)
+    account.hold("state", state)
+    apart = {stage.name for loop in plan.loops for stage in loop.stages} | _proved(plan)
+    for stage in plan.stages:
+        if stage.domain is not None and stage.name not in apart:
+            building.read(stage.domain, _columns([stage]))
+    optional = 0
+    for loop in plan.loops:
+        way = way_for(loop)
+        optional = max(optional, way.optional(loop, shape))
+        for kind in way.directions(loop):
+            building.build(kind, _columns(loop.stages))
+            building.read(kind, _columns(loop.stages))
+        account.passing(way.memory(loop, shape, threads))
+    held = account.held
+    return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
+
+
+def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
+    """The edge columns that passes read, and the types in which they read them."""
+    return {name: dtype for stage in stages for name, dtype in stage.columns}
+
+
+def _proved(plan: Plan) -> set[str]:
+    """The names of the passes for contracts that the ranges of columns decide, as they nearly always do."""
+    return {before.name for before, step in pairwise(plan.steps)
+            if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
+
+
+def _state(plan: Plan, shape: Shape) -> int:
+    """Bytes of the arrays over vertices."""
+    widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays if spec.length == "vertices"}
+    fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
+    widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
+    return shape.n * sum(widths.values())
+
+
+def _degrees(plan: Plan, shape: Shape, account: _Account) -> None:
+    """Account for the degrees that a program reads, and for the lists of neighbours of neighbourhoods."""
+    for slot in plan.slots:
+        if slot.startswith("degree:"):
+            account.hold("degrees", _ID * shape.n * (3 if slot == "degree:all" and shape.directed else 1))
+            account.passing(2 * _OFFSET * shape.n)
+
+
+@dataclass
+class _Building:
+    """The adjacencies of a graph: bytes while each is built, and what stays."""
+
+    shape: Shape
+    account: _Account
+    _there: set[str] = field(default_factory=set)
+    _read: set[tuple[str, str]] = field(default_factory=set)
+
+    def keep(self, kind: str) -> None:
+        """An adjacency that was there before."""
+        self._there.add(kind)
+        self.account.hold("adjacency", self._rows(kind))
+        self.account.hold("columns", self.shape.entries(kind) * self.shape.width)
+
+    def build(self, kind: str, columns: Collection[str]) -> None:
+        """Build an adjacency, and those that it is made of, with some columns; the first one has all."""
+        kind = self.shape.kept(kind)
+        if kind in self._there:
+            return
+        if self.shape.streamed:  # passes over lists of vertices read degrees
+            self._there.add(kind)
+            self.account.hold("degrees", _ID * self.shape.n * (3 if kind == "both" else 1))
+            return
+        if kind == "both":
+            self.build("in", columns)
+            self.build("out", columns)
+            self.account.passing(2 * self._rows(kind) - self.shape.entries(kind) * _ID)
+            self.account.hold("adjacency", self._rows(kind))
+        else:
+            self._sort(kind, columns)
+        self._there.add(kind)
+
+    def read(self, kind: str, columns: Mapping[str, str]) -> None:
+        """Compute columns by their rule, and convert those that kernels read in another type than the stored one."""
+        kind = self.shape.kept(kind)
+        if self.shape.streamed:
+            return
+        for name, dtype in columns.items():
+            if name == COMMON and (kind, name) not in self._read:
+                self._read.add((kind, name))
+                self.neighbours()
+                self.account.hold("columns", _ID * (self.shape.entries("both") + self.shape.entries(kind)))
+            if (kind, name) in self._read or name not in self.shape.columns:
+                continue
+            self._read.add((kind, name))
+            stored = self.shape.columns[name]
+            if name in self.shape.ruled:
+                self.account.hold("columns", self.shape.entries(kind) * stored.itemsize)
+            if DTYPES[dtype] != stored:
+                self.account.hold("columns", self.shape.entries(kind) * DTYPES[dtype].itemsize)
+
+    def _sort(self, kind: str, columns: Collection[str]) -> None:
+        """A counting sort: of the listed edges with all columns, or of another adjacency with some."""
+        shape, account, m = self.shape, self.account, self.shape.m
+        kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
+        account.hold("adjacency", self._rows(kind))
+        account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
+        account.passing(bytes_in_flight(shape.n, m, bool(kept)))
+        account.held["edges"] = 0
+
+    def neighbours(self) -> None:
+        """Lists of neighbours without repetitions: as long as those of both directions, at most."""
+        if "near" not in self._there:
+            self._there.add("near")
+            self.build("both", ())
+            most = self.shape.entries("both")
+            self.account.hold("adjacency", _ID * most + _OFFSET * (self.shape.n + 1))
+            self.account.passing(8 * most)
+
+    def cut(self, kind: str) -> None:
+        """Cut an adjacency into pages."""
+        account, n = self.account, self.shape.n
+        if self.shape.streamed:
+            return
+        account.hold("pages", _LOCAL * n)
+        account.passing(_OFFSET * n)
+
+    def _rows(self, kind: str) -> int:
+        return _ID * self.shape.entries(kind) + _OFFSET * (self.shape.n + 1)
+
+
+def _bytes(dtype: str) -> int:
+    """Bytes of a value of a stored type, such as f32."""
+    return int(dtype[1:]) // 8
+
+

@@ -1,0 +1,110 @@
+"""The shape of a graph before it is read: exact for generators and .npz files, from size and a sample for text."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
+from vlang.runtime.storage.page_file.form import is_page_file
+from vlang.runtime.threads.workers import available_threads
+
+__all__ = ["estimate"]
+
+
+def estimate(
+    spec: str, directed: bool | None = None, symmetrize: bool = False, weights: str | None = None,
+    threads: int | None = None,
+) -> Shape | None:
+    """The shape of a file or generator; None if the content must be read to know it.
+
+    Args:
+        spec, directed, symmetrize, weights: as in `Graph.read`.
+        threads: that read.
+    """
+    rule = weights is not None and ".." in weights
+    path = Path(spec)
+    try:
+        if is_spec(spec) and not path.exists():
+            found = _generated(spec, directed)
+        elif zipfile.is_zipfile(path):
+            found = _archive(path, directed)
+        elif is_page_file(path):
+            return None  # the run says it, from the header
+        elif path.is_file():
+            from vlang.runtime.graph.read.estimate_text import estimate_text  # start-up
+
+            found = estimate_text(path, directed, threads or available_threads())
+        else:
+            return None
+    except (GraphError, OSError, ValueError, KeyError, zipfile.BadZipFile):
+        return None  # the reader says what is wrong
+    if found is None:
+        return None
+    if symmetrize and found.directed and found.listed:
+        found = _with(found, m=2 * found.m, directed=False)
+    if rule:
+        found = _with(found, columns={**found.columns, "weight": np.dtype(np.int32)}, ruled=frozenset({"weight"}))
+    return found
+
+
+def _with(shape: Shape, **changes: Any) -> Shape:
+    return Shape(**{**shape.__dict__, **changes})
+
+
+def _generated(spec: str, directed: bool | None) -> Shape | None:
+    """The counts of a generator. Self-loops, which undirected graphs store once, are few."""
+    name, _, rest = spec.partition(":")
+    words = rest.split(",")
+    given = dict(word.split("=", 1) for word in words if "=" in word)
+    args = [word for word in words if word and "=" not in word]
+    aimed = directed if directed is not None else \
+        given["directed"] == "true" if "directed" in given else name in ("rmat", "path")
+    if name in ("kron", "rmat", "uniform"):
+        n = 1 << int(args[0])
+        drawn, spare = n * (int(args[1]) if len(args) > 1 else FACTOR), 0
+    elif name == "grid":
+        rows, columns = map(int, args[0].split("x"))
+        n, drawn = rows * columns, rows * (columns - 1) + columns * (rows - 1)
+        spare = 4 * n + 8 * drawn  # the numbers by row and column, and the pieces of both ends
+    elif name in ("path", "star"):
+        n = int(args[0])
+        drawn, spare = max(0, n - 1), 4 * n
+    else:
+        return None
+    limits = weight_range(given["weights"]) if "weights" in given else None
+    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn, reading=spare)
+    return shape if limits is None else \
+        _with(shape, columns={"weight": np.dtype(np.int32)}, ruled=frozenset({"weight"}))
+
+
+def _archive(path: Path, directed: bool | None) -> Shape | None:
+    """The counts of a graph that vlang saved, from the headers of its arrays."""
+    heads = {}
+    with zipfile.ZipFile(path) as archive:
+        for name in archive.namelist():
+            with archive.open(name) as member:
+                version = np.lib.format.read_magic(member)
+                read = np.lib.format.read_array_header_1_0 if version == (1, 0) else \
+                    np.lib.format.read_array_header_2_0
+                heads[name.removesuffix(".npy")] = read(member)
+        if "vlang_graph" not in heads:
+            return None
+        with archive.open("kind.npy") as member:
+            kind = str(np.lib.format.read_array(member))
+        with archive.open("directed.npy") as member:
+            stored = bool(np.lib.format.read_array(member))
+    if directed is not None and directed != stored:
+        return None
+    n, m = heads["offsets"][0][0] - 1, heads["targets"][0][0]
+    columns = {name.removeprefix("column."): dtype for name, (_, _, dtype) in heads.items()
+               if name.startswith("column.")}
+    ruled = frozenset({"weight"}) if "rule" in heads else frozenset()
+    ids = 8 * n if "ids" in heads else 72 * n if "id_ends" in heads else 0
+    return Shape(n, m, stored, {**columns, **{name: np.dtype(np.int32) for name in ruled}}, ruled,
+                 built=frozenset({kind}), ids=ids, reading=n + 1)

@@ -1,0 +1,91 @@
+"""The shape of a graph in a text file, from the size of the file and a sample of its lines."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.read.head import Format, read_head
+from vlang.runtime.graph.read.layout import cut_line
+from vlang.runtime.graph.read.scan import reading_bytes
+from vlang.runtime.graph.read.source import TextFile
+
+__all__ = ["estimate_text"]
+
+_SAMPLE = 1 << 16  # bytes read at each place
+_PLACES = 4  # of a sample, beside the beginning
+_GZIP = 4  # bytes of text for a byte of gzip, about
+_LIST = re.compile(r"[\s,;]+")
+
+
+def estimate_text(path: Path, directed: bool | None, threads: int) -> Shape:
+    """The shape of a text: edges by the mean length of sampled lines, vertices by the ids in them.
+
+    Args:
+        path: the file.
+        directed: as in `Graph.read`.
+        threads: that read.
+
+    Raises:
+        GraphError, DiskError: as the reader does.
+    """
+    file = TextFile(path)
+    head = read_head(file)
+    begin = head.data[0].start if head.data else 0
+    size = _unpacked(path, file.size) if file.gzip else file.size
+    lines = [line.text for line in head.data]
+    mean = (head.data[-1].end - begin) / max(1, len(lines)) if lines else 1.0
+    if not file.gzip and size > 2 * _SAMPLE:
+        lines, mean = _sampled(path, begin, size, lines)
+    edges = max(1, int((size - begin) / mean))
+    arcs, declared = _declared(head.format, [line.text for line in head.data])
+    edges = arcs or edges
+    cells = [[cell for cell in _LIST.split(line) if cell] if head.format is not Format.EDGE_TEXT or "\t" not in line
+             else list(cut_line(line, "\t")) for line in lines]
+    at = 1 if head.format is Format.DIMACS else 0
+    ends = [cell for row in cells for cell in row[at : at + 2]]
+    whole = [int(cell) for cell in ends if cell.isascii() and cell.isdigit()]
+    text_ids = len(whole) < len(ends) // 2
+    n = declared or (edges // 4 if text_ids else min(2 * edges, max(edges // 16, max(whole, default=1) + 1)))
+    width = max(0, max(map(len, cells), default=2) - 2 - at)
+    columns = {f"column{k}": np.dtype(np.int32) for k in range(width)}
+    one_way = directed if directed is not None else True
+    return Shape(n, edges if one_way else 2 * edges, one_way, columns, listed=edges, ids=72 * n if text_ids else 0,
+                 reading=reading_bytes(threads, 2 + width, size), exact=False)
+
+
+def _unpacked(path: Path, size: int) -> int:
+    """Bytes of text in a gzip file: the last member says how many it has, modulo 2^32."""
+    with path.open("rb") as file:
+        file.seek(-4, 2)
+        said = int.from_bytes(file.read(4), "little")
+    return said if size < said < 1 << 30 else size * _GZIP
+
+
+def _sampled(path: Path, begin: int, size: int, lines: list[str]) -> tuple[list[str], float]:
+    """Lines from several places of the file, and their mean length in bytes."""
+    total = count = 0
+    found = list(lines)
+    with path.open("rb") as file:
+        for place in range(_PLACES):
+            file.seek(begin + (size - begin - _SAMPLE) * place // (_PLACES - 1))
+            pieces = file.read(_SAMPLE).split(b"\n")[1:-1]
+            total += sum(len(piece) + 1 for piece in pieces)
+            count += len(pieces)
+            found += [piece.decode("utf-8", "replace") for piece in pieces[::64]]
+    return found, total / max(1, count)
+
+
+def _declared(kind: Format, lines: list[str]) -> tuple[int, int]:
+    """The numbers of edges and of vertices that a header declares; zeros where it declares none."""
+    if kind is Format.MATRIX_MARKET and lines:
+        rows, columns, entries = (int(word) for word in lines[0].split()[:3])
+        return entries, max(rows, columns)
+    for line in lines if kind is Format.DIMACS else []:
+        words = line.split()
+        if words and words[0] == "p":
+            return int(words[-1]), int(words[-2])
+    return 0, 0

@@ -1,0 +1,84 @@
+"""How much memory this process may still take, from the machine and from its control group."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+__all__ = ["available_bytes", "default_budget", "in_bytes", "size_option"]
+
+SHARE = 0.8
+"""The part of the available memory that a run may take where the user sets no budget."""
+
+_UNITS = ((1 << 30, "GB"), (1 << 20, "MB"), (1 << 10, "kB"))
+
+
+def in_bytes(count: int) -> str:
+    """A number of bytes as text: `3.2 GB` (powers of 1024)."""
+    for size, name in _UNITS:
+        if count >= size:
+            return f"{count / size:.1f} {name}"
+    return f"{count} bytes"
+
+
+def size_option(count: int) -> str:
+    """A number of bytes as an option takes it, in full megabytes: `300M`."""
+    return f"{-(-count // (1 << 20))}M"
+
+
+def default_budget(root: Path = Path("/")) -> int | None:
+    """Bytes that a run without a budget should not exceed; None where the system does not say."""
+    free = available_bytes(root)
+    return None if free is None else int(SHARE * free)
+
+
+def available_bytes(root: Path = Path("/")) -> int | None:
+    """Bytes that this process may take: the least of the machine's and of its control groups'; None if unknown.
+
+    Page cache that can be dropped counts as free. root: where /proc and /sys are mounted.
+    """
+    found = [*_machine(root), *_groups(root)]
+    return max(0, min(found)) if found else None
+
+
+def _machine(root: Path) -> Iterator[int]:
+    for line in _lines(root / "proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            yield int(line.split()[1]) << 10
+
+
+def _groups(root: Path) -> Iterator[int]:
+    """The free memory of each control group around this process (version 2: unified; version 1: memory)."""
+    for line in _lines(root / "proc/self/cgroup"):
+        _, kinds, path = line.split(":", 2)
+        if kinds == "":
+            base, most, now = root / "sys/fs/cgroup", "memory.max", "memory.current"
+        elif "memory" in kinds.split(","):
+            base, most, now = root / "sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.usage_in_bytes"
+        else:
+            continue
+        folder = base / path.lstrip("/")
+        for group in (folder, *folder.parents):
+            limit, used = _number(group / most), _number(group / now)
+            if limit is not None and used is not None:
+                yield limit - used + _cache(group)
+            if group == base:
+                break
+
+
+def _cache(group: Path) -> int:
+    """Bytes of file pages that a control group can drop."""
+    names = ("inactive_file ", "total_inactive_file ")
+    return max((int(line.split()[1]) for line in _lines(group / "memory.stat") if line.startswith(names)), default=0)
+
+
+def _number(path: Path) -> int | None:
+    text = "".join(_lines(path))
+    return int(text) if text.isdigit() else None
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="ascii", errors="replace").splitlines()
+    except OSError:
+        return []

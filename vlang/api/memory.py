@@ -1,0 +1,102 @@
+"""The memory budget of a run: what the run needs, whether that fits, and the messages about it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from vlang.errors import BindError, OutOfMemory
+from vlang.options import Options, parse_size
+from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.storage.available import default_budget, in_bytes, size_option
+from vlang.runtime.storage.ledger import budget, ledger
+from vlang.runtime.threads.workers import available_threads
+
+if TYPE_CHECKING:
+    from vlang.runtime.cpu.need import Need
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
+
+__all__ = ["chosen_budget", "check_need", "need_on", "within_budget"]
+
+_VARIABLE = "VLANG_MEMORY"
+_LARGE = 1 << 20  # vertices and edges below which the need of a run is not compared with the free memory
+
+
+def chosen_budget(options: Options, environ: Mapping[str, str] = os.environ) -> int | None:
+    """The budget of a run in bytes: the option, else the environment; None for none. Raises BindError."""
+    if options.memory is not None or not (text := environ.get(_VARIABLE)):
+        return options.memory
+    try:
+        return parse_size(text)
+    except ValueError as error:
+        raise BindError(f"{_VARIABLE}: {error}") from None
+
+
+def need_on(plan: Plan, shape: Shape, options: Options, graph: Graph | None = None) -> Need:
+    """What a run on the CPU needs.
+
+    Args:
+        plan: the program, for the CPU.
+        shape: of the graph.
+        options: of the run.
+        graph: the graph, if it is in memory; its columns may decide how a loop runs.
+    """
+    from vlang.runtime.cpu.need import need_of  # start-up
+    from vlang.runtime.cpu.ways.ways import WAYS  # start-up
+    from vlang.runtime.engine.way import way_of  # start-up
+
+    return need_of(plan, shape, options.threads or available_threads(),
+                   lambda loop: way_of(WAYS, loop, shape if graph is None else graph, options))
+
+
+def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool = True) -> str:
+    """A sentence about the need where it matters: under a budget, or where the free memory may not do.
+
+    Args:
+        need: of the run.
+        limit: the budget; None for none.
+        name: of the program.
+        graph: its name.
+        exact: whether the counts of the graph are known.
+
+    Returns:
+        The sentence; "" if there is no budget and plenty of memory.
+
+    Raises:
+        OutOfMemory: the need is known, and exceeds the budget.
+    """
+    text = f"{name} on {graph} needs {'' if exact else 'about '}{in_bytes(need.peak)} of memory ({need})"
+    if limit is None:
+        free = default_budget()
+        return "" if free is None or need.peak <= free else \
+            f"warning: {text}, and {in_bytes(free)} should not be exceeded here: that is 80 % of what is free"
+    if need.peak <= limit:
+        return f"{text}, of {in_bytes(limit)}"
+    if exact:
+        raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give memory={size_option(need.peak)}, or "
+                          f"convert the graph to a page file, which is streamed: vlang convert {graph} GRAPH.vg")
+    return f"warning: {text}, and the budget is {in_bytes(limit)}"
+
+
+@contextmanager
+def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Iterator[tuple[str, ...]]:
+    """A context for a run on a graph in memory: under its budget, after a check of the need; yields warnings.
+
+    plan_for: compiles the plan for a target. Raises OutOfMemory.
+    """
+    limit = chosen_budget(options)
+    if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.on_disk)
+        with budget(limit, max(0, graph.in_memory.shape().held - ledger.used)):
+            yield ()
+        return
+    if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
+        yield ()
+        return
+    shape, plan = graph.shape(), plan_for("numba")
+    text = check_need(need_on(plan, shape, options, graph), limit, plan.name, graph.name)
+    held = max(0, shape.held - ledger.used)
+    with budget(limit, held):
+        yield (text.removeprefix("warning: "),) if limit is None and text else ()
