@@ -55,10 +55,13 @@ class Placement:
 
 def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:
     """Bytes of every page that a plan may read."""
+    return [0, *(stored.nbytes(kind, page) for kind in _kinds(plan, stored) for page in range(stored.cuts(kind).count))]
+
+
+def _kinds(plan: Plan, stored: StoredEdges) -> set[str]:
+    """The adjacency directions that a plan may read."""
     kinds = {kind for stage in plan.stages for kind in (stage.domain, stage.notify) if kind is not None}
-    if not stored.directed:
-        kinds = {"in"} if kinds else set()
-    return [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
+    return kinds if stored.directed or not kinds else {"in"}
 
 
 def place(plan: Plan, graph: Graph, options: Options) -> Placement:
@@ -85,7 +88,8 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     if stored.unstreamed:
         raise OutOfMemory(f"{asked}and the budget is {in_bytes(limit)}; its pages cannot be streamed: "
                           f"{stored.unstreamed}")
-    state = streamed.peak + _SPARE + _scratch(plan, stored, options.threads or available_threads())
+    spare = max((stored.spare(kind) for kind in _kinds(plan, stored)), default=0)
+    state = streamed.peak + _SPARE + spare + _scratch(plan, stored, options.threads or available_threads())
     least = state + LEAST_BUFFERS * largest
     graph.unload()
     if _free(limit, here) < limit:

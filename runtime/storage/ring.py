@@ -59,10 +59,10 @@ class PageReader(Protocol):
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page, a multiple of ALIGNED."""
 
-    def read(self, kind: str, page: int, buffer: Buffer) -> PageViews:
-        """Fill an aligned buffer of `nbytes` bytes with a page, check it, and return views into the buffer.
+    def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
+        """Fill an aligned buffer of `nbytes` bytes with a page, and check it.
 
-        Raises DiskError, GraphError.
+        Returns views into the buffer, and the bytes that were read from disk. Raises DiskError, GraphError.
         """
 
 
@@ -96,6 +96,7 @@ class _Order:
 class _Arrival:
     order: _Order
     views: PageViews | None
+    nbytes: int
     error: BaseException | None
 
 
@@ -284,7 +285,7 @@ class Ring:
             raise arrival.error
         order = arrival.order
         self.reading.pages += 1
-        self.reading.nbytes += len(order.buffer)
+        self.reading.nbytes += arrival.nbytes
         if order.slot < 0:
             self._cache[order.key] = arrival.views
             self.cached += len(order.buffer)
@@ -388,9 +389,9 @@ def _serve_one(order: _Order | None, done: SimpleQueue[_Arrival], reader: PageRe
     if order is None:
         return False
     try:
-        done.put(_Arrival(order, reader.read(*order.key, order.buffer), None))
+        done.put(_Arrival(order, *reader.read(*order.key, order.buffer), None))
     except BaseException as error:
-        done.put(_Arrival(order, None, error))
+        done.put(_Arrival(order, None, 0, error))
     return True
 
 

@@ -79,7 +79,7 @@ class MemoryStore:
         used = sum(_stored(array) for array in self._arrays(kind, page).values())
         return max(1, -(-used // ALIGNED)) * ALIGNED
 
-    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> Views:
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Views, int]:
         """Copy a page, perhaps late."""
         assert buffer.ctypes.data % ALIGNED == 0
         assert len(buffer) == self.nbytes(kind, page)
@@ -96,7 +96,11 @@ class MemoryStore:
             found[name] = buffer[at : at + array.nbytes].view(array.dtype)
             found[name][:] = array
             at += _stored(array)
-        return Views(found.pop(" offsets"), found.pop(" targets"), found)
+        return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
+
+    def spare(self, kind: str) -> int:
+        """Bytes that reads take beside the buffer."""
+        return 0
 
     def rows(self, threads: int) -> Rows:
         """All in-edges."""

@@ -77,6 +77,29 @@ def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
     assert_same(want, found)
 
 
+@pytest.mark.parametrize("name", ["components", "bipartite", "kcore", "cdlp"])
+def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
+    """Rows of in- and out-edges together, which no page of the file holds."""
+    program = load(name)
+    found = program(Graph.open(path), memory="1M", threads=2)
+    assert found.read_bytes > 0
+    assert_same(program(graph), found)
+
+
+def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
+    file, found = PageFile.open(path), load("components")(Graph.open(path), memory="500K")
+    assert {row.mode for row in found.history} == {"connect"}
+    assert found.read_bytes == sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+
+
+def test_a_pass_over_merged_pages_reads_each_page_once(graph: Graph, path: Path) -> None:
+    program, file = load("degree"), PageFile.open(path)
+    found = program(Graph.open(path), memory="600K")
+    assert_same(program(graph), found)
+    pages = sum(file.extent(kind, page).nbytes for kind in file.kinds for page in range(file.directory(kind).count))
+    assert pages <= found.read_bytes <= 1.15 * pages
+
+
 def test_what_a_graph_on_disk_knows_without_its_edges(graph: Graph, path: Path) -> None:
     disk = Graph.open(path)
     assert (disk.n, disk.m, disk.directed, dict(disk.columns)) == (graph.n, graph.m, True, dict(graph.columns))

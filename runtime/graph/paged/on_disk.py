@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.paged.in_memory import rows_of
+from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.direct import DirectFiles
@@ -35,6 +37,13 @@ class FileEdges:
         self.columns: Mapping[str, Column] = {
             name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
 
+    @cached_property
+    def _merged(self) -> MergedPages:
+        def read(kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
+            return self.read(kind, page, buffer)[0]
+
+        return MergedPages(self._file, read)
+
     @property
     def note(self) -> str:
         """How pages are read, if not as they should be."""
@@ -49,7 +58,7 @@ class FileEdges:
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
-        d = self._file.directory(kind)
+        d = self._merged.directory if kind == "both" else self._file.directory(kind)
         return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
                         d.segment_tasks)
 
@@ -68,13 +77,19 @@ class FileEdges:
 
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page."""
-        return self._file.extent(kind, page).nbytes
+        return self._merged.nbytes(page) if kind == "both" else self._file.extent(kind, page).nbytes
 
-    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
         """Read a page into an aligned buffer, and check every byte of it. Raises DiskError, GraphError."""
+        if kind == "both":
+            return self._merged.read(page, buffer)
         extent = self._file.extent(kind, page)
         self._read.read(extent.stripe, extent.offset, buffer)
-        return self._file.view(kind, page, buffer)
+        return self._file.view(kind, page, buffer), extent.nbytes
+
+    def spare(self, kind: str) -> int:
+        """Bytes that reads of a kind take beside the buffers of the caller."""
+        return self._merged.spare if kind == "both" else 0
 
     def rows(self, threads: int) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""

@@ -53,6 +53,9 @@ class StoredEdges(PageReader, Protocol):
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n]."""
 
+    def spare(self, kind: str) -> int:
+        """Bytes that reads of a kind take beside the buffers of the caller."""
+
     def rows(self, threads: int) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
