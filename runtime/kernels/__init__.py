@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_kernels", "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notification launches, for any graph and fields."""
@@ -49,6 +49,26 @@ def cost_kernels() -> Kernels:
     """What edges cost."""
     text = (Path(__file__).parent / "costs.py").read_text(encoding="utf-8")
     return load_kernels(text, _COSTS)
+
+
+_WORKER = "i64, i64*, i64, i64*, i64*"
+_PAGED_FRONTIER = {
+    "linked": "void(u32*, i64, u64*)",
+    "pages_of": "void(u64*, u64*, i64*, i64, i64, u8*)",
+    "pages_of_longs": "void(u64*, i64*, i64, i64*, u8*)",
+    "edges_of": "i64(u64*, i64, u32*)",
+    "mark_rows": f"void(u64*, u64*, u64*, {_WORKER})",
+    "mark_segments": f"void(u64*, i64*, u64*, u64*, {_WORKER})",
+    "look_rows": f"void(u64*, u64*, u64*, u64*, {_WORKER})",
+    "look_segments": f"void(u64*, i64*, u64*, u64*, u64*, {_WORKER})",
+}
+
+
+@cache
+def paged_frontier_kernels() -> Kernels:
+    """Frontiers over pages that are read from disk."""
+    text = (Path(__file__).parent / "paged_frontier.py").read_text(encoding="utf-8")
+    return load_kernels(text, _PAGED_FRONTIER)
 
 
 @cache

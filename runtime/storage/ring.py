@@ -168,6 +168,11 @@ class Ring:
         finally:
             self._drain()
 
+    def missing(self, kind: str, pages: Sequence[int]) -> int:
+        """Bytes of the pages that are not in memory."""
+        return sum(self._reader.nbytes(kind, page) for page in pages
+                   if (kind, page) not in self._cache and (kind, page) not in self._held)
+
     def close(self) -> None:
         """End the threads, and wait for the reads under way."""
         self._ended()

@@ -92,6 +92,24 @@ def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
     assert found.read_bytes == sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
 
 
+def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
+    """Few bytes: less than by full passes, and on a grid about each page once, however many supersteps there are."""
+    bfs, disk = load("bfs"), Graph.open(path)
+    found = bfs(disk, source=0, memory="400K")
+    assert {row.mode for row in found.history} == {"push", "early-exit pull"}
+    assert_same(bfs(graph, source=0), found)
+    pulled = bfs(disk, source=0, memory="400K", research={"mode": "pull"})
+    assert_same(pulled, found)
+    assert found.read_bytes < 0.7 * pulled.read_bytes
+    grid = Graph.read("grid:100x100")
+    save(grid, tmp_path / "g.vg", page_bytes=4096)
+    file, found = PageFile.open(tmp_path / "g.vg"), bfs(Graph.open(tmp_path / "g.vg"), source=0, memory="500K")
+    assert_same(bfs(grid, source=0), found)
+    pages = sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+    print(found.read_bytes / pages, found.rounds)
+    assert 0 < found.read_bytes < 3 * pages
+
+
 def test_a_pass_over_merged_pages_reads_each_page_once(graph: Graph, path: Path) -> None:
     program, file = load("degree"), PageFile.open(path)
     found = program(Graph.open(path), memory="600K")

@@ -105,6 +105,10 @@ class Streamed:
                 yield np.array([page for page, _ in batch], np.int64)
                 del alive
 
+    def missing(self, kind: str, pages: Sequence[int]) -> int:
+        """Bytes of the pages that are not in memory."""
+        return self.ring.missing(self._kind(kind), pages)
+
     def _aim(self, row: NDArray[np.uint64], views: PageViews, columns: Columns) -> list[NDArray[np.generic]]:
         """Write the addresses of a page into its row; returns the arrays that are there."""
         row[PAGE_OFFSETS], row[PAGE_TARGETS] = address_of(views.offsets), address_of(views.targets)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
 from vlang.runtime.graph.topology.pages import PageCuts
 
-__all__ = ["Tasks", "by_page", "by_row", "long_groups"]
+__all__ = ["Tasks", "by_page", "by_row", "long_groups", "tasks_of"]
 
 Tasks = NDArray[np.int64]
 """int64[T, 3]: page, first and end of the task; by increasing page."""
@@ -67,6 +67,12 @@ def _by_row(
     with closing(source.batches(kind, columns, table, groups)) as batches:
         for numbers in batches:
             yield longs[np.isin(first, numbers)], cut.of(numbers)
+
+
+def tasks_of(tasks: Tasks, wanted: NDArray[np.uint8]) -> Tasks:
+    """The tasks of some pages. wanted: uint8[P], 1 for those."""
+    chosen: Tasks = tasks[wanted[tasks[:, 0]] != 0]
+    return chosen
 
 
 def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.int64]) -> list[range]:

@@ -206,7 +206,7 @@ class Passes:
         assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
         if scratch is None:
-            longest = int(self._degrees(stage.domain).max(initial=0))
+            longest = int(self.degrees(stage.domain).max(initial=0))
             scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, self.cpu.threads)
         self.state.point(SLOT_SCRATCH, scratch.header)
         for some, short in by_row(self.source, stage.domain, stage.columns, self._table(stage), longs, tasks):
@@ -214,7 +214,7 @@ class Passes:
             chosen = whole_tasks(pages, some, short)
             self._launch(stage.kernels["pull"], chosen, len(chosen), cost)
 
-    def _degrees(self, kind: str) -> NDArray[Any]:
+    def degrees(self, kind: str) -> NDArray[Any]:
         """The lengths of the rows of an adjacency direction."""
         pages = self.pages_of(kind)
         if isinstance(pages, Pages):

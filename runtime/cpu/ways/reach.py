@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
-from vlang.runtime.engine.machine import Start, Stats
+from vlang.runtime.engine.machine import Loop, Start, Stats
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.plan.layouts.reach_words import (
@@ -77,7 +79,7 @@ class Reach(CpuWay):
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop has no uniform frontier; "" if it has."""
-        return on_disk(graph) or pushes_refused(loop, options) or (
+        return pushes_refused(loop, options) or (
             "" if "reach" in loop.stages[0].ways else "its frontier is not uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
@@ -89,16 +91,22 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps, queues of narrow frontiers, and with several workers a byte a vertex."""
+        """Bitmaps; in memory also queues of narrow frontiers, and with several workers a byte a vertex."""
+        if shape.streamed:
+            return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), _NARROW + shape.n // 512
         bitmaps = (3 + threads) * shape.n // 8 + 16 * (shape.m // REACH_LONG)
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
-    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """The loop; None where vertices must run although they receive nothing. None of its fields is ever given."""
         passes, looks = machine.passes, machine.options.mode == "auto"
         free = passes.freedoms.of(loop, bound)
-        return ReachLoop(loop.stages[0], passes, looks, free) if only_new(start) else None
+        if not only_new(start):
+            return None
+        if isinstance(passes.source, Streamed):
+            return PagedReachLoop(loop.stages[0], passes, looks, free)
+        return ReachLoop(loop.stages[0], passes, looks, free)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How the frontier reaches other vertices."""
