@@ -13,7 +13,7 @@ from __future__ import annotations
 import time
 import weakref
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -168,7 +168,7 @@ class Ring:
         finally:
             self._drain()
 
-    def missing(self, kind: str, pages: Sequence[int]) -> int:
+    def missing(self, kind: str, pages: Iterable[int]) -> int:
         """Bytes of the pages that are not in memory."""
         return sum(self._reader.nbytes(kind, page) for page in pages
                    if (kind, page) not in self._cache and (kind, page) not in self._held)

@@ -110,6 +110,17 @@ def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, pa
     assert 0 < found.read_bytes < 3 * pages
 
 
+def test_pushes_read_the_pages_of_active_vertices(path: Path) -> None:
+    """Weights are read with the pages; a full pass runs only where it reads no more."""
+    disk = Graph.open(path)
+    found = SSSP(disk, source=0, memory="400K")
+    pulled = SSSP(disk, source=0, memory="400K", research={"mode": "pull"})
+    assert_same(pulled, found)
+    assert found.rounds == pulled.rounds
+    assert "push" in {row.mode for row in found.history}
+    assert found.read_bytes < 0.7 * pulled.read_bytes
+
+
 def test_a_pass_over_merged_pages_reads_each_page_once(graph: Graph, path: Path) -> None:
     program, file = load("degree"), PageFile.open(path)
     found = program(Graph.open(path), memory="600K")

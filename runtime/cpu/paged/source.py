@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from contextlib import closing
 from typing import Protocol
 
@@ -105,7 +105,7 @@ class Streamed:
                 yield np.array([page for page, _ in batch], np.int64)
                 del alive
 
-    def missing(self, kind: str, pages: Sequence[int]) -> int:
+    def missing(self, kind: str, pages: Iterable[int]) -> int:
         """Bytes of the pages that are not in memory."""
         return self.ring.missing(self._kind(kind), pages)
 

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
-from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.paged.work import by_page, tasks_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.paged_frontier import Frontiers
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.kernels import paged_frontier_kernels
@@ -39,40 +39,9 @@ from vlang.runtime.plan.plan import StageSpec
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.types import OPPOSITE
 
-__all__ = ["Frontiers", "PagedReachLoop"]
+__all__ = ["PagedReachLoop"]
 
 _RUN = 32  # words of a bitmap in a task
-
-
-class Frontiers:
-    """The pages of one adjacency direction that the vertices of a bitmap need.
-
-    passes: has the pages. kind: the direction.
-    """
-
-    def __init__(self, passes: Passes, kind: str) -> None:
-        assert isinstance(passes.source, Streamed)
-        self.kind, self.pages, self.table = kind, passes.source.pages(kind), passes.source.table(kind, ())
-        self.degrees: NDArray[np.uint32] = passes.degrees(kind)
-        self._source, self._n = passes.source, passes.graph.n
-        self._linked = empty(-(-self._n // 64), np.uint64)
-        paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
-
-    def wanted(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """uint8[P]: 1 for the pages with edges of the vertices in a bitmap."""
-        pages, kernels = self.pages, paged_frontier_kernels()
-        found = np.zeros(pages.count, np.uint8)
-        kernels["pages_of"](bits, self._linked, pages.firsts, pages.count, self._n, found)
-        kernels["pages_of_longs"](bits, pages.longs, len(pages.longs), pages.segment_pages, found)
-        return found
-
-    def missing(self, wanted: NDArray[np.uint8]) -> int:
-        """Bytes of pages that are not in memory."""
-        return self._source.missing(self.kind, np.flatnonzero(wanted).tolist())
-
-    def edges(self, bits: NDArray[np.uint64]) -> int:
-        """Edges of the vertices in a bitmap."""
-        return int(paged_frontier_kernels()["edges_of"](bits, self._n, self.degrees))
 
 
 class PagedReachLoop:

@@ -16,7 +16,8 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
-from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage, pushed_directions
+from vlang.runtime.cpu.ways.joined_words import close_words, open_words, push_spec
+from vlang.runtime.cpu.ways.push import push_stage, pushed_directions
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
