@@ -56,6 +56,7 @@ _PAGED_FRONTIER = {
     "linked": "void(u32*, i64, u64*)",
     "pages_of": "void(u64*, u64*, i64*, i64, i64, u8*)",
     "pages_of_longs": "void(u64*, i64*, i64, i64*, u8*)",
+    "pages_of_flags": "void(u8*, i64*, i64, i64, i64*, i64, i64*, u8*)",
     "edges_of": "i64(u64*, i64, u32*)",
     "mark_rows": f"void(u64*, u64*, u64*, {_WORKER})",
     "mark_segments": f"void(u64*, i64*, u64*, u64*, {_WORKER})",

@@ -55,6 +55,20 @@ def pages_of_longs(bits, longs, count, segment_pages, wanted):
                 wanted[segment_pages[s]] = 1
 
 
+def pages_of_flags(flags, firsts, count, n, longs, long_count, segment_pages, wanted):
+    """Set wanted[p] for the pages of the vertices whose flag has bit 0."""
+    for page in range(count):
+        high = firsts[page + 1] if page + 1 < count else n
+        for v in range(firsts[page], high):
+            if flags[v] & np.uint8(1):
+                wanted[page] = 1
+                break
+    for i in range(long_count):
+        if flags[longs[3 * i]] & np.uint8(1):
+            for s in range(longs[3 * i + 1], longs[3 * i + 2]):
+                wanted[segment_pages[s]] = 1
+
+
 def edges_of(bits, n, degrees):
     """The edges of the vertices in a bitmap."""
     edges = np.int64(0)

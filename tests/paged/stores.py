@@ -102,6 +102,10 @@ class MemoryStore:
         """Bytes that reads take beside the buffer."""
         return 0
 
+    def random_cost(self) -> float:
+        """As of a disk."""
+        return 4.7
+
     def rows(self, threads: int) -> Rows:
         """All in-edges."""
         base = self._graph.adjacency("in", tuple(self.columns))
@@ -144,7 +148,8 @@ def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
-        sizes = page_sizes(plan, store_of(graph))
+        assert graph.stored is not None
+        sizes = page_sizes(plan, graph.stored)
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
 
     with pytest.MonkeyPatch.context() as patch:

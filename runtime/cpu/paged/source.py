@@ -105,6 +105,11 @@ class Streamed:
                 yield np.array([page for page, _ in batch], np.int64)
                 del alive
 
+    @property
+    def random_cost(self) -> float:
+        """How many times as long a random read of this disk takes as a sequential one: k of Garaph's rule."""
+        return self._stored.random_cost()
+
     def missing(self, kind: str, pages: Iterable[int]) -> int:
         """Bytes of the pages that are not in memory."""
         return self.ring.missing(self._kind(kind), pages)

@@ -56,6 +56,9 @@ class StoredEdges(PageReader, Protocol):
     def spare(self, kind: str) -> int:
         """Bytes that reads of a kind take beside the buffers of the caller."""
 
+    def random_cost(self) -> float:
+        """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
+
     def rows(self, threads: int) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
