@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "BindError",
+    "CacheWarning",
     "ChaosError",
     "DeviceError",
     "DiskError",
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program, compile, load
     from vlang.errors import (
         BindError,
+        CacheWarning,
         ChaosError,
         DeviceError,
         DiskError,
@@ -62,6 +64,7 @@ if TYPE_CHECKING:
 # The module of each public name; `Error` has another name in its module.
 _HOMES = {
     "BindError": "vlang.errors:BindError",
+    "CacheWarning": "vlang.errors:CacheWarning",
     "ChaosError": "vlang.errors:ChaosError",
     "DeviceError": "vlang.errors:DeviceError",
     "DiskError": "vlang.errors:DiskError",

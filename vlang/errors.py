@@ -1,10 +1,10 @@
-"""The errors that a user can meet. Each is also the matching builtin error, and has one clear message."""
+"""The errors and warnings that a user can meet. Each is also the matching builtin one, and has one clear message."""
 
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory", "ProgramError",
-    "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "DeviceError", "DiskError", "GraphError", "InternalError", "OutOfMemory",
+    "ProgramError", "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
 ]
 
 
@@ -61,3 +61,7 @@ class ChaosError(VlangError, AssertionError):
 
 class InternalError(VlangError, RuntimeError):
     """A bug in vlang itself: the message asks to report it."""
+
+
+class CacheWarning(UserWarning):
+    """Compiled programs cannot be kept, so that every process compiles them again. Given once a process."""

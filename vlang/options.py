@@ -64,7 +64,7 @@ class Options:
     # Everyday options: keywords of a call, and options of the command line.
     threads: int | None = field(default=None, metadata=_about(
         "whole", "N",
-        "Threads; default: all processors. Never changes a result.", least=1))
+        "Threads; default: VLANG_THREADS, or all processors. Never changes a result.", least=1))
     device: str = field(default="cpu", metadata=_about(
         "device", "cpu|gpu|gpu:K|auto",
         "Where to run. auto takes a GPU if it is there, fits and pays, and says so."))

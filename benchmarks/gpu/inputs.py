@@ -28,7 +28,8 @@ if __name__ == "__main__":
 from vlang import Graph
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.generators import GENERATORS, Spec
-from vlang.runtime.threads.workers import available_threads, over
+from vlang.runtime.threads.processors import available_threads
+from vlang.runtime.threads.workers import over
 
 __all__ = ["INPUTS", "QUICK", "Input", "build", "generated"]
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from benchmarks.cpu.conditions import conditions as conditions_of_host
 from benchmarks.cpu.report import table
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["HEADER", "Row", "conditions", "markdown", "save", "table_line"]
 

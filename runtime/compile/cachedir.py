@@ -4,23 +4,61 @@ from __future__ import annotations
 
 import functools
 import os
+import stat
+import warnings
 from pathlib import Path
+
+from vlang.errors import CacheWarning
+
+__all__ = ["cache_dir", "find_cache"]
+
+_FORBIDDEN = stat.S_IWGRP | stat.S_IWOTH
 
 
 @functools.cache
 def cache_dir() -> Path | None:
-    """The cache directory, created if need be; None if no directory is writable.
+    """The cache directory, created if need be, with symbolic links resolved; None if none can be used.
 
-    `VLANG_CACHE` names it; else `$XDG_CACHE_HOME/vlang`, else `~/.cache/vlang`. A folder that other users can write
-    to is not used, because object code is loaded from it.
+    `VLANG_CACHE` names it; else it is `$XDG_CACHE_HOME/vlang`, else `~/.cache/vlang`. The first call of a process warns
+    (CacheWarning) if it cannot be used.
+    """
+    folder, why_not = find_cache()
+    if folder is None:
+        warnings.warn(f"compiled programs are not kept: {why_not}; VLANG_CACHE names another folder", CacheWarning,
+                      stacklevel=2)
+    return folder
+
+
+def find_cache() -> tuple[Path | None, str]:
+    """The cache directory, or None and the reason why it cannot be used.
+
+    Object code is loaded from it, so it must belong to this user, and no other user may be able to write to it or to
+    replace it.
     """
     chosen = os.environ.get("VLANG_CACHE")
     try:
         root = Path(chosen) if chosen else Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "vlang"
+    except RuntimeError:  # a user without a home
+        return None, "there is no home folder"
+    try:
         root.mkdir(parents=True, exist_ok=True, mode=0o700)
-        mode = root.stat()
-        if mode.st_uid != os.getuid() or mode.st_mode & 0o022 or not os.access(root, os.W_OK):
-            return None
-    except (OSError, RuntimeError):  # RuntimeError: a user without a home
-        return None
-    return root
+        root = root.resolve()
+        why_not = _untrusted(root)
+    except (OSError, RuntimeError) as error:  # RuntimeError: a circle of symbolic links
+        reason = error.strerror if isinstance(error, OSError) else None
+        return None, f"{root} cannot be used: {(reason or str(error)).lower()}"
+    return (None, why_not) if why_not else (root, "")
+
+
+def _untrusted(root: Path) -> str:
+    """Why a folder is not used as cache; "" if it is."""
+    status = root.stat()
+    if status.st_uid != os.getuid():
+        return f"{root} belongs to another user (uid {status.st_uid})"
+    if status.st_mode & _FORBIDDEN:
+        return f"other users can write to {root} (`chmod go-w {root}` forbids it)"
+    for folder in root.parents:
+        mode = folder.stat().st_mode
+        if mode & stat.S_IWOTH and not mode & stat.S_ISVTX:
+            return f"other users can replace {root}, since they can write to {folder}"
+    return "" if os.access(root, os.W_OK) else f"{root} cannot be written"

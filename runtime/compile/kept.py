@@ -1,12 +1,19 @@
-"""Files of the cache directory: entries with a checksum, written atomically and checked when they are read."""
+"""Files of the cache directory: entries with a checksum, written atomically and checked when they are read.
+
+An entry is used only if it is a regular file of this user that no other user can write to, and its checksum is right.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import os
-import tempfile
+import stat
+import warnings
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+from vlang.errors import CacheWarning
 from vlang.runtime.compile.cachedir import cache_dir
 
 __all__ = ["key_of", "read_entry", "write_entry"]
@@ -23,7 +30,7 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
     if path is None:
         return None
     try:
-        raw = path.read_bytes()
+        raw = _own_bytes(path)
     except OSError:
         return None
     seal, body = raw[:64], raw[64:]
@@ -35,6 +42,8 @@ def read_entry(key: str, suffix: str, magic: bytes) -> bytes | None:
 def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
     """Keep an entry. If the disk is full or the folder read-only, it is dropped, and the next process works again.
 
+    The first entry that is dropped in a process warns (CacheWarning).
+
     Args:
         key: from `key_of`.
         suffix: of the file name.
@@ -44,18 +53,38 @@ def write_entry(key: str, suffix: str, magic: bytes, data: bytes) -> None:
     path = _path(key, suffix)
     if path is None:
         return
-    body = magic + data
-    temporary = None
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{suffix}-")
+        _write(path, magic + data, key)
+    except OSError as error:
+        _warn_once(f"compiled programs are not kept in {path.parent}: {(error.strerror or str(error)).lower()}")
+
+
+def _write(path: Path, body: bytes, key: str) -> None:
+    from vlang.runtime.storage.leftovers import new_temporary  # start-up
+
+    handle, temporary = new_temporary(path.parent, path.name, 0o600)
+    try:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(body, key) + body)
         os.replace(temporary, path)
-    except BaseException as error:
-        if temporary is not None:
-            Path(temporary).unlink(missing_ok=True)
-        if not isinstance(error, OSError):
-            raise
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+@cache
+def _warn_once(message: str) -> None:
+    warnings.warn(message, CacheWarning, stacklevel=3)
+
+
+def _own_bytes(path: Path) -> bytes:
+    """The contents of a regular file of this user. Raises OSError."""
+    with open(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
+            raise PermissionError(f"{path} may not be of this user")
+        return file.read()
 
 
 def _path(key: str, suffix: str) -> Path | None:

@@ -28,7 +28,7 @@ from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CpuMachine", "prepare_all"]
 
-_DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+_DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 
 
 def prepare_all(plan: Plan) -> None:
@@ -68,9 +68,9 @@ class CpuMachine:
         source = source_of(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
         self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
-        for kind, attribute in _DEGREES:
+        for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
-                self.state.put(f"degree:{kind}", getattr(graph, attribute))
+                self.state.put(f"degree:{kind}", graph.row_lengths(rows))
         if "near:starts" in plan.slots:
             near = graph.neighbours()
             self.state.put("near:starts", near.offsets)
@@ -81,6 +81,10 @@ class CpuMachine:
             if listed is not None:
                 self.state.put("ids:list", listed)
                 self.state.frame[plan.slots["ids:listed"]] = 1
+        if graph.order is not None:
+            for slot, array in (("ids:dense", graph.order.dense), ("ids:internal", graph.order.internal)):
+                if slot in plan.slots:
+                    self.state.put(slot, array)
         self._prepare({kind for kind, p in pages.items() if len(p.longs)})
         self._cpu = freedoms.cpu(options.threads)
         self._cpu.prepare(graph.n + graph.m)

@@ -18,7 +18,7 @@ from vlang.runtime.plan.plan import SEGMENT, Plan
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Placement", "page_sizes", "place"]
 
@@ -85,9 +85,6 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         text = f"edges in memory: {in_bytes(whole)} are needed"
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
-    if stored.unstreamed:
-        raise OutOfMemory(f"{asked}and the budget is {in_bytes(limit)}; its pages cannot be streamed: "
-                          f"{stored.unstreamed}")
     spare = max((stored.spare(kind) for kind in _kinds(plan, stored)), default=0)
     state = streamed.peak + _SPARE + spare + _scratch(plan, stored, options.threads or available_threads())
     least = state + LEAST_BUFFERS * largest

@@ -54,9 +54,10 @@ def check_contract(contract: Contract, graph: Graph, machine: Machine) -> None:
     found = machine.array(slot)
     bad = np.flatnonzero(found != good)
     v = int(bad[0])
+    v = v if graph.order is None else int(graph.order.dense[v])
     where = f" for vertex {graph.label(v)}" + (f" and {len(bad) - 1:,} more" if len(bad) > 1 else "")
     if contract.kind == "edge":
-        u = int(found[v])
+        u = int(found[bad[0]])
         tail, tip = (v, u) if contract.domain == "out" else (u, v)
         where = f" on the edge {graph.label(tail)} -> {graph.label(tip)}"
     raise GraphError(head + where)

@@ -124,10 +124,21 @@ class _Run:
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
         self._look_inside()
+        self._outward(values)
         shown = [values.fields[name] for name in self._watch.fields]
         self.outcome.infinite |= any(map(_has_infinity, shown)) or \
             any(math.isinf(values.globals[name]) for name in self._watch.globals)
         return self.outcome
+
+    def _outward(self, values: Values) -> None:
+        """Bring what users see into the order of the ids."""
+        order = self.graph.order
+        if order is None:
+            return
+        for name, array in values.fields.items():
+            values.fields[name] = order.outward(array)
+        if self.outcome.settled is not None:
+            self.outcome.settled = order.outward(self.outcome.settled)
 
     def _look_inside(self) -> None:
         """Test values that the next pass through a block overwrites, until one was infinite."""
@@ -172,7 +183,7 @@ class _Run:
             if name not in scalars:
                 machine.evaluate(spec)
         for name, array in fields.items():
-            machine.give(name, array)
+            machine.give(name, array if graph.order is None else graph.order.inward(array))
 
     def _value(self, spec: ScalarSpec) -> Any:
         """Evaluate a graph-level value and return it."""
@@ -295,7 +306,7 @@ class _Run:
         stats: Stats = loop.stats
         if spec.until is not None:
             if self.machine.scalar(spec.until.name):
-                return "`until` holds", True
+                return f"`until` holds{self._reached(spec.until)}", True
             if stats.changed == 0 and not spec.reads_iteration and not self._untold(spec):
                 return "nothing changes any more, and `until` does not hold", False
         elif not (spec.exact and spec.limit is not None):
@@ -304,6 +315,11 @@ class _Run:
         elif stats.changed == 0 and not spec.reads_iteration:
             return "nothing changes any more", True
         return "", True
+
+    def _reached(self, until: ScalarSpec) -> str:
+        """The value that a tolerance was compared with, and the tolerance; "" for another condition."""
+        sides = [f"{self.machine.scalar(side):.3g}" for side in until.sides]
+        return f": {', tolerance '.join(sides)}" if sides else ""
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import OutOfMemory
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Plan, field_of
 from vlang.runtime.storage.memory import empty, zeros
+from vlang.runtime.storage.room import named
 
 __all__ = ["State", "flags", "set_arrays", "whole_words"]
 
@@ -65,8 +65,8 @@ class State:
                 elif slot in specs:
                     dtype, length = specs[slot]
                     self.put(slot, flags(length) if dtype == "u8" else zeros(length, DTYPES[dtype]))
-        except MemoryError:
-            raise OutOfMemory(f"the fields of {plan.name} for {n:,} vertices do not fit into memory") from None
+        except MemoryError as error:
+            raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
         """Allocate `entries` entries for each array of a length that is not allocated at the start."""

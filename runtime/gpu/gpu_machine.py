@@ -27,7 +27,7 @@ from vlang.runtime.plan.plan import BLOCK, THREADS, LoopSpec, Plan, ScalarSpec, 
 
 __all__ = ["GpuMachine"]
 
-_DEGREES = (("in", "in_degree"), ("out", "out_degree"), ("all", "degree"))
+_DEGREES = (("in", "in"), ("out", "out"), ("all", "both"))
 _COMPARING = 1024  # blocks of a kernel that compares arrays
 
 
@@ -60,9 +60,9 @@ class GpuMachine:
         self._in_place: dict[str, tuple[str, ...]] = {}
         self.load([("set_words", "", ()), ("row_blocks", "", ()), *_wanted(plan)])
         self._state = GpuState(device, plan, graph.n, {}, self._set_words)
-        for kind, attribute in _DEGREES:
+        for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
-                self._degrees(f"degree:{kind}", getattr(graph, attribute))
+                self._degrees(f"degree:{kind}", graph.row_lengths(rows))
         if "near:starts" in plan.slots:
             near = graph.neighbours()
             self._table("near:starts", "u64", near.offsets)
@@ -73,6 +73,10 @@ class GpuMachine:
             if listed is not None:
                 self._table("ids:list", "u64", listed)
                 self._state.set_word(plan.slots["ids:listed"], 1)
+        if graph.order is not None:
+            for slot, array in (("ids:dense", graph.order.dense), ("ids:internal", graph.order.internal)):
+                if slot in plan.slots:
+                    self._table(slot, "u32", array)
         self.passes = FullPasses(self)
         self.passes.open()
 

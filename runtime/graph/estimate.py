@@ -12,7 +12,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
 from vlang.runtime.storage.page_file.form import is_page_file
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["estimate"]
 

@@ -6,15 +6,17 @@ import difflib
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.karate import karate
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.threads.workers import available_threads, over
+from vlang.runtime.threads.processors import available_threads
+from vlang.runtime.threads.workers import over
 
 __all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 
@@ -22,9 +24,15 @@ MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
 FACTOR = 16
 
+_BLOCK = 1 << 16
+
 # Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
 # upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.
 A, AB, ABC = (round(p * 2**21) for p in (0.57, 0.76, 0.95))
+
+
+Array = NDArray[np.int64]
+Empty = Callable[[int, DTypeLike], NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -37,6 +45,7 @@ class Spec:
         seed: of random graphs.
         directed: whether the graph is directed.
         threads: how many threads generate the edges.
+        empty: makes the arrays of the edges.
     """
 
     text: str
@@ -44,6 +53,7 @@ class Spec:
     seed: int
     directed: bool
     threads: int
+    empty: Empty = np.empty
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,7 @@ def is_spec(text: str) -> bool:
 
 
 def generate(
-    spec: str, *, directed: bool | None = None, threads: int | None = None
+    spec: str, *, directed: bool | None = None, threads: int | None = None, empty: Empty = np.empty
 ) -> tuple[EdgeList, tuple[int, int] | None]:
     """The edges of a generator, and the bounds of its weights by rule, if any.
 
@@ -87,6 +97,7 @@ def generate(
             `weights=LO..HI` or `weights=W` (see `Graph.with_rule_weights`).
         directed: overrides the option in `spec`; None leaves it.
         threads: None for one per processor.
+        empty: makes the arrays of the edges.
 
     Random edges may be self-loops or parallel; they are kept (see `Graph.thinned`). Raises GraphError for an unknown
     name or argument.
@@ -105,7 +116,7 @@ def generate(
     if generator.directed is None and chosen:
         raise GraphError(f"{spec}: {name} is undirected")
     threads = threads or available_threads()
-    return generator.edges(Spec(spec, args, options.seed, bool(chosen), threads)), options.weights
+    return generator.edges(Spec(spec, args, options.seed, bool(chosen), threads, empty)), options.weights
 
 
 def weight_range(text: str) -> tuple[int, int] | None:
@@ -158,7 +169,7 @@ def _drawn(spec: Spec) -> tuple[int, int, NDArray[np.uint32], NDArray[np.uint32]
     """Scale, edge factor, and uninitialised arrays for the edges."""
     scale = _integer(spec.text, spec.args[0], "the scale", 0, MOST_SCALE)
     factor = _integer(spec.text, spec.args[1], "the edges a vertex", 0, 2**20) if len(spec.args) > 1 else FACTOR
-    src, dst = np.empty((2, factor << scale), dtype=np.uint32)
+    src, dst = (spec.empty(factor << scale, np.uint32) for _ in range(2))
     return scale, factor, src, dst
 
 
@@ -204,7 +215,12 @@ def _vertices(spec: Spec) -> int:
     return _integer(spec.text, spec.args[0], "the number of vertices", 0, MOST_VERTICES)
 
 
-def _regular(spec: Spec, n: int, src: NDArray[np.uint32], dst: NDArray[np.uint32], note: str) -> EdgeList:
+def _regular(spec: Spec, n: int, count: int, ends: Callable[[Array], tuple[Array, Array]], note: str) -> EdgeList:
+    """The edges 0..count-1 of n vertices; ends: tails and heads of the edges with these numbers, int64[k]."""
+    src, dst = (spec.empty(count, np.uint32) for _ in range(2))
+    for first in range(0, count, _BLOCK):
+        part = slice(first, min(first + _BLOCK, count))
+        src[part], dst[part] = ends(np.arange(part.start, part.stop))
     return EdgeList(src, dst, VertexIds(base=0, count=n), directed=spec.directed, notes=[note])
 
 
@@ -214,22 +230,26 @@ def _grid(spec: Spec) -> EdgeList:
     if not match or int(match[1]) * int(match[2]) > MOST_VERTICES:
         raise GraphError(f"{spec.text}: write grid:ROWSxCOLUMNS, at most {MOST_VERTICES} vertices")
     rows, columns = int(match[1]), int(match[2])
-    at = np.arange(rows * columns, dtype=np.uint32).reshape(rows, columns)
-    src = np.concatenate([at[:, :-1].ravel(), at[:-1].ravel()])
-    dst = np.concatenate([at[:, 1:].ravel(), at[1:].ravel()])
-    return _regular(spec, rows * columns, src, dst, f"Grid of {rows:,} rows and {columns:,} columns, 4 neighbours.")
+    right, down = rows * max(columns - 1, 0), max(rows - 1, 0) * columns
+
+    def ends(e: Array) -> tuple[Array, Array]:
+        across = e < right
+        at = np.where(across, e + e // max(columns - 1, 1), e - right)
+        return at, at + np.where(across, 1, columns)
+
+    note = f"Grid of {rows:,} rows and {columns:,} columns, 4 neighbours."
+    return _regular(spec, rows * columns, right + down, ends, note)
 
 
 def _path(spec: Spec) -> EdgeList:
     n = _vertices(spec)
-    at = np.arange(n, dtype=np.uint32)
-    return _regular(spec, n, at[:-1], at[1:], "Path 0 -> 1 -> 2 ..." if spec.directed else "Path 0 - 1 - 2 ...")
+    note = "Path 0 -> 1 -> 2 ..." if spec.directed else "Path 0 - 1 - 2 ..."
+    return _regular(spec, n, max(n - 1, 0), lambda e: (e, e + 1), note)
 
 
 def _star(spec: Spec) -> EdgeList:
     n = _vertices(spec)
-    leaves = np.arange(1, n, dtype=np.uint32)
-    return _regular(spec, n, np.zeros_like(leaves), leaves, "Star with centre 0.")
+    return _regular(spec, n, max(n - 1, 0), lambda e: (np.zeros_like(e), e + 1), "Star with centre 0.")
 
 
 def _complete(spec: Spec) -> EdgeList:
@@ -238,13 +258,16 @@ def _complete(spec: Spec) -> EdgeList:
     pairs = n * max(n - 1, 0) // 2
     if pairs > MOST_VERTICES:
         raise GraphError(f"{spec.text}: {pairs} edges are too many; at most {MOST_VERTICES}")
-    counts = np.arange(n)[::-1]
-    src = np.repeat(np.arange(n, dtype=np.uint32), counts)
-    firsts = np.cumsum(counts) - counts
-    dst = (np.arange(pairs) - np.repeat(firsts - np.arange(n) - 1, counts)).astype(np.uint32)
-    if spec.directed:
-        src, dst = np.concatenate([src, dst]), np.concatenate([dst, src])
-    return _regular(spec, n, src, dst, "Complete graph.")
+    firsts = np.append(0, np.cumsum(np.arange(n)[:0:-1]))  # the first pair of each smaller number
+
+    def ends(e: Array) -> tuple[Array, Array]:
+        pair = e % max(pairs, 1)
+        small = np.searchsorted(firsts, pair, side="right") - 1
+        large = pair - firsts[small] + small + 1
+        turned = e >= pairs
+        return np.where(turned, large, small), np.where(turned, small, large)
+
+    return _regular(spec, n, pairs * (1 + spec.directed), ends, "Complete graph.")
 
 
 GENERATORS: dict[str, Generator] = {

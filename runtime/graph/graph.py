@@ -11,21 +11,35 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from vlang.errors import GraphError, OutOfMemory
+from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.order import Order
+from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.graph.notes import (
+    KEPT,
+    kept_note,
+    loops_note,
+    parallel_note,
+    rule_note,
+    stored_note,
+    symmetrized_note,
+)
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations
-from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
+from vlang.runtime.storage.room import memory_named, require_room
+from vlang.runtime.storage.spool import seekable
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Graph"]
 
 _TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
+_MANY = 1 << 22
 
 
 class Graph:
@@ -40,8 +54,10 @@ class Graph:
         m: stored directed edges. An undirected edge counts twice, an undirected self-loop once.
         directed: False if every edge is stored in both directions.
         ids: the user's vertex ids.
+        order: the numbers of vertices in adjacency lists, where these are not the ranks of the ids; else None.
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
+        warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
     """
 
@@ -73,9 +89,10 @@ class Graph:
         loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
         self._notes = list(edges.notes)
         self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
-        self._kept: tuple[str, ...] = ("self-loops", "parallel edges")
+        self.warnings = tuple(edges.warnings)
+        self._kept: tuple[str, ...] = KEPT
         if symmetrize and edges.directed:
-            self._notes.append(f"Symmetrized: both directions of {len(edges.src):,} directed edges.")
+            self._notes.append(symmetrized_note(len(edges.src)))
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
                    Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
@@ -92,6 +109,7 @@ class Graph:
         notes: Iterable[str] = (),
         left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
+        order: Order | None = None,
     ) -> Graph:
         """A graph of valid adjacency lists in canonical order (see `adjacency`).
 
@@ -105,17 +123,18 @@ class Graph:
             notes: sentences about the source.
             left_out: columns that could not be read, by name.
             threads: how many threads build further adjacency lists.
+            order: of the rows; None for that of the ids.
         """
         graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
+        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
-        graph._take(name, ids, len(rows.targets), built)
+        graph._take(name, ids, len(rows.targets), built, order)
         return graph
 
     @classmethod
     def on_pages(
         cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
-        left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None,
+        left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
     ) -> Graph:
         """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
 
@@ -125,11 +144,12 @@ class Graph:
             notes: sentences about the source.
             left_out: columns that could not be read, by name.
             threads: how many threads build adjacency lists of graphs derived from it.
+            order: of the rows; None for that of the ids.
         """
         graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out = list(notes), (), left_out
+        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         graph.stored = stored
-        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()))
+        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()), order)
         return graph
 
     def loaded(self) -> Graph:
@@ -137,12 +157,11 @@ class Graph:
         if self.stored is None:
             return self
         if self._whole is None:
-            try:
-                rows = self.stored.rows(self.threads)
-            except MemoryError:
-                raise OutOfMemory(f"the {self.m:,} edges of {self.name} do not fit into memory") from None
+            with memory_named(f"reading {self.name}"):
+                rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
-                                          notes=self._notes, left_out=self.left_out, threads=self.threads)
+                                          notes=self._notes, left_out=self.left_out, threads=self.threads,
+                                          order=self.order)
         return self._whole
 
     @property
@@ -154,7 +173,10 @@ class Graph:
         """Forget the edges that `loaded` has read, for a run with too little memory for them."""
         self._whole = None
 
-    def _take(self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations) -> None:
+    def _take(
+        self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations,
+        order: Order | None = None,
+    ) -> None:
         self.name = name
         self.ids = ids
         self.n = len(ids)
@@ -162,14 +184,14 @@ class Graph:
         self.directed = orientations.directed
         self.threads = orientations.threads
         self._orientations = orientations
+        self.order = order
 
     # ------------------------------------------------------------- properties
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What was read and changed, one sentence each."""
-        kept = (f"{' and '.join(self._kept)} kept.".capitalize(),) if self._kept else ()
-        return (*self._notes, *kept, f"Stored: {self._summary()}.")
+        return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
 
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
@@ -210,9 +232,7 @@ class Graph:
         return f"<Graph {self.name}: {self._summary()}>"
 
     def _summary(self) -> str:
-        if self.directed:
-            return f"directed, {self.n:,} vertices, {self.m:,} edges"
-        return f"undirected, {self.n:,} vertices, {self.m:,} edges, each one counted in both directions"
+        return stored_note(self.directed, self.n, self.m)
 
     # ------------------------------------------------------------- edges
 
@@ -220,8 +240,8 @@ class Graph:
         """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
 
         In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
-        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Raises
-        GraphError for an unknown column.
+        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Rows and
+        neighbours have dense numbers, or those of `order`. Raises GraphError for an unknown column.
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
@@ -234,17 +254,45 @@ class Graph:
     @property
     def out_degree(self) -> NDArray[np.uint32]:
         """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._orientations.degree("out")
+        return self._by_ids(self.row_lengths("out"))
 
     @property
     def in_degree(self) -> NDArray[np.uint32]:
         """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._orientations.degree("in")
+        return self._by_ids(self.row_lengths("in"))
 
     @property
     def degree(self) -> NDArray[np.uint32]:
         """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
-        return self._orientations.degree("both")
+        return self._by_ids(self.row_lengths("both"))
+
+    def row_lengths(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of an adjacency of kind "in", "out" or "both", uint32[n], by row."""
+        return self._orientations.degree(kind)
+
+    def _by_ids(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
+        return values if self.order is None else self.order.outward(values)
+
+    def plain(self) -> Graph:
+        """This graph with adjacency lists in the order of the ids: itself, unless it has an `order` of its own."""
+        if self.order is None:
+            return self
+        base = self.built()
+        rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+        rows = renumbered_rows(rows, self.order.dense, self.threads)
+        other = self._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other.order = None
+        return other
+
+    def ordered(self, dense: NDArray[np.uint32]) -> Graph:
+        """This graph with another order of rows: row i is that of the vertex with the dense number dense[i]."""
+        plain, order = self.plain(), Order.of(dense)
+        base = plain.built()
+        rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+        rows = renumbered_rows(rows, order.internal, self.threads)
+        other = plain._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other.order = order
+        return other
 
     def built(self) -> Adjacency:
         """An adjacency that holds every stored column; "in" is built if there is none yet."""
@@ -255,6 +303,8 @@ class Graph:
 
         An undirected edge is listed once, or with `both` in both directions.
         """
+        if self.order is not None:
+            return self.plain().edges(both)
         base = self.built()
         rows = listed_rows(Rows(base.offsets, base.targets, {}), self.threads)
         tails, heads = (base.targets, rows) if base.kind == "in" else (rows, base.targets)
@@ -263,7 +313,8 @@ class Graph:
             once = tails <= heads
             tails, heads = tails[once], heads[once]
             columns = {name: values[once] for name, values in columns.items()}
-        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out))
+        return EdgeList(tails, heads, self.ids, columns, self.directed, list(self._notes), dict(self.left_out),
+                        list(self.warnings))
 
     def thinned(self, self_loops: str = "keep", parallel: str = "keep") -> Graph:
         """This graph without self-loops or parallel edges ("drop"), or with them ("keep"); adds a note of the change.
@@ -279,11 +330,9 @@ class Graph:
         thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
         other = self._varied(thin, len(thin.any()))
         if self_loops == "drop":
-            other._add_note(f"{lost:,} self-loops dropped.", "self-loops")
+            other._add_note(loops_note(lost), KEPT[0])
         if parallel == "drop":
-            by = next(iter(self.columns), None)
-            which = f"of several the one with the smallest {by} stays" if by else "one of several stays"
-            other._add_note(f"{more:,} parallel edges dropped: {which}.", "parallel edges")
+            other._add_note(parallel_note(more, next(iter(self.columns), None)), KEPT[1])
         return other
 
     def changed(self, added: Any = None, removed: Any = None) -> Graph:
@@ -301,7 +350,7 @@ class Graph:
         """
         from vlang.runtime.graph.edit import change  # start-up
 
-        return change(self, added, removed).graph
+        return change(self.plain(), added, removed).graph
 
     def with_rule_weights(self, low: int, high: int) -> Graph:
         """This graph with the edge column `weight` = low + (31 u + 17 v) mod (high - low + 1).
@@ -309,11 +358,12 @@ class Graph:
         u and v are dense vertex numbers: tail and head in a directed graph, the smaller and the larger in an undirected
         one. An existing column `weight` is replaced. Adjacency lists that are built are shared.
         """
+        if self.order is not None:
+            return self.plain().with_rule_weights(low, high)
         rule = WeightRule(int(low), int(high))
-        ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
-        other._add_note(f"Weight by rule: {low} + (31 u + 17 v) mod {high - low + 1}, {ends}.")
+        other._add_note(rule_note(low, high, self.directed))
         return other
 
     def of_rows(self, rows: Rows, ids: VertexIds, rule: WeightRule | None) -> Graph:
@@ -324,13 +374,15 @@ class Graph:
         """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
+        other.warnings = self.warnings
         other._take(self.name, ids, len(orientations.any()), orientations)
         return other
 
     def _varied(self, orientations: Orientations, m: int) -> Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
-        other._take(self.name, self.ids, m, orientations)
+        other.warnings = self.warnings
+        other._take(self.name, self.ids, m, orientations, self.order)
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
@@ -351,11 +403,15 @@ class Graph:
         threads: int | None = None,
         columns: Iterable[str] | None = None,
         missing: str | float = "error",
+        source_column: str | int | None = None,
+        target_column: str | int | None = None,
+        vertices: Any = None,
     ) -> Graph:
         """The graph of a file, or of a generator such as `kron:20` or `karate`; an existing file is preferred.
 
         Args:
-            path: a path, or the name and arguments of a generator.
+            path: a path, `-` for standard input, or the name and arguments of a generator. Standard input and pipes
+                are first copied to a temporary file.
             directed: overrides the direction that the file declares; None keeps it.
             symmetrize: store both directions of every edge.
             weights: "LO..HI" for integer weights by rule (see `with_rule_weights`), else the name or the number (from
@@ -367,14 +423,23 @@ class Graph:
                 the reason. None means `weight`, if the file has one.
             missing: how to treat a cell without a value: "error"; "drop", which removes the row if the cell is in one
                 of `columns` or in that of `weights`; or a number, which replaces it.
+            source_column, target_column: the columns of a text with the ends of an edge, by name or by number from 1;
+                None for those with a well-known name in the header, else the first two.
+            vertices: all vertices of a text, which may have no edges: a count N for the ids 0..N-1, "LO..HI", a file
+                with a column of ids, or an array of ids; None for those that occur.
 
         Raises:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
+        from vlang.runtime.graph.edges.ends import Ends, parse_column  # start-up
         from vlang.runtime.graph.sources import read  # start-up
 
-        return read(Graph, path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing)
+        ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
+                    vertices)  # fmt: skip
+        with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
+            return read(Graph, file, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
+                        ends)  # fmt: skip
 
     @staticmethod
     def open(path: str | Path, threads: int | None = None) -> Graph:
@@ -409,6 +474,7 @@ class Graph:
         name: str = "graph",
         threads: int | None = None,
         columns: Mapping[str, ArrayLike] | None = None,
+        vertices: Any = None,
         **edge_columns: ArrayLike,
     ) -> Graph:
         """The graph with the edges src[e] -> dst[e].
@@ -424,6 +490,7 @@ class Graph:
             name: for messages.
             threads: how many threads build; None for one per processor.
             columns: edge columns of shape [E] under any name; others may be given as keywords.
+            vertices: all vertices, with or without edges, as in `read`; not with `n` or `ids`.
 
         All arrays are copied. Raises GraphError if they do not fit together.
         """
@@ -433,7 +500,11 @@ class Graph:
         if twice:
             raise GraphError(f"the edge column `{twice[0]}` is given twice")
         edge_columns |= columns or {}
+        if vertices is not None and (n is not None or ids is not None):
+            raise GraphError(f"`vertices` and `{'n' if n is not None else 'ids'}` both say which vertices there are; "
+                             "give one of the two")
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
+        edges = edges if vertices is None else _among(edges, vertices, name, threads or available_threads())
         graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
         del edges  # so that it can be freed when the adjacency lists are built
         return graph.thinned(self_loops, parallel)
@@ -508,17 +579,29 @@ class Graph:
         if str(path).endswith(".vg"):
             from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
 
-            save_pages(self, Path(path), layout=layout, disks=list(disks))
+            save_pages(self.plain(), Path(path), layout=layout, disks=list(disks))
             return
         if layout != "ids" or list(disks):
             raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
         from vlang.runtime.graph.npz import save  # start-up
 
-        save(self, Path(path))
+        save(self.plain(), Path(path))
+
+
+def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:
+    """The edges on the vertices given. Raises GraphError for an end that is none of them."""
+    from vlang.runtime.graph.read.vertices import parse_vertices, within  # start-up
+
+    with Workers(threads) as workers:
+        known = parse_vertices(vertices, workers)
+    src, dst = within(known, edges.src, edges.dst, edges.ids, name)
+    return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])
 
 
 def _checked(edges: EdgeList) -> EdgeList:
     """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
+    if len(edges.ids) >= _MANY:  # a few bytes of a file may declare many vertices
+        require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
     src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
     if len(src) != len(dst):
         raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")

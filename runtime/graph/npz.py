@@ -8,30 +8,34 @@ numbers. The ids are `ids` (integers), or `id_base` and n, or `id_bytes` (UTF-8,
 
 from __future__ import annotations
 
-import zipfile
-import zlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import DiskError, GraphError
+from vlang.errors import GraphError
+from vlang.runtime.graph.archive import Archive
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
-from vlang.runtime.graph.edges.from_arrays import edges_of_entries
+from vlang.runtime.graph.edges.from_arrays import MOST, edges_of_entries
+from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.output import write_arrays
+from vlang.runtime.threads.processors import available_threads
+from vlang.runtime.threads.workers import on_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["load", "save"]
+__all__ = ["is_own", "load", "matrix_entries", "matrix_note", "own_graph", "save"]
 
 FORMAT = 1
 COLUMN = "column."
+
+_BLOCK = 1 << 17  # entries that a thread looks at
 
 Array = NDArray[Any]
 
@@ -67,73 +71,109 @@ def load(
         threads: how many threads build adjacency lists; None for one per processor.
 
     Raises:
-        GraphError: the file holds no graph, or no such column.
+        GraphError: the file holds no graph, or no such column, or is damaged.
         DiskError: the file cannot be read.
+        OutOfMemory: an array does not fit; nothing is allocated before its size is compared with what is available.
     """
-    try:
-        with np.load(path, allow_pickle=False) as archive:
-            if "vlang_graph" in archive.files:
-                return _own(graph_type, archive, path, weights, threads)
-            if "format" in archive.files and "shape" in archive.files:
-                check_weights(path, weights, ["weight"], {})
-                return _matrix(graph_type, archive, path, threads)
-            held = ", ".join(archive.files[:8]) or "nothing"
-    except OSError as error:
-        raise DiskError(f"{path}: cannot be read: {error.strerror or error}") from error
-    except (zipfile.BadZipFile, zlib.error, EOFError, KeyError) as error:
-        raise GraphError(f"{path}: damaged or cut off: {error}") from error
-    except GraphError:
-        raise
-    except ValueError as error:
-        raise GraphError(f"{path}: not an archive of plain arrays: {error}") from error
-    raise GraphError(
-        f"{path}: neither a graph that vlang saved nor a sparse matrix of scipy.sparse.save_npz; it holds {held}"
-    )
+    with Archive(path) as archive:
+        if is_own(archive):
+            return own_graph(graph_type, archive, path, weights, threads)
+        check_weights(path, weights, ["weight"], {})
+        return _matrix(graph_type, archive, path, threads)
+
+
+def is_own(archive: Archive) -> bool:
+    """Whether an archive is a graph of vlang, not a matrix. Raises GraphError if it is neither."""
+    if "vlang_graph" not in archive and not ("format" in archive and "shape" in archive):
+        held = ", ".join(archive.names[:8]) or "nothing"
+        raise GraphError(f"{archive.path}: neither a graph that vlang saved nor a sparse matrix of "
+                         f"scipy.sparse.save_npz; it holds {held}")
+    return "vlang_graph" in archive
 
 
 # ------------------------------------------------------------------ vlang's format
 
 
-def _own(
-    graph_type: type[Graph], archive: Any, path: Path, weights: str | None, threads: int | None
+def own_graph(
+    graph_type: type[Graph], archive: Archive, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
-    version = int(archive["vlang_graph"])
+    """The graph of an open archive of vlang's format; arguments and errors as of `load`."""
+    version = archive.number("vlang_graph")
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")
-    columns = {
-        name[len(COLUMN) :]: narrowed(name[len(COLUMN) :], archive[name])
-        for name in archive.files
-        if name.startswith(COLUMN)
-    }
-    rule = WeightRule(*(int(end) for end in archive["rule"])) if "rule" in archive.files else None
-    listed = archive["left_out"].tolist() if "left_out" in archive.files else []
+    kind, directed = archive.text("kind"), archive.flag("directed")
+    notes = archive.array("notes", "U", (None,), words=True).tolist()
+    listed = archive.array("left_out", "U", (None, 3), words=True).tolist() if "left_out" in archive else []
     left_out = {name: LeftOut(reason, bool(numbers)) for name, reason, numbers in listed}
-    check_weights(path, weights, [*columns, *(["weight"] if rule else [])], left_out)
+    ends = archive.array("rule", "iu", (2,), words=True).tolist() if "rule" in archive else []
+    rule = WeightRule(*ends) if ends else None
+    names = [name[len(COLUMN) :] for name in archive.names if name.startswith(COLUMN)]
+    check_weights(path, weights, [*names, *(["weight"] if rule else [])], left_out)
+    offsets, targets = archive.array("offsets", "u", (None,)), archive.array("targets", "u", (None,))
+    columns = {name: narrowed(name, archive.array(COLUMN + name, "biuf", (len(targets),))) for name in names}
     if weights not in (None, "weight"):
         columns, rule, left_out = as_weight(columns, str(weights)), None, without_weight(left_out)
-    rows = Rows(archive["offsets"], archive["targets"], columns)
-    ids = _ids_from_arrays(archive, rows.offsets.size - 1)
-    kind = str(archive["kind"])
-    if not _sound(kind, rows, ids):
-        raise GraphError(f"{path}: the arrays of this graph do not fit together; write it again")
+    rows = Rows(offsets, targets, columns)
+    wrong = _unfit(kind, rows) or _unsound(rows, directed, threads or available_threads())
+    if not wrong:
+        ids = _ids_from_arrays(archive, len(offsets) - 1)
+        wrong = "" if ids.consecutive or bool((ids.values[1:] > ids.values[:-1]).all()) else "its ids do not increase"
+    if wrong:
+        raise GraphError(f"{path}: the arrays of this graph do not fit together: {wrong}; write it again")
     return graph_type.from_rows(
-        kind, rows, ids, directed=bool(archive["directed"]), rule=rule, name=path.name,
-        notes=[str(note) for note in archive["notes"]], left_out=left_out, threads=threads,
+        kind, rows, ids, directed=directed, rule=rule, name=path.name, notes=notes, left_out=left_out, threads=threads,
     )  # fmt: skip
 
 
-def _sound(kind: str, rows: Rows, ids: VertexIds) -> bool:
-    """Whether the arrays are valid, so that kernels cannot index outside of them."""
+def _unfit(kind: str, rows: Rows) -> str:
+    """Why kernels could index outside of the arrays; "" if they cannot."""
     offsets, targets = rows.offsets, rows.targets
-    n = offsets.size - 1
-    return (
-        kind in ("in", "out") and n >= 0 and len(ids) == n and offsets.ndim == targets.ndim == 1
-        and offsets.dtype == np.uint64 and targets.dtype == np.uint32
-        and int(offsets[0]) == 0 and int(offsets[-1]) == len(targets) and bool((offsets[1:] >= offsets[:-1]).all())
-        and (len(targets) == 0 or int(targets.max()) < n)
-        and all(values.shape == targets.shape for values in rows.columns.values())
-        and (ids.consecutive or bool((ids.values[1:] > ids.values[:-1]).all()))
-    )  # fmt: skip
+    if kind not in ("in", "out"):
+        return f"its kind is {kind!r}, not 'in' or 'out'"
+    if offsets.dtype != np.uint64 or targets.dtype != np.uint32:
+        return f"offsets are {offsets.dtype}, not uint64, or targets {targets.dtype}, not uint32"
+    if not 1 <= len(offsets) <= MOST + 1:
+        return f"there are {len(offsets):,} offsets, for 0 to {MOST:,} vertices"
+    if int(offsets[0]) != 0 or int(offsets[-1]) != len(targets):
+        return f"offsets go from {offsets[0]:,} to {offsets[-1]:,}, not from 0 to the {len(targets):,} targets"
+    if not bool((offsets[1:] >= offsets[:-1]).all()):
+        return "its offsets decrease"
+    if len(targets) and int(targets.max()) >= len(offsets) - 1:
+        return f"a target is vertex number {targets.max():,} of {len(offsets) - 1:,}"
+    return ""
+
+
+def _unsound(rows: Rows, directed: bool, threads: int) -> str:
+    """Why runs would be wrong: a list that is not in order, or an undirected edge that differs between its ends.
+
+    Directions are compared by sums of 64-bit hashes, which agree by chance with probability 2^-64.
+    """
+    check = kernels("sound")["check_rows"]
+    offsets, n = rows.offsets, len(rows.offsets) - 1
+    cuts = np.unique(np.searchsorted(offsets, np.arange(0, len(rows.targets), _BLOCK).astype(np.uint64), "right") - 1)
+    blocks = list(zip(cuts.tolist(), [*cuts[1:].tolist(), n]))
+    columns: list[Array | None] = [None] if directed or not rows.columns else [*rows.columns.values()]
+
+    def look(block: tuple[int, int]) -> tuple[int, list[int]]:
+        first, last = block
+        part, out, sums = slice(int(offsets[first]), int(offsets[last])), np.zeros(1, np.uint64), []
+        for values in columns:
+            hashed = 0 if directed else 1 if values is None else 2
+            bits = np.zeros(1, np.uint64) if values is None else _bits(values[part])
+            wrong = check(offsets, rows.targets, bits, first, last, hashed, out)
+            sums.append(int(out[0]))
+        return wrong, sums
+
+    found = on_threads(threads, look, blocks)
+    if wrong := sum(count for count, _ in found):
+        return f"targets do not increase in their lists, in {wrong:,} of {len(rows.targets):,} places"
+    if any(sum(part) % 2**64 for part in zip(*(sums for _, sums in found))):
+        return "it is undirected, and some edges are not there in both directions, with the same values"
+    return ""
+
+
+def _bits(values: Array) -> NDArray[np.uint64]:
+    return np.ascontiguousarray(values).view(f"u{values.dtype.itemsize}").astype(np.uint64)
 
 
 def _ids_to_arrays(ids: VertexIds) -> dict[str, Array]:
@@ -146,37 +186,95 @@ def _ids_to_arrays(ids: VertexIds) -> dict[str, Array]:
     return {"id_bytes": np.frombuffer(b"".join(encoded), dtype=np.uint8), "id_ends": ends}
 
 
-def _ids_from_arrays(archive: Any, n: int) -> VertexIds:
-    if "id_base" in archive.files:
-        return VertexIds(base=int(archive["id_base"]), count=n)
-    if "ids" in archive.files:
-        ids = archive["ids"]
+def _ids_from_arrays(archive: Archive, n: int) -> VertexIds:
+    if "id_base" in archive:
+        base = archive.number("id_base")
+        if base + n > (2**63 if base < 0 else 2**64):
+            raise GraphError(f"{archive.path}: ids from {base} on for {n:,} vertices need more than 64 bits")
+        return VertexIds(base=base, count=n)
+    if "ids" in archive:
+        ids = archive.array("ids", "iu", (n,))
         return VertexIds(ids.astype(np.uint64 if ids.dtype == np.uint64 else np.int64, copy=False))
-    data, ends = archive["id_bytes"].tobytes(), archive["id_ends"].tolist()
-    texts = np.empty(len(ends), dtype=object)
-    texts[:] = [data[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends], ends)]
+    data, ends = archive.array("id_bytes", "u", (None,)), archive.array("id_ends", "u", (n,))
+    if data.dtype != np.uint8 or (n and int(ends[-1]) != len(data)) or not bool((ends[1:] >= ends[:-1]).all()):
+        raise GraphError(f"{archive.path}: the ids and their ends do not fit together; write it again")
+    texts, raw = np.empty(n, dtype=object), data.tobytes()
+    try:
+        texts[:] = [raw[a:b].decode("utf-8", "surrogatepass") for a, b in zip([0, *ends.tolist()], ends.tolist())]
+    except UnicodeDecodeError as error:
+        raise GraphError(f"{archive.path}: an id is not UTF-8 ({error.reason}); write it again") from None
     return VertexIds(texts)
 
 
 # ------------------------------------------------------------------ scipy's format
 
 
-def _matrix(graph_type: type[Graph], archive: Any, path: Path, threads: int | None) -> Graph:
-    kind = archive["format"].item()
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-    shape = tuple(int(size) for size in archive["shape"])
+class Entries(NamedTuple):
+    """The entries of a sparse matrix. kind: "coo", "csr" or "csc". n: rows. row, col, data: of each entry."""
+
+    kind: str
+    n: int
+    row: Array
+    col: Array
+    data: Array
+
+
+def matrix_entries(archive: Archive, path: Path) -> Entries:
+    """The entries of a square sparse matrix. Raises GraphError."""
+    kind = archive.text("format")
+    shape = archive.array("shape", "iu", (None,), words=True).tolist()
     if len(shape) != 2 or shape[0] != shape[1]:
         raise GraphError(f"{path}: the matrix must be square; its shape is {' x '.join(map(str, shape))}")
+    n = shape[0]
+    if not 0 <= n <= MOST:
+        raise GraphError(f"{path}: the matrix has {n:,} rows; a graph has 0 to {MOST:,} vertices")
     if kind == "coo":
-        row, col = (archive["row"], archive["col"]) if "row" in archive.files else archive["coords"]
+        row, col = _coordinates(archive)
     elif kind in ("csr", "csc"):
-        indptr, minor = archive["indptr"], archive["indices"]
-        major = np.repeat(np.arange(shape[0], dtype=minor.dtype), np.diff(indptr))
+        minor = archive.array("indices", "iu", (None,))
+        major = _major(archive, archive.array("indptr", "iu", (n + 1,)), len(minor))
         row, col = (major, minor) if kind == "csr" else (minor, major)
     else:
         raise GraphError(f"{path}: a matrix of format {kind!r}; save it as csr, csc or coo")
-    if not len(row) == len(col) == len(archive["data"]):
-        raise GraphError(f"{path}: the arrays of this matrix do not fit together")
-    edges = edges_of_entries(row, col, archive["data"], shape[0], "weight", True)
-    edges.notes.append(f"Sparse matrix ({kind}): A[i, j] is the edge i -> j.")
+    data = archive.array("data", "biufc", (len(row),))
+    if len(col) != len(row):
+        raise GraphError(f"{path}: the arrays of this matrix do not fit together: {len(row):,} rows and {len(col):,} "
+                         "columns of entries")
+    return Entries(kind, n, row, col, data)
+
+
+def _matrix(graph_type: type[Graph], archive: Archive, path: Path, threads: int | None) -> Graph:
+    kind, n, row, col, data = matrix_entries(archive, path)
+    try:
+        edges = edges_of_entries(row, col, data, n, "weight", True)
+    except GraphError as error:
+        raise GraphError(f"{path}: {error}") from None
+    edges.notes.append(matrix_note(kind))
     return graph_type(edges, name=path.name, threads=threads)
+
+
+def matrix_note(kind: str) -> str:
+    """How a matrix of this format was taken."""
+    return f"Sparse matrix ({kind}): A[i, j] is the edge i -> j."
+
+
+def _coordinates(archive: Archive) -> tuple[Array, Array]:
+    """The rows and columns of the entries."""
+    if "row" in archive:
+        return archive.array("row", "iu", (None,)), archive.array("col", "iu", (None,))
+    row, col = archive.array("coords", "iu", (2, None))
+    return row, col
+
+
+def _major(archive: Archive, indptr: Array, entries: int) -> Array:
+    """The row of each entry (csr), or its column (csc). Raises GraphError for pointers that are wrong."""
+    path, first, last = archive.path, int(indptr[0]), int(indptr[-1])
+    if first != 0 or last != entries:
+        hint = "; pointers that count from 1 are those of another system" if first == 1 else ""
+        raise GraphError(f"{path}: indptr goes from {first:,} to {last:,}, not from 0 to {entries:,}, the number of "
+                         f"entries{hint}")
+    if bool((indptr[1:] < indptr[:-1]).any()):
+        raise GraphError(f"{path}: indptr decreases")
+    rows: NDArray[np.uint32] = archive.empty(entries, np.uint32)
+    kernels("rows")["expand"](indptr.astype(np.uint64), 0, len(indptr) - 1, rows)
+    return rows

@@ -23,7 +23,8 @@ class ShuffledGraph(Graph):
 
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
         self._notes, self._kept, self.left_out = list(graph.notes), (), graph.left_out
-        self._take(graph.name, graph.ids, graph.m, graph._orientations)
+        self.warnings = graph.warnings
+        self._take(graph.name, graph.ids, graph.m, graph._orientations, graph.order)
         self._rng = rng
         self._shuffled: dict[str, Adjacency] = {}
 

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.storage.page_file.form import is_page_file
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
+    from vlang.runtime.graph.edges.ends import Ends
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["read"]
+__all__ = ["check_source_options", "is_archive", "read"]
 
 
 def read(
@@ -30,50 +31,71 @@ def read(
     threads: int | None,
     columns: Iterable[str] | None,
     missing: str | float,
+    ends: Ends,
 ) -> Graph:
     """Build the graph of a file or of a generator.
 
     Args:
         graph_type: the class to build; a parameter, so that this module does not import it.
         path, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing: see `Graph.read`.
+        ends: the columns of the ends of an edge, and the vertices.
     """
-    rule = None if weights is None or ".." not in weights else weight_range(weights)
-    if weights is not None and ".." in weights and rule is None:
-        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    text, file = str(path), path if isinstance(path, Path) else Path(path)
+    rule = check_source_options(file, weights, missing, ends)
     if isinstance(columns, str):
         raise GraphError(f"columns={columns!r}: write a list of names, such as [{columns!r}]")
-    text = str(path)
-    if is_spec(text) and not Path(text).exists():
-        _only_rule(text, weights, rule)
-        _no_cells(text, missing)
+    if is_spec(text) and not file.exists():
         edges, limits = generate(text, directed=directed, threads=threads)
         graph = graph_type(edges, name=text, symmetrize=symmetrize, threads=threads)
         graph = graph.with_rule_weights(*limits) if limits else graph
-    elif _is_archive(Path(text)) or is_page_file(text):
-        _no_cells(text, missing)
-        graph = _stored(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads)
-    elif re.fullmatch(r"\w+", text) and not Path(text).exists():
+    elif is_archive(file) or is_page_file(file):
+        graph = _stored(graph_type, file, directed, symmetrize, None if rule else weights, threads)
+    elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
         if rule:  # replaces a column of that name
             columns = [name for name in columns or () if name != "weight"]
-        graph = _file(graph_type, Path(text), directed, symmetrize, None if rule else weights, threads, columns,
-                      missing)
+        graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
+                      missing, ends)
     graph = graph.thinned(self_loops, parallel)
     return graph.with_rule_weights(*rule) if rule else graph
 
 
-def _only_rule(text: str, weights: str | None, rule: tuple[int, int] | None) -> None:
-    if weights is not None and rule is None:
+def check_source_options(
+    file: Path, weights: str | None, missing: str | float, ends: Ends
+) -> tuple[int, int] | None:
+    """The limits of weights by rule, or None; checks that the options suit the source.
+
+    Args:
+        file: a path, or the name and arguments of a generator as one.
+        weights, missing: see `Graph.read`.
+        ends: the columns of the ends of an edge, and the vertices.
+
+    Raises:
+        GraphError: they do not.
+    """
+    text = str(file)
+    rule = None if weights is None or ".." not in weights else weight_range(weights)
+    if weights is not None and ".." in weights and rule is None:
+        raise GraphError(f"weights={weights!r}: write LO..HI with two integers")
+    generated = is_spec(text) and not file.exists()
+    if generated and weights is not None and rule is None:
         raise GraphError(f"weights={weights!r}: for {text} write LO..HI, which computes integer weights by a rule")
+    if generated or is_archive(file) or is_page_file(file):
+        _no_cells(text, missing, ends)
+    return rule
 
 
-def _no_cells(text: str, missing: str | float) -> None:
+def _no_cells(text: str, missing: str | float, ends: Ends) -> None:
     if missing != "error":
         raise GraphError(f"missing={missing!r}: {text} is no file of text and has no missing cells; leave it out")
+    for option, value in (("source_column", ends.source), ("target_column", ends.target), ("vertices", ends.vertices)):
+        if value is not None:
+            raise GraphError(f"{option}={value!r}: {text} is no file of text, and its ends and vertices are known; "
+                             "leave it out")
 
 
-def _is_archive(path: Path) -> bool:
+def is_archive(path: Path) -> bool:
     """Whether the file is a zip archive, as .npz files are."""
     try:
         with path.open("rb") as file:
@@ -105,12 +127,13 @@ def _stored(
 
 def _file(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
-    threads: int | None, columns: Iterable[str] | None, missing: str | float,
+    threads: int | None, columns: Iterable[str] | None, missing: str | float, ends: Ends,
 ) -> Graph:  # fmt: skip
     from vlang.runtime.graph.read import read_edges  # start-up
 
     threads = threads or available_threads()
     return graph_type(
-        read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads),
+        read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
+                   ends=ends),
         name=path.name, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip

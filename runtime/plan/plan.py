@@ -22,6 +22,8 @@ are named in `Plan.slots`:
     degree:KIND   "in", "out" or "all", u32
     ids:base      u64, the caller's number of vertex 0 where the ids are consecutive integers; 0 where they are texts
     ids:listed    u64, 1 where they are other integers: then ids:list, u64[n], has the number of each vertex
+    ids:dense     u32[n], the dense number of the vertex at each index, and ids:internal, the index of each dense
+                  number, where the graph has an order of its own (vlang.runtime.graph.edges.order)
     near:starts   u64[n + 1], where the neighbours of each vertex begin in near:neighbours, u32: directions, loops and
                   repetitions ignored
 
@@ -286,12 +288,16 @@ class Fold:
 
 @dataclass(frozen=True)
 class ScalarSpec:
-    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`."""
+    """A graph-level value: run `fold`, if any; then the kernel "scalars" with `index` stores it to scalar:`name`.
+
+    sides: further scalars that it stores: both sides of an `until` that compares a reduction with a tolerance.
+    """
 
     name: str
     kind: str
     index: int
     fold: Fold | None = None
+    sides: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,6 @@ import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.compile.llvm import execution_engine, target_machine
-
 __all__ = ["LIMIT", "PEAK", "REFUSED", "USED", "WORDS", "capsule_of", "install", "return_at_once"]
 
 USED, PEAK, LIMIT, REFUSED = range(4)
@@ -158,8 +156,10 @@ class _Handler(ctypes.Structure):
 @cache
 def _code() -> Any:
     """The engine that holds the machine code of this module, for as long as the process lives."""
-    engine = execution_engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(target_machine().emit_object(llvm.parse_assembly(_TEXT))))
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    machine = llvm.Target.from_default_triple().create_target_machine(opt=2, codemodel="jitdefault", jit=True)
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(_TEXT), machine)
     engine.finalize_object()
     return engine
 

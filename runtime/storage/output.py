@@ -8,7 +8,6 @@ import json
 import math
 import os
 import re
-import secrets
 import stat
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -35,8 +34,9 @@ _QUOTED = re.compile(r'[",\r\n]')
 def whole_file(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     """A binary file that appears under its name only when the `with` block ends without an error.
 
-    The bytes are written to a temporary name in the same folder, flushed to the disk and renamed. An existing path that
-    is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error of the disk.
+    The bytes are written to a temporary name in the same folder (`leftovers`), flushed to the disk and renamed. An
+    existing path that is not a regular file (a pipe, a terminal) is written directly. Raises DiskError for every error
+    of the disk.
     """
     target = Path(os.path.realpath(path))
     with writing(path, target):
@@ -69,16 +69,20 @@ def writing(path: str | os.PathLike[str], target: Path) -> Iterator[None]:
 
 
 class PendingFile:
-    """A binary file under a temporary name: `commit` gives it its name, `discard` removes it unless that was done.
+    """A binary file under a temporary name (`leftovers`): `commit` gives it its name, else `discard` removes it.
 
     file: open for writing.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """Create the file; name: the start of the temporary name. Raises OSError."""
-        self._temporary = folder / f".{name[:100]}.{secrets.token_hex(8)}"
-        self.file: IO[bytes] = open(self._temporary, "xb")  # noqa: SIM115
+        """Create the file, with the permissions of a file `name` in the folder, if there is one. Raises OSError."""
+        from vlang.runtime.storage.leftovers import new_temporary  # start-up
+
+        handle, self._temporary = new_temporary(folder, name)
+        self.file: IO[bytes] = os.fdopen(handle, "wb")
         self._there = True
+        with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
+            os.fchmod(handle, stat.S_IMODE((folder / name).stat().st_mode))
 
     def put_first(self, data: bytes) -> None:
         """Overwrite the first bytes. Raises OSError."""
@@ -87,13 +91,11 @@ class PendingFile:
 
     def commit(self, target: Path) -> None:
         """Flush to the disk and rename to `target`, in the same folder. Raises OSError."""
-        with suppress(FileNotFoundError):  # a new file keeps the permissions that it was created with
-            os.fchmod(self.file.fileno(), stat.S_IMODE(target.stat().st_mode))
         self.file.flush()
         os.fsync(self.file.fileno())
-        self.file.close()
-        os.replace(self._temporary, target)
+        os.replace(self._temporary, target)  # before it is closed, which ends its lock
         self._there = False
+        self.file.close()
         with suppress(OSError):  # some file systems cannot sync a folder; the rename has taken effect
             folder = os.open(target.parent, os.O_RDONLY)
             try:
@@ -103,12 +105,12 @@ class PendingFile:
 
     def discard(self) -> None:
         """Close the file, and remove it unless it was committed."""
-        with suppress(OSError):  # the disk may be full
-            self.file.close()
         if self._there:
             with suppress(OSError):
                 os.unlink(self._temporary)
             self._there = False
+        with suppress(OSError):  # the disk may be full
+            self.file.close()
 
 
 def check_writable(path: str | os.PathLike[str]) -> None:

@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from vlang.runtime.threads.tasks import Task
 
-__all__ = ["available_threads", "cut", "on_threads", "over"]
+__all__ = ["cut", "on_threads", "over"]
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 GRAIN = 1 << 15
 """Entries below which a range is not worth a thread of its own."""
-
-
-def available_threads() -> int:
-    """The processors that this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def cut(total: int, parts: int) -> list[tuple[int, int]]:

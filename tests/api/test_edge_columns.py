@@ -84,3 +84,10 @@ def test_every_edge_field_with_a_default_is_named(here: Path) -> None:
     assert spent(vlang.Graph.from_edges([1], [2], cost=[3])).warnings == ()
     assert spent(vlang.Graph.from_edges([1], [2])).warnings == ()
     assert vlang.load("bfs")(vlang.Graph.from_edges([1], [2], a=[3]), source=1).warnings == ()
+
+
+def test_nan_on_edges_makes_a_warning() -> None:
+    graph = vlang.Graph.from_edges([1, 2], [2, 3], weight=[1.0, float("nan")])
+    warnings = vlang.compile(SPENT)(graph).warnings
+    assert "edge field `weight` is NaN on some edges; results that depend on these are NaN or skip them" in warnings
+    assert vlang.load("bfs")(graph, source=1).warnings == ()

@@ -148,7 +148,7 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
     for words, message in (
         (("info", "karate", "--sums"), "--sums checks page files, and karate is none"),
         (("info", path, "--sums", "--symmetrize"), "--sums checks a page file as it is"),
-        (("convert", "karate", tmp_path / "k.npz", "--disks", disk), "--disks and --layout are for page files"),
+        (("convert", "karate", tmp_path / "k.npz", "--disks", disk), "--disks, --layout and --memory are for"),
         (("convert", "karate", path, "--disks", f"{disk},{disk}"), "name each folder once"),
     ):
         done = vlang(*words)

@@ -424,4 +424,23 @@ def test_delta_form(vlang: Call) -> None:
     assert "activate when abs(change(x)) > tol" in vlang("explain", "katz", "--derive", "delta", "--stage", "ir").out
     refused = vlang("run", "pagerank", "karate", "--derive", "delta")
     assert refused.status == 1
-    assert "pagerank cannot be run in delta form (rule D): line 14: reads `lost`" in refused.err
+    assert "pagerank cannot be run in delta form (rule D): line 15: reads `lost`" in refused.err
+
+
+def test_control_characters_are_shown_not_obeyed(vlang: Call, tmp_path: Path) -> None:
+    """In ids, comments, names of files and arguments; files and csv on stdout have the characters themselves."""
+    escape, csi = "\x1b[31m", "\x9b"
+    graph, program = tmp_path / f"g{escape}.csv", tmp_path / f"p{escape}.vp"
+    graph.write_text(f"source,target\n{escape}Ulm,B{csi}m\n")
+    program.write_text(f"# Steps {escape} away\n{Path('stdlib/bfs.vp').read_text()}")
+    shown = [vlang("run", program, graph, f"source={escape}Ulm"), vlang("run", program, "--help"),
+             vlang("run", program, graph, "source=nowhere"), vlang("info", graph), vlang("check", program),
+             vlang("run", program, graph, f"source={escape}Ulm", f"--{escape}"), vlang("fmt", "--check", program),
+             vlang("explain", program, "--stage", "tree")]  # fmt: skip
+    for done in shown:
+        assert "\x1b" not in done.out + done.err
+        assert "\x9b" not in done.out + done.err
+    assert r"\x1b[31mUlm      0" in shown[0].out
+    assert r"Steps \x1b[31m away" in shown[1].out
+    assert [done.status for done in shown] == [0, 0, 1, 0, 0, 2, 0, 0]
+    assert f"{escape}Ulm,0" in vlang("run", program, graph, f"source={escape}Ulm", "-o", "-", "-q").out

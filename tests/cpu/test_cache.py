@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import stat
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from vlang.runtime.compile import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILES = """
@@ -42,19 +45,25 @@ def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subpro
     environment = {k: v for k, v in os.environ.items() if k not in ("VLANG_CACHE", "XDG_CACHE_HOME")}
     environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"VLANG_CACHE": str(cache)})
     environment |= more.pop("env", {})
-    return subprocess.Popen([sys.executable, "-W", "error", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    flags = ["-W", "error", "-W", "default:compiled programs are not kept"]
+    return subprocess.Popen([sys.executable, *flags, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                             text=True, env=environment, **more)  # fmt: skip
 
 
-def finished(process: subprocess.Popen[str]) -> tuple[str, str]:
-    """The output of a process, which must succeed without messages on stderr."""
+def finished(process: subprocess.Popen[str], why_unused: str = "") -> tuple[str, str]:
+    """The output of a process, which must succeed. It warns once if the cache is not used, and says nothing else."""
     out, err = process.communicate(timeout=120)
-    assert (process.returncode, err) == (0, ""), err
+    assert process.returncode == 0, err
+    if why_unused:
+        assert err.count("CacheWarning: compiled programs are not kept") == 1, err
+        assert why_unused in err
+    else:
+        assert err == ""
     return out.strip().rsplit(" ", 1)[0], out.strip().rsplit(" ", 1)[1]
 
 
-def run(cache: Path | str | None, **more: Any) -> tuple[str, str]:
-    return finished(start(cache, **more))
+def run(cache: Path | str | None, why_unused: str = "", **more: Any) -> tuple[str, str]:
+    return finished(start(cache, **more), why_unused)
 
 
 @pytest.fixture(scope="module")
@@ -72,12 +81,17 @@ def cache(filled: Path, tmp_path: Path) -> Path:
 
 
 def entries(cache: Path) -> list[Path]:
-    return sorted(cache.glob("*.kernels"))
+    return sorted(path for path in cache.glob("*.kernels") if not path.name.startswith("."))
+
+
+def hidden(cache: Path) -> list[Path]:
+    """Temporary files."""
+    return list(cache.glob(".*"))
 
 
 def test_a_warm_process_loads_no_compiler(filled: Path) -> None:
     assert run(filled) == (RIGHT, "False")
-    assert not list(filled.glob(".kernels-*"))
+    assert not hidden(filled)
 
 
 def test_a_warm_run_loads_no_compiler(tmp_path: Path) -> None:
@@ -126,16 +140,54 @@ def _dangling(path: Path) -> None:
     path.symlink_to(path.parent / "nothing")
 
 
-@pytest.mark.parametrize("damage", [_truncate, _flip, _flip_head, _empty, _folder, _other, _unreadable, _dangling])
+def _linked(path: Path) -> None:
+    """The entry itself, but through a link, which may lead to a file of another user."""
+    elsewhere = path.parent / f"{path.name}.elsewhere"
+    path.rename(elsewhere)
+    path.symlink_to(elsewhere)
+
+
+def _writable(path: Path) -> None:
+    path.chmod(0o666)
+
+
+def _given_away(path: Path) -> None:
+    if os.getuid() == 0:  # only root may give files away
+        os.chown(path, 12345, 12345)
+
+
+@pytest.mark.parametrize("damage", [_truncate, _flip, _flip_head, _empty, _other, _unreadable, _dangling])
 def test_damaged_entries_are_built_again(cache: Path, damage: Callable[[Path], None]) -> None:
     damaged = entries(cache)
     assert len(damaged) > 1
     for path in damaged:
         damage(path)
     assert run(cache)[0] == RIGHT
-    if damage is not _folder:  # nothing can be put in place of a folder, and nothing needs to
-        assert run(cache) == (RIGHT, "False")
-    assert not list(cache.glob(".kernels-*"))
+    assert run(cache) == (RIGHT, "False")
+    assert not hidden(cache)
+
+
+@pytest.mark.parametrize("damage", [_linked, _writable, _given_away])
+def test_entries_that_others_may_have_written_are_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: Callable[[Path], None]
+) -> None:
+    monkeypatch.setattr(kept, "cache_dir", lambda: tmp_path)
+    key = kept.key_of("a", "kernel")
+    kept.write_entry(key, "kernels", b"magic\n", b"code")
+    assert kept.read_entry(key, "kernels", b"magic\n") == b"code"
+    damage(*entries(tmp_path))
+    refused = damage is not _given_away or os.getuid() == 0
+    assert kept.read_entry(key, "kernels", b"magic\n") == (None if refused else b"code")
+    kept.write_entry(key, "kernels", b"magic\n", b"again")
+    assert kept.read_entry(key, "kernels", b"magic\n") == b"again"
+
+
+def test_entries_that_cannot_be_written_are_said_once(cache: Path) -> None:
+    """Nothing can be put in place of a folder."""
+    for path in entries(cache):
+        _folder(path)
+    assert run(cache, "Is a directory".lower()) == (RIGHT, "True")
+    assert not hidden(cache)
 
 
 def test_another_compiler_version_is_another_entry(cache: Path) -> None:
@@ -153,28 +205,40 @@ def test_another_compiler_version_is_another_entry(cache: Path) -> None:
 def test_cold_processes_side_by_side(tmp_path: Path, count: int) -> None:
     processes = [start(tmp_path / "shared") for _ in range(count)]
     assert [finished(p)[0] for p in processes] == [RIGHT] * count
-    assert not list((tmp_path / "shared").glob(".kernels-*"))
+    assert not hidden(tmp_path / "shared")
     assert run(tmp_path / "shared") == (RIGHT, "False")
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("here")
-    assert run(tmp_path / "file") == (RIGHT, "True")
-    assert run(tmp_path / "file" / "below") == (RIGHT, "True")
-    assert run("/proc/nowhere") == (RIGHT, "True")
+    assert run(tmp_path / "file", "file cannot be used: file exists") == (RIGHT, "True")
+    assert run(tmp_path / "file" / "below", "below cannot be used: not a directory") == (RIGHT, "True")
 
 
 def test_a_folder_that_others_could_write_to_is_not_used(cache: Path) -> None:
     cache.chmod(0o777)
-    assert run(cache) == (RIGHT, "True")
+    assert run(cache, f"other users can write to {cache}") == (RIGHT, "True")
     cache.chmod(0o700)
     assert run(cache) == (RIGHT, "False")
+
+
+def test_a_folder_that_others_could_replace_is_not_used(cache: Path) -> None:
+    """Also where a link leads to it: what counts is the folder at its end."""
+    link = cache.parent / "link"
+    link.mkdir()
+    (link / "cache").symlink_to(cache)
+    assert run(link / "cache") == (RIGHT, "False")
+    cache.parent.chmod(0o777)
+    assert run(link / "cache", f"can replace {cache}, since they can write to {cache.parent}") == (RIGHT, "True")
+    cache.parent.chmod(0o1777)
+    assert run(link / "cache") == (RIGHT, "False")
+    cache.parent.chmod(0o700)
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root may give files away")
 def test_a_folder_of_someone_else_is_not_used(cache: Path) -> None:
     os.chown(cache, 12345, 12345)
-    assert run(cache) == (RIGHT, "True")
+    assert run(cache, "belongs to another user (uid 12345)") == (RIGHT, "True")
 
 
 @pytest.mark.skipif(os.getuid() == 0, reason="root may write everywhere")
@@ -182,7 +246,7 @@ def test_a_folder_that_cannot_be_written(cache: Path) -> None:
     for path in entries(cache):
         path.unlink()
     cache.chmod(0o500)
-    assert run(cache) == (RIGHT, "True")
+    assert run(cache, "cannot be written") == (RIGHT, "True")
     cache.chmod(0o700)
 
 
@@ -195,14 +259,14 @@ def test_where_the_cache_is(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "xdg" / "vlang").stat().st_mode) == 0o700
     assert run(None, env={"HOME": str(tmp_path / "home")})[0] == RIGHT
     assert entries(tmp_path / "home" / ".cache" / "vlang")
-    assert run("", env={"HOME": "/dev/null"})[0] == RIGHT
+    assert run("", "/dev/null/.cache/vlang cannot be used", env={"HOME": "/dev/null"})[0] == RIGHT
 
 
 def test_a_user_without_a_home() -> None:
     """As in containers that run under an unknown user id: no HOME, no entry in the table of users."""
     code = ("import os, pwd\nos.environ.pop('HOME', None)\n"
             "def unknown(uid): raise KeyError(uid)\npwd.getpwuid = unknown\n") + COMPILES  # fmt: skip
-    assert run(None, code=code) == (RIGHT, "True")
+    assert run(None, "there is no home folder", code=code) == (RIGHT, "True")
 
 
 PARSES = """
@@ -212,10 +276,14 @@ print(load("bfs").name, "lark" in sys.modules)
 """
 
 
-@pytest.mark.parametrize("damage", [_truncate, _flip, _empty, _folder])
-def test_damaged_tables_of_the_parser(tmp_path: Path, damage: Callable[[Path], None]) -> None:
+def test_tables_of_the_parser_are_sealed_and_no_pickle(tmp_path: Path) -> None:
     assert run(tmp_path, code=PARSES)[0] == "bfs"
     (tables,) = tmp_path.glob("*.lark")
-    damage(tables)
-    assert run(tmp_path, code=PARSES)[0] == "bfs"
-    assert run(tmp_path, code=PARSES)[0] == "bfs"
+    assert json.loads(tables.read_bytes()[64:].partition(b"\n")[2])
+    for damage in (_truncate, _flip, _empty, _linked):
+        damage(tables)
+        damaged = tables.read_bytes()
+        assert run(tmp_path, code=PARSES)[0] == "bfs"
+        assert not tables.is_symlink()
+        if damage is not _linked:
+            assert tables.read_bytes() != damaged, "built again"

@@ -195,6 +195,21 @@ def test_too_little_memory() -> None:
         assert len(err.splitlines()) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="limits of address space are Linux's")
+@pytest.mark.parametrize("megabytes", [60, 200])
+def test_too_little_address_space_to_begin(megabytes: int) -> None:
+    """Libraries that cannot be loaded are no bug of vlang: the message says what to raise."""
+    def limit() -> None:
+        resource.setrlimit(resource.RLIMIT_AS, (megabytes << 20, megabytes << 20))
+
+    process = command("run", "bfs", "karate", "source=1", "-q", preexec_fn=limit)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1, err
+    assert "out of memory" in err
+    assert "ulimit -v" in err
+    assert len(err.splitlines()) == 1
+
+
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
 def test_a_full_disk() -> None:
     with open("/dev/full", "w") as full:

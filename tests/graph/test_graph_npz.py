@@ -122,7 +122,7 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"graph format 99; this version of vlang reads format 1"):
         Graph.read(path)
     np.savez(path, vlang_graph=np.array([None], dtype=object))
-    with pytest.raises(GraphError, match="not an archive of plain arrays"):
+    with pytest.raises(GraphError, match="the array `vlang_graph` holds Python objects"):
         Graph.read(path)
     Graph.read("kron:6").save(path)
     whole = path.read_bytes()
@@ -139,9 +139,7 @@ def test_foreign_and_damaged_files(tmp_path: Path) -> None:
     ("name", "value"),
     [
         ("targets", np.array([0, 9], dtype=np.uint32)), ("offsets", np.array([0, 3, 2], dtype=np.uint64)),
-        ("offsets", np.array([0, 1, 2])), ("kind", np.array("both")), ("column.weight", np.array([1, 2, 3])),
-        ("offsets", np.array(0, dtype=np.uint64)), ("offsets", np.array([], dtype=np.uint64)),
-        ("ids", np.array([5, 5])),
+        ("kind", np.array("both")), ("offsets", np.array([], dtype=np.uint64)), ("ids", np.array([5, 5])),
     ],
 )  # fmt: skip
 def test_arrays_that_do_not_fit_together(name: str, value: Any, tmp_path: Path) -> None:

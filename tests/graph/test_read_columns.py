@@ -15,8 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.read import read_edges, scan
+from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.read.asked import MISSING, parse_missing
 
 HEAD = "source,target,weight\n"
@@ -257,8 +258,8 @@ def test_attributes_of_networkx_that_are_left_out() -> None:
 def tiny_chunks(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Windows of a few lines, so that every kind of boundary occurs."""
     with monkeypatch.context() as patch:
-        patch.setattr(scan, "_CHUNK", 32)
-        patch.setattr(scan, "_WINDOW", 256)
+        patch.setattr(Space, "chunk", 32)
+        patch.setattr(Space, "window", 256)
         yield
 
 

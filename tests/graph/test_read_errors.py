@@ -317,11 +317,11 @@ def test_files_that_cannot_be_opened(here: Path) -> None:
     )
     assert message(DiskError, "zzz") == "zzz: there is no such file"
     os.mkfifo(here / "pipe")
-    assert message(DiskError, "pipe") == "pipe: this is not a regular file; write the edges to a file first"
+    assert message(DiskError, "pipe") == "pipe: this is a pipe; a file of edges is needed"
     assert message(DiskError, "no/where") == "no/where: there is no such file; nor is there a directory no"
     assert message(DiskError, "folder") == "folder: this is a directory; a file of edges is needed"
     assert message(DiskError, "/dev/null") == (
-        "/dev/null: this is not a regular file; write the edges to a file first"
+        "/dev/null: this is a device; a file of edges is needed"
     )
 
 

@@ -56,7 +56,7 @@ class MemoryStore:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
-        self.note = self.unstreamed = ""
+        self.note = ""
         self.reads: list[tuple[str, int]] = []
         self._rng = np.random.default_rng(7)
         self._lock = threading.Lock()
@@ -106,7 +106,7 @@ class MemoryStore:
         """As of a disk."""
         return 4.7
 
-    def rows(self, threads: int) -> Rows:
+    def rows(self) -> Rows:
         """All in-edges."""
         base = self._graph.adjacency("in", tuple(self.columns))
         return Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})

@@ -239,7 +239,7 @@ def _solve(matrix: Array, right: Array) -> Array:
 
 def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
     """`rank` solves the linear system of PageRank with dangling mass shared; sums to 1."""
-    damping, tol = float(params.get("damping", 0.85)), float(params.get("tol", 1e-6))
+    damping, tol = float(params.get("damping", 0.85)), float(params.get("tol", 1.5e-7))
     n = graph.n
     rank = np.asarray(result["rank"], np.float64)
     assert rank.shape == (n,), f"rank has shape {rank.shape}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,7 @@ from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_parameters", "hidden_columns", "kept_parameters"]
+__all__ = ["bind_fields", "bind_parameters", "columns_with_nan", "hidden_columns", "kept_parameters"]
 
 
 def bind_parameters(
@@ -163,6 +164,13 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
                             f"{have}; read the graph with weights, or name a column `{edge.name}`")
     return arrays
+
+
+def columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:
+    """A sentence for each edge field that is NaN on some edges."""
+    read = [edge.name for edge in program.edges if edge.name in graph.columns]
+    return tuple(f"edge field `{name}` is NaN on some edges; results that depend on these are NaN or skip them"
+                 for name in read if math.isnan(graph.column_range(name)[0]))
 
 
 def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:

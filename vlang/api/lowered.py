@@ -52,7 +52,8 @@ class Lowered:
     def plan_for(self, target: str) -> Plan:
         """The plan for "numba" (CPU) or "cuda" (GPU), whatever the device."""
         columns = frozenset(e.name for e in self.program.edges) if self.graph is None else frozenset(self.graph.columns)
-        return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without)
+        return self.program.plan(columns, precision=self.options.precision, target=target, without=self.options.without,
+                                 renumbered=self.graph is not None and self.graph.order is not None)
 
     def text(self, stage: str) -> str:
         """A stage as text: "tree", "ir", "facts", "numba", "cuda" or "plan". Raises BindError for any other."""

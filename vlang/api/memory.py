@@ -12,7 +12,7 @@ from vlang.options import Options, parse_size
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import budget, ledger
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.cpu.need import Need

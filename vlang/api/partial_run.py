@@ -36,7 +36,8 @@ def run_to(
     """
 
     def plan_for(target: str) -> Plan:
-        return program.plan(frozenset(graph.columns), frozenset(arrays), precision, target, options.without)
+        return program.plan(frozenset(graph.columns), frozenset(arrays), precision, target, options.without,
+                            graph.order is not None)
 
     with open_machine(plan_for, graph, options) as opened:
         return run_plan(opened.plan, graph, opened.machine, scalars, arrays, options, starts, goal=goal)

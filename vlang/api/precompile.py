@@ -9,7 +9,7 @@ from pathlib import Path
 
 from vlang.api.program import Program, load
 from vlang.errors import DiskError
-from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.cachedir import find_cache
 
 __all__ = ["Warmed", "folder", "warm_graphs", "warm_program"]
 
@@ -33,10 +33,9 @@ class Warmed:
 
 def folder() -> Path:
     """The cache directory. Raises DiskError if there is none to write to."""
-    place = cache_dir()
+    place, why_not = find_cache()
     if place is None:
-        raise DiskError("compiled programs cannot be kept: no folder of yours can be written that others cannot write; "
-                        "VLANG_CACHE names one")  # fmt: skip
+        raise DiskError(f"compiled programs cannot be kept: {why_not}; VLANG_CACHE names another folder")
     return place
 
 

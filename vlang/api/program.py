@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, hidden_columns, kept_parameters
+from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidden_columns, kept_parameters
 from vlang.api.bind_options import bind_options, shadowed_note
 from vlang.api.calls import Call, Stages
 from vlang.api.verified import verified_plan, verified_program, verified_schedule
@@ -23,6 +23,7 @@ from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.syntax.program_file import STDIN, program_bytes
 from vlang.syntax.tree import EdgeField, Param
 
 if TYPE_CHECKING:
@@ -135,11 +136,17 @@ class Program:
     ) -> Result:
         chosen, rest = bind_options(self, arguments, options)
         program = self.derived(chosen.derive)
-        return program._run_bound(graph, program._at_target(graph, chosen), rest)
+        from vlang.runtime.storage.room import memory_named  # start-up
+
+        with memory_named(f"{self.name} on {graph.name}"):
+            return program._run_bound(graph, program._at_target(graph, chosen), rest)
 
     def _at_target(self, graph: Graph, options: Options) -> Options:
         """Options with the dense number of the target in place of its name."""
-        return options if options.target is None else replace(options, target=graph.find(options.target))
+        if options.target is None:
+            return options
+        target = graph.find(options.target)
+        return replace(options, target=target if graph.order is None else int(graph.order.internal[target]))
 
     def _run_bound(self, graph: Graph, options: Options, arguments: dict[str, Any]) -> Result:
         """Run with options already read, and arguments of the program only."""
@@ -200,7 +207,7 @@ class Program:
                 for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
 
         def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, call.options.without)
+            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with within_budget(plan_for, graph, call.options) as short, \
@@ -218,7 +225,9 @@ class Program:
         if opened.placement is not None:
             result.placement = opened.placement.text
             result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-        result.warnings = (*short, *hidden_columns(self.stages(precision).program, graph, self._defaults()), *warnings)
+        hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
+        lacking = columns_with_nan(self.stages(precision).program, graph)
+        result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings)
         return result
 
     def _placed(self, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
@@ -252,7 +261,8 @@ class Program:
                           device_arrays=False)
 
         def run() -> Mapping[str, Any]:
-            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without),
+            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
+                                                      call.graph.order is not None),
                               call.graph, options) as opened:
                 return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
                                 call.starts).values.fields
@@ -302,7 +312,7 @@ class Program:
 
     def plan(
         self, columns: frozenset[str], given: frozenset[str] = frozenset(), precision: int | None = None,
-        target: str = "numba", without: frozenset[str] = frozenset(),
+        target: str = "numba", without: frozenset[str] = frozenset(), renumbered: bool = False,
     ) -> Plan:
         """The plan for graphs with these edge columns, and these vertex fields passed by the caller.
 
@@ -312,13 +322,15 @@ class Program:
             precision: 32 or 64, the bits of `int` and `float`; None for the program's own.
             target: "numba" (CPU) or "cuda" (CUDA C).
             without: optimisations left out, of vlang.ir.switches.OPTIMISATIONS.
+            renumbered: whether the graph has an order of its own (vlang.runtime.graph.edges.order).
         """
         stages = self.stages(precision)
         present = columns & {e.name for e in stages.program.edges}
-        key = (stages.program.precision, present, given, target, without)
+        key = (stages.program.precision, present, given, target, without, renumbered)
         known = self._plans.get(key)
         if known is None:
-            known = self._plans[key] = _planned(stages.program, stages.facts, columns, given, target, without)
+            known = self._plans[key] = _planned(
+                stages.program, stages.facts, columns, given, target, without, renumbered)
         return known
 
 
@@ -332,14 +344,15 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
 
 
 def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
-             without: frozenset[str]) -> Plan:
+             without: frozenset[str], renumbered: bool) -> Plan:
     """The plan of an IR; see `Program.plan`."""
     from vlang.emit.emitter import emit  # start-up
     from vlang.emit.requires import contract_stages  # start-up
 
     present = columns & {e.name for e in program.edges}
     whole = verified_schedule(schedule(program, given, without))
-    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without))
+    return verified_plan(emit(whole, facts, present, contract_stages(program, whole, present), target, without,
+                              renumbered))
 
 
 def _derived(plain: Stages) -> Stages:
@@ -359,17 +372,19 @@ def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
-    """The program of a `.vp` file, or of the standard library by name.
+    """The program of a `.vp` file, of standard input (`-`), or of the standard library by name.
 
     Raises DiskError if there is neither, ProgramError if the text is wrong.
     """
     from vlang import stdlib  # start-up
 
-    path = Path(name)
+    path = Path(STDIN if str(name) == "-" else name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
         path = stdlib.path(str(name))
     try:
-        text = path.read_bytes().decode("utf-8-sig")
+        text = program_bytes("-" if str(name) == "-" else path).decode("utf-8-sig")
+    except DiskError:
+        raise
     except (OSError, UnicodeDecodeError) as error:
         raise _unreadable(str(name), error, stdlib.names()) from None
     return Program(text, str(path), precision)

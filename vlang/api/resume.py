@@ -56,6 +56,9 @@ def _origin(program: Program, result: Result) -> Origin:
                           "run the program anew")
     if origin.source != program.source:
         raise ResumeError(f"this result is of another program ({result.program}) than {program.name}: run it anew")
+    if origin.graph.order is not None:
+        raise ResumeError("the rows of the graph have an order of their own, those of a changed graph that of the ids: "
+                          f"run {program.name} on graph.plain() first, and continue from that result")
     if not result.converged:
         raise ResumeError(f"the run was stopped before its end ({result.reason}), so its result is no start: run "
                           f"{program.name} anew")

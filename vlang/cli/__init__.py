@@ -6,17 +6,23 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
+import warnings
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import TextIO
 
 import click
 
-from vlang.errors import InternalError, VlangError
+from vlang.errors import CacheWarning, InternalError, VlangError
 
 __all__ = ["main"]
 
+_LEAST = 500
+_NO_ROOM = ("cannot allocate memory", "failed to map segment", "can't start new thread", "cannot start new thread",
+            "bad_alloc", "unable to allocate", "cannot enable executable stack")  # fmt: skip
 _BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "GOTO_NUM_THREADS", "OMP_NUM_THREADS")
 
 
@@ -58,7 +64,8 @@ def _run(argv: list[str]) -> int:
         return shell_complete(cli, {}, "vlang", "_VLANG_COMPLETE", instruction)
     try:
         # Not cli.main(): it handles a broken pipe in another way.
-        with cli.make_context("vlang", argv) as context:
+        with warnings.catch_warnings(), cli.make_context("vlang", argv) as context:
+            warnings.showwarning = _warned
             result = cli.invoke(context)
         return result if isinstance(result, int) else 0
     except click.exceptions.Exit as done:
@@ -67,22 +74,56 @@ def _run(argv: list[str]) -> int:
         print(error.format_message())
         return 0
     except click.ClickException as error:
-        error.show()
+        text = io.StringIO()
+        error.show(text)
+        _say(text.getvalue().rstrip("\n"))
         return error.exit_code
     except InternalError as error:
         return _bug(error, str(error))
     except VlangError as error:
         message = str(error)
         return _failed(message if message.startswith(("error", "warning")) else f"error: {message}", 1)
-    except MemoryError:
-        return _failed("error: out of memory", 1)
+    except MemoryError as error:
+        return _failed(f"error: {_no_memory(error)}", 1)
     except (BrokenPipeError, KeyboardInterrupt):
         raise
     except Exception as error:
         if isinstance(error, OSError) and error.errno is not None:
             where = error.filename or "standard output"  # functions that write files name them
             return _failed(f"error: {where}: {(error.strerror or str(error)).lower()}", 1)
+        if short := _too_little(error):
+            return _failed(f"error: {short}", 1)
         return _bug(error, f"{type(error).__name__}: {error}")
+
+
+def _no_memory(error: MemoryError) -> str:
+    """The message for a MemoryError: the need, what is there and what to try, if there is memory to find out."""
+    try:
+        from vlang.runtime.storage.room import named  # start-up
+
+        return str(named(error, "this command"))
+    except (MemoryError, ImportError, OSError):
+        return "out of memory: not even the modules of vlang fit. End other programs, or raise the limit (ulimit -v)"
+
+
+def _too_little(error: BaseException) -> str:
+    """The message for an error of the system's loader, of threads or of LLVM that means too little memory; else ""."""
+    from resource import RLIM_INFINITY, RLIMIT_AS, getrlimit  # start-up
+
+    texts, limit = [], getrlimit(RLIMIT_AS)[0]
+    cause: BaseException | None = error
+    while cause is not None:
+        texts.append(str(cause))
+        cause = cause.__cause__ or cause.__context__
+    sure = any(sign in text.lower() for text in texts for sign in _NO_ROOM)
+    load = isinstance(error, (ImportError, OSError))
+    if not sure and (limit == RLIM_INFINITY or not load):
+        return ""
+    what = "a library cannot be loaded" if load else " ".join(texts[0].split())[:120]
+    if limit == RLIM_INFINITY:
+        return f"out of memory: {what}. End other programs, or use a machine with more memory"
+    return (f"out of memory: {what}. The address space is limited to {limit >> 20:,} MB, and vlang needs about "
+            f"{_LEAST} MB beside the graph: raise the limit (ulimit -v)")
 
 
 def _bug(error: Exception, message: str) -> int:
@@ -107,8 +148,17 @@ def _failed(message: str, status: int) -> int:
 
 
 def _say(message: str) -> None:
+    from vlang.cli.show import visible  # start-up
+
     with suppress(OSError):  # stderr is closed as well
-        print(message, file=sys.stderr)
+        print(visible(message), file=sys.stderr)
+
+
+def _warned(message: Warning | str, category: type[Warning], filename: str, lineno: int,
+            file: TextIO | None = None, line: str | None = None) -> None:  # the parameters of warnings.showwarning
+    """Print a warning: those of vlang as one line, others as Python shows them."""
+    ours = issubclass(category, CacheWarning)
+    _say(f"warning: {message}" if ours else warnings.formatwarning(message, category, filename, lineno).rstrip())
 
 
 def _discard_output() -> None:

@@ -6,7 +6,7 @@ import click
 
 from vlang.cli.run import warn
 from vlang.cli.run_options import run_options
-from vlang.cli.show import note
+from vlang.cli.show import note, say
 from vlang.errors import VlangError
 
 __all__ = ["command"]
@@ -53,5 +53,5 @@ def command(programs: tuple[str, ...], precision: int | None) -> int:
             if not laws.proved:
                 note(f"note: reduction {node.name} of {name}: {laws.said}")
         count = len(program.warnings)
-        click.echo(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
+        say(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
     return 1 if wrong else 0

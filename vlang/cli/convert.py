@@ -2,43 +2,87 @@
 
 from __future__ import annotations
 
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import click
 
-from vlang.cli.graphs import graph_options, read_graph
-from vlang.cli.show import note
+from vlang.cli.graphs import check_stdin, graph_options, read_graph, report_reading
+from vlang.cli.show import Advance, note
+from vlang.options import parse_size
 from vlang.runtime.storage.output import check_writable
 
 __all__ = ["command"]
+
+_TERMINATED = 143  # as a shell reports it
+
+
+def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int | None:
+    try:
+        return None if text is None else parse_size(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
 
 
 @click.command()
 @click.argument("graph")
 @click.argument("output", metavar="OUT")
+@click.option("--memory", callback=_size, metavar="SIZE",
+              help="Memory for writing a .vg: 512M, 8G; default: half of what is free. Edges are kept in temporary "
+              "files beside OUT.")
 @click.option("--layout", type=click.Choice(["ids", "degree"]), default="ids", show_default=True,
-              help="Order of the vertices inside a .vg: by their ids, or by decreasing degree. Ids stay the same.")
+              help="Order of the vertices inside a .vg: by their ids, or by decreasing degree, with which traversals "
+              "from a disk read less. Ids stay the same.")
 @click.option("--disks", metavar="DIR,DIR", help="Spread the pages of a .vg over files in these folders.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(
-    graph: str, output: str, layout: str, disks: str | None, threads: int | None, **reading: Any
+    graph: str, output: str, memory: int | None, layout: str, disks: str | None, threads: int | None, **reading: Any
 ) -> None:
     """Read GRAPH and save it as OUT, with its ids and edge columns.
 
-    OUT.vg is a page file: graphs larger than memory are read from it page by page. OUT.npz is a NumPy archive.
+    OUT.vg is a page file; GRAPH may be larger than memory. OUT.npz is a NumPy archive.
     """
     folders = [] if disks is None else [folder.strip() for folder in disks.split(",")]
     if output.endswith(".npz"):
-        if folders or layout != "ids":
-            raise click.UsageError(f"--disks and --layout are for page files; write {Path(output).stem}.vg")
+        if folders or layout != "ids" or memory is not None:
+            raise click.UsageError(f"--disks, --layout and --memory are for page files; write {Path(output).stem}.vg")
     elif not output.endswith(".vg"):
         raise click.UsageError(f"graphs are saved as .vg or .npz; write {output.rsplit('.', 1)[0]}.vg")
     if len(set(folders)) != len(folders) or not all(folders):
         raise click.UsageError(f"--disks {disks}: name each folder once, with commas between them")
+    check_stdin(graph, reading["vertices"])
     check_writable(output)
     for folder in folders:
         check_writable(Path(folder) / Path(output).name)
-    read_graph(graph, threads=threads, **reading).save(output, layout=layout, disks=folders)
+    if output.endswith(".npz"):
+        read_graph(graph, threads=threads, **reading).save(output)
+    else:
+        from vlang.runtime.convert.convert import convert  # start-up
+        from vlang.runtime.convert.source import Reading  # start-up
+
+        missing = "error" if reading["missing"] is None else reading["missing"]
+        with _cleaning_up(), Advance() as advance:
+            done = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
+                           layout=layout, disks=folders, threads=threads, report=advance)  # fmt: skip
+        report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
+
+
+@contextmanager
+def _cleaning_up() -> Iterator[None]:
+    """End the process by an exception when it is asked to terminate, so that nothing half is left on the disk."""
+
+    def end(_signal: int, _frame: FrameType | None) -> None:
+        sys.exit(_TERMINATED)
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

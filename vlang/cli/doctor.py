@@ -13,10 +13,11 @@ import click
 
 from vlang import __version__
 from vlang.errors import DeviceError
-from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.cachedir import find_cache
 from vlang.runtime.cpu.passes.edge_costs import kept_costs
 from vlang.runtime.gpu.device.gpus import count_gpus, cuda, cuda_version, gpus
 from vlang.runtime.gpu.passes.rates import kept_rates
+from vlang.runtime.threads.processors import available_threads, threads_reason
 
 __all__ = ["command"]
 
@@ -27,7 +28,7 @@ def command() -> None:
     rows = [("vlang", __version__), ("python", f"{platform.python_version()} on {platform.system()} "
                                                f"{platform.machine()}")]  # fmt: skip
     rows += [(name, _version(name)) for name in ("numpy", "numba", "llvmlite", "lark", "click", "rich")]
-    rows += [("processor", _processor()), ("threads", str(len(os.sched_getaffinity(0)))), ("memory", _memory()),
+    rows += [("processor", _processor()), ("threads", _threads()), ("memory", _memory()),
              ("cache", _cache()), *_costs(), *_gpu()]  # fmt: skip
     for name, value in rows:
         click.echo(f"{name:<11}{value}")
@@ -48,6 +49,11 @@ def _processor() -> str:
     return f"{name} ({', '.join(wide)})" if wide else name
 
 
+def _threads() -> str:
+    reason = threads_reason()
+    return f"{available_threads()}{f' ({reason})' if reason else ''}"
+
+
 def _costs() -> list[tuple[str, str]]:
     """The measured cost of edges on this processor; empty if it was not measured."""
     known = kept_costs()
@@ -59,9 +65,9 @@ def _memory() -> str:
 
 
 def _cache() -> str:
-    folder = cache_dir()
+    folder, why_not = find_cache()
     if folder is None:
-        return "none: no folder can be written (VLANG_CACHE names one); programs compile anew in every process"
+        return f"none, so that programs compile anew in every process: {why_not}; VLANG_CACHE names another folder"
     files = [f for f in folder.iterdir() if f.is_file()]
     return f"{folder}: {len(files)} files, {sum(f.stat().st_size for f in files) / 2**20:.1f} MiB"
 

@@ -6,8 +6,9 @@ from typing import Any
 
 import click
 
-from vlang.cli.graphs import check_reading, graph_options, read_graph
+from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options
+from vlang.cli.show import say
 
 __all__ = ["command"]
 
@@ -27,9 +28,10 @@ def command(
     **reading: Any,
 ) -> None:
     """Show what the compiler makes of PROGRAM, and why; with a GRAPH, for that graph."""
+    check_stdin(program, graph, reading["vertices"])
     from vlang.api.program import load  # start-up
 
     loaded = load(program, precision=precision or 32).derived(derive)
     check_reading(loaded, reading)
     read = None if graph is None else read_graph(graph, loaded, **reading)
-    click.echo(loaded.explain(stage, graph=read, research=research).rstrip("\n"))
+    say(loaded.explain(stage, graph=read, research=research).rstrip("\n"))

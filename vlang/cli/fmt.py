@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from vlang.cli.show import note
+from vlang.cli.show import note, say, visible
 from vlang.errors import DiskError, ProgramError, VlangError
 
 __all__ = ["command"]
@@ -36,7 +36,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
                 click.echo(after, nl=False)
             elif before != after:
                 _write(Path(name), after)
-                click.echo(f"{name}: formatted")
+                say(f"{name}: formatted")
         except VlangError as error:
             failed += 1
             note(str(error) if str(error).startswith("error") else f"error: {error}")
@@ -46,10 +46,12 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
 def _formatted(name: str) -> tuple[str, str]:
     """A file's text and its formatted text. Raises DiskError, ProgramError."""
     from vlang.syntax.format import format_text  # start-up
+    from vlang.syntax.program_file import program_bytes  # start-up
 
     try:
-        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
-        text = data.decode("utf-8")
+        text = program_bytes(name).decode("utf-8")
+    except DiskError:
+        raise
     except UnicodeDecodeError as error:
         raise ProgramError(f"{name}: not a program: the file is not UTF-8 text (byte {error.start + 1})") from None
     except OSError as error:
@@ -59,9 +61,10 @@ def _formatted(name: str) -> tuple[str, str]:
 
 def _tell(name: str, before: str, after: str, check: bool, diff: bool) -> None:
     if diff:
-        click.echo("".join(_difference(name, before, after)), nl=False)
+        shown = "".join(_difference(name, before, after))
+        click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets a patch that applies
     elif before != after:
-        click.echo(f"{name}: would be formatted")
+        say(f"{name}: would be formatted")
 
 
 def _difference(name: str, before: str, after: str) -> Iterator[str]:

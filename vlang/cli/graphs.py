@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["AS_IT_IS", "check_reading", "graph_options", "read_graph"]
+__all__ = ["AS_IT_IS", "check_reading", "check_stdin", "graph_options", "read_graph", "report_reading"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,6 +43,12 @@ _OPTIONS = (
                  help="Edges from a vertex to itself."),
     click.option("--parallel", type=click.Choice(["keep", "drop"]), default="keep", show_default=True,
                  help="Repeated edges; of them the one with the least first column stays."),
+    click.option("--source-column", metavar="COLUMN",
+                 help="The column of a text with the first end of an edge, by its name or its number from 1."),
+    click.option("--target-column", metavar="COLUMN", help="The column with the other end."),
+    click.option("--vertices", metavar="FILE|N|LO..HI",
+                 help="All vertices of a text, also those without edges: a file with a column of ids, N for 0..N-1, or "
+                 "a range."),
     click.option("--missing", callback=_missing, metavar="error|drop|NUMBER",
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),
@@ -50,7 +56,8 @@ _OPTIONS = (
 
 
 AS_IT_IS: Mapping[str, Any] = MappingProxyType({
-    "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep", "missing": None,
+    "directed": None, "symmetrize": False, "weights": None, "self_loops": "keep", "parallel": "keep",
+    "source_column": None, "target_column": None, "vertices": None, "missing": None,
 })  # fmt: skip
 """The values of the reading options that change nothing."""
 
@@ -76,6 +83,12 @@ def check_reading(program: Program, reading: dict[str, Any]) -> None:
                                "leave it out")
 
 
+def check_stdin(*sources: str | None) -> None:
+    """Raise click.UsageError if standard input (`-`) is named more than once: it can be read once."""
+    if sources.count("-") > 1:
+        raise click.UsageError("standard input (-) can be read once; write one of its uses to a file")
+
+
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
     missing: Any = None, on_disk: bool = False, **options: Any,
@@ -99,7 +112,14 @@ def read_graph(
     else:
         graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
                            **options)
-    if not quiet:
-        said = ". ".join(line.rstrip(".") for line in graph.notes)
-        note(textwrap.fill(f"{graph.name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
+    report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
     return graph
+
+
+def report_reading(name: str, notes: Sequence[str], warnings: Sequence[str]) -> None:
+    """Print on stderr what the reader of a graph did, and what may be read wrongly."""
+    if notes:
+        said = ". ".join(line.rstrip(".") for line in notes)
+        note(textwrap.fill(f"{name}: {said}.", 100, subsequent_indent="  ", break_on_hyphens=False))
+    for text in warnings:
+        note(f"warning: {text}")

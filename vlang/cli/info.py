@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.graphs import AS_IT_IS, graph_options, read_graph
+from vlang.cli.show import say
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.storage.page_file.page_file import PageFile
 
@@ -21,7 +22,7 @@ __all__ = ["command"]
 @click.argument("graph")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--sums", is_flag=True, help="Read the whole page file GRAPH and check all its sums.")
-@click.option("--threads", type=click.IntRange(1), help="Threads; default: all processors.")
+@click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(graph: str, as_json: bool, sums: bool, threads: int | None, **reading: Any) -> None:
     """Describe GRAPH: vertices, edges, ids, degrees and edge columns.
@@ -43,7 +44,7 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
         return
     width = max(map(len, facts)) + 2
     for name, value in facts.items():
-        click.echo(f"{name.replace('_', ' ').ljust(width)}{_text(value)}")
+        say(f"{name.replace('_', ' ').ljust(width)}{_text(value)}")
 
 
 def describe_file(file: PageFile, sums: bool) -> dict[str, Any]:

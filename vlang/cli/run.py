@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from vlang.cli.budget import memory_budget
-from vlang.cli.graphs import check_reading, graph_options, read_graph
+from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
-from vlang.cli.show import Progress, global_text, note, table
+from vlang.cli.show import Progress, global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
 from vlang.errors import BindError
 from vlang.options import EVERYDAY
@@ -65,12 +65,13 @@ def command(
     Without -o the first rows are shown as a table. Vertices are written as the graph's file names them.
     """
     if wants_help:
-        click.echo(ctx.get_help())
+        say(ctx.get_help())
         return
     if program is None or graph is None:
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
                                f"{program or 'pagerank'} karate")  # fmt: skip
+    check_stdin(program, graph, given["vertices"])
     if output not in (None, "-") and not str(output).endswith(_FORMATS):
         raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
     if output == "-" and as_json:
@@ -102,9 +103,9 @@ def command(
             result = loaded(read, {**options, "progress": None if quiet else progress}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
-                click.echo(f"{name} of {options['target']} = {value}", err=output == "-")
+                say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
-        for text in result.warnings:
+        for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
             note(f"warning: {_as_options(text)}")
         if "device" in options and not quiet:
             note(f"ran on {'the CPU' if result.device == 'cpu' else result.device}: {result.device_reason}")
@@ -164,13 +165,13 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         click.echo(json.dumps(result.summary_dict()))
     elif output is None and top and result.fields:
         rows = result.top(top)
-        click.echo(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
+        say(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if count > len(rows) and not quiet:
             final = "" if result.settled is None else "settled "
             note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():
-            click.echo(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
+            say(f"{name} = {global_text(value, result.types[name])}", err=output == "-")
     if not quiet:
         note(result.summary())
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 import time
 from collections.abc import Sequence
@@ -15,12 +16,24 @@ if TYPE_CHECKING:
 
     from vlang.runtime.engine.trace import Round
 
-__all__ = ["Progress", "global_text", "note", "table"]
+__all__ = ["Advance", "Progress", "global_text", "note", "say", "table", "visible"]
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")  # all but tab and newline
+
+
+def visible(text: str) -> str:
+    """A text with its control characters escaped, as \\x1b: ids, names and comments must not command a terminal."""
+    return _CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+
+
+def say(text: str, *, err: bool = False) -> None:
+    """A text for readers, on stdout or stderr."""
+    click.echo(visible(text), err=err)
 
 
 def note(text: str) -> None:
     """A line on stderr."""
-    click.echo(text, err=True)
+    say(text, err=True)
 
 
 def cell(value: Any) -> str:
@@ -31,7 +44,7 @@ def cell(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return f"{value:.6g}" if math.isfinite(value) else str(value)
-    return str(value)
+    return visible(str(value)).replace("\n", "\\n").replace("\t", "\\t")
 
 
 def global_text(value: Any, type_: str) -> str:
@@ -56,6 +69,64 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
     return "\n".join(lines)
 
 
+class Advance:
+    """Shows how far a conversion is, on stderr: a status line on a terminal, else a line every five seconds."""
+
+    def __init__(self) -> None:
+        self._start = self._shown = time.monotonic()
+        self._line = _StatusLine(0.5)
+
+    def __enter__(self) -> Advance:
+        return self
+
+    def __call__(self, step: str, fraction: float) -> None:
+        """fraction: of the whole conversion."""
+        now = time.monotonic()
+        if now - self._shown < (0.2 if self._line.terminal else 5) or fraction <= 0:
+            return
+        self._shown = now
+        left = (now - self._start) * (1 - fraction) / fraction
+        text = f"{step}: {fraction:.0%} of all done, about {_span(left)} left"
+        if self._line.terminal:
+            self._line.show(text)
+        else:
+            note(text)
+
+    def __exit__(self, *_: object) -> None:
+        self._line.end()
+
+
+def _span(seconds: float) -> str:
+    """A time that is left, roughly."""
+    if seconds < 100:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 6000 else f"{seconds / 3600:.1f} h"
+
+
+class _StatusLine:
+    """A line of a terminal that changes; it appears after some seconds, so that short runs do not load the library."""
+
+    def __init__(self, after: float) -> None:
+        self.terminal = sys.stderr.isatty()
+        self._from = time.monotonic() + after
+        self._status: Status | None = None
+
+    def show(self, text: str) -> None:
+        """Show a text in place of the last one."""
+        if self._status is not None:
+            self._status.update(text)
+        elif time.monotonic() > self._from:
+            from rich.console import Console  # start-up
+
+            self._status = Console(stderr=True).status(text)
+            self._status.start()
+
+    def end(self) -> None:
+        """Remove the line."""
+        if self._status is not None:
+            self._status.stop()
+
+
 class Progress:
     """Shows the progress of a run on stderr: a status line on a terminal, else plain lines.
 
@@ -64,9 +135,8 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._terminal = sys.stderr.isatty()
-        self._start = self._told = time.monotonic()
-        self._status: Status | None = None
+        self._told = time.monotonic()
+        self._line = _StatusLine(0.5)
 
     def __enter__(self) -> Progress:
         return self
@@ -75,18 +145,12 @@ class Progress:
         """Called by the engine after every superstep."""
         text = f"round {round_.round:,}: {round_.active:,} active, {round_.mode}, {round_.edges:,} edges"
         now = time.monotonic()
-        if not self._terminal:
+        if not self._line.terminal:
             if str(round_.round).rstrip("0") in ("1", "2", "5") or now - self._told > 5:
                 self._told = now
                 note(text)
-        elif self._status is not None:
-            self._status.update(text)
-        elif now - self._start > 0.5:
-            from rich.console import Console  # start-up
-
-            self._status = Console(stderr=True).status(text)
-            self._status.start()
+        else:
+            self._line.show(text)
 
     def __exit__(self, *_: object) -> None:
-        if self._status is not None:
-            self._status.stop()
+        self._line.end()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from contextlib import suppress
 from difflib import get_close_matches
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -98,8 +98,8 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
     """A vertex as the user writes it: an integer, or the string itself where the ids are strings."""
     vertex: int | str = text
     if not graph.ids.text:
-        with suppress(ValueError):  # the error of `find` describes the ids better
-            vertex = int(text)
+        key = graph.ids.key(text)
+        vertex = text if key is None else key
     try:
         graph.find(vertex)
     except GraphError as error:
@@ -141,28 +141,50 @@ def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[s
 
 def _array(name: str, source: str, graph: Graph) -> Any:
     """One array from a file, checked for shape and, where the file has vertices, for their order."""
-    import zipfile  # start-up
-
     import numpy as np  # start-up
 
-    try:
-        loaded = np.load(source, allow_pickle=False)
-        if isinstance(loaded, np.ndarray):
-            array, ids = loaded, None
-        else:
-            with loaded:
-                if name not in loaded:
-                    raise GraphError(f"{source} has no array `{name}`; it has {', '.join(loaded)}")
-                array, ids = loaded[name], loaded.get("vertex")
-    except OSError as error:
-        raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
-    except (ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
+    from vlang.runtime.storage.spool import check_file  # start-up
+
+    check_file(source, "a .npy or .npz file")
+    array, ids = _of_archive(name, source, graph.n) if _is_zip(source) else (_of_npy(source), None)
     if array.shape[:1] != (graph.n,):  # binding checks the rest
         raise GraphError(f"{source}: `{name}` has shape {array.shape}; the graph has {graph.n} vertices")
     if ids is not None and not np.array_equal(ids.astype(str), graph.ids.values.astype(str)):
         raise GraphError(f"{source} was written for a graph with other vertices")
-    return array
+    return np.array(array)
+
+
+def _is_zip(source: str) -> bool:
+    try:
+        with open(source, "rb") as file:
+            return file.read(2) == b"PK"
+    except OSError as error:
+        raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
+
+
+def _of_npy(source: str) -> Any:
+    """The array of a .npy file, mapped: nothing is read before its shape is compared with the graph."""
+    import tokenize  # start-up
+
+    import numpy as np  # start-up
+
+    try:
+        return np.load(source, mmap_mode="r", allow_pickle=False)
+    except OSError as error:
+        raise DiskError(f"cannot read {source}: {(error.strerror or str(error)).lower()}") from error
+    except (ValueError, EOFError, TypeError, SyntaxError, OverflowError, tokenize.TokenError) as error:
+        raise GraphError(f"{source} is not a NumPy file of plain numbers: {error}") from error
+
+
+def _of_archive(name: str, source: str, n: int) -> tuple[Any, Any]:
+    """(an array of an .npz file, the ids of its vertices or None)."""
+    from vlang.runtime.graph.archive import Archive  # start-up
+
+    with Archive(Path(source)) as archive:
+        if name not in archive:
+            raise GraphError(f"{source} has no array `{name}`; it has {', '.join(archive.names)}")
+        array = archive.rows(name, "biufUS", n)
+        return array, archive.rows("vertex", "biufUS", n) if "vertex" in archive else None
 
 
 def _choice(known: dict[str, Parameter]) -> str:

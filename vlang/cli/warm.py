@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from vlang.cli.run import warn
-from vlang.cli.show import note
+from vlang.cli.show import note, say
 from vlang.errors import VlangError
 
 __all__ = ["command"]
@@ -31,7 +31,7 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
     def report(what: str, warmed: Warmed) -> None:
         nonlocal total
         total += warmed
-        click.echo(f"{what}: {warmed}")
+        say(f"{what}: {warmed}")
 
     report("graphs", warm_graphs())
     names = programs or stdlib.names()
@@ -46,5 +46,5 @@ def command(programs: tuple[str, ...], precision: tuple[str, ...]) -> int:
             if programs and bits == precision[0]:
                 warn(program)
             report(f"{number}/{len(names)} {name}{'' if bits == '32' else ', 64 bits'}", warmed)
-    click.echo(f"in all: {total}, in {place}")
+    say(f"in all: {total}, in {place}")
     return 1 if wrong else 0

@@ -37,7 +37,7 @@ from vlang.runtime.plan.plan import (
     level_slot,
 )
 from vlang.syntax.tree import Span
-from vlang.types import I64, VERTEX, Type
+from vlang.types import I64, VERTEX, Scalar, Type
 
 __all__ = ["ContractStage", "emit"]
 
@@ -46,7 +46,7 @@ _NOW = Times()
 
 def emit(
     schedule: Schedule, facts: Facts, present: frozenset[str], contracts: tuple[ContractStage, ...], target: str,
-    without: frozenset[str] = frozenset(),
+    without: frozenset[str] = frozenset(), renumbered: bool = False,
 ) -> Plan:
     """The plan of a program for a target.
 
@@ -57,12 +57,14 @@ def emit(
         contracts: Its `require`s, from `contract_stages`.
         target: "numba" or "cuda".
         without: Optimisations to leave out.
+        renumbered: Whether the graph has an order of its own.
 
     Raises:
         ProgramError: The program is correct, but cannot run on this target yet.
     """
     try:
-        return _Emitter(schedule, facts, present, _target(target), without).plan(contracts)
+        frame = Frame(renumbered=renumbered)
+        return _Emitter(schedule, facts, present, _target(target), without, frame).plan(contracts)
     except Unwritable as error:
         refuse(schedule.program, error.span or schedule.program.body[0].span, error.what)
 
@@ -226,7 +228,8 @@ class _Emitter:
         until = None
         if repeat.until is not None:
             after = Times("next", plan.starts, plan.told, loop.level)  # it is computed after a pass
-            until = self._scalar(f"{loop.name}.until", "until", repeat.until, repeat.span, after)
+            until = self.scalars.add(f"{loop.name}.until", "until", repeat.until, repeat.span, after,
+                                     tolerance(repeat.until))
         for name in plan.starts:
             self.frame.slot(level_slot("start", name, loop.level))
         return LoopSpec(
@@ -287,6 +290,15 @@ class _Emitter:
         (write,) = item.stage.writes
         self.types[item.contract.name] = write.value.type
         return [self._stage(item.stage, None), item.contract]
+
+
+def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
+    """The sides of a condition `REDUCTION < TOLERANCE` over floats; () for another one."""
+    if not isinstance(until, f.Op) or until.op not in ("lt", "le"):
+        return ()
+    measured, _ = until.args
+    floats = all(isinstance(side.type, Scalar) and side.type.floating for side in until.args)
+    return until.args if floats and any(isinstance(e, f.Reduce) for e in f.walk(measured)) else ()
 
 
 def _during(plan: LoopPlan) -> Times:

@@ -113,9 +113,6 @@ def _habit(case: _Case) -> Problem | None:
     if first.text == "while":
         write = (f"repeat until not ({rest}):",) if line.opens and rest else ()
         return case.word("there is no `while`", first, help=("`repeat` runs until a condition holds:",), write=write)
-    if first.text in ("param", "parameter", "const", "input") and case.at <= 1:
-        return case.word(f"there is no `{first.text}` statement", first,
-                         help=("parameters are declared in the header: `program name(k: int = 3, start: vertex)`",))
     if first.text in ("return", "import", "class", "print", "global" if rest == "" else "return"):
         return case.word(f"there is no `{first.text}` in the language", first)
     return None

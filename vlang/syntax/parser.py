@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, ClassVar, cast
 
+import lark
 from lark import Lark, Token, Transformer, Tree, v_args
+from lark.grammar import Rule
 from lark.indenter import Indenter
+from lark.lexer import TerminalDef
 
-from vlang.runtime.compile.cachedir import cache_dir
+from vlang.runtime.compile.kept import key_of, read_entry, write_entry
 from vlang.syntax import tree as t
 
 GRAMMAR = Path(__file__).resolve().with_name("grammar.lark")
+
+_SUFFIX, _MAGIC = "lark", b"vlang tables 1\n"
+_PAIRS = "#"  # the key of a list of pairs, for a dict whose keys are numbers
 
 
 class _Blocks(Indenter):
@@ -33,24 +40,34 @@ class _Blocks(Indenter):
 
 @functools.cache
 def grammar() -> Lark:
-    """The parser, built from the grammar once and kept in the cache directory."""
-    options: dict[str, Any] = {
-        "parser": "lalr", "lexer": "contextual", "postlex": _Blocks(), "propagate_positions": True,
-        "maybe_placeholders": True,
-    }
+    """The parser: its tables are built from the grammar once and kept in the cache directory, as JSON."""
+    blocks = _Blocks()
     text = GRAMMAR.read_text(encoding="utf-8")
-    folder = cache_dir()
-    if folder is not None:
-        import hashlib  # start-up
+    key = key_of("grammar", lark.__version__, text)
+    tables = read_entry(key, _SUFFIX, _MAGIC)
+    if tables is not None:
+        data, memo = json.loads(tables, object_hook=_as_dict)
+        return cast(Lark, cast(Any, Lark)._load_from_dict(data, memo, postlex=blocks))
+    built = Lark(text, parser="lalr", lexer="contextual", postlex=blocks, propagate_positions=True,
+                 maybe_placeholders=True)
+    data, memo = built.memo_serialize([TerminalDef, Rule])
+    data["options"] = {name: value for name, value in data["options"].items() if name != "postlex"}
+    write_entry(key, _SUFFIX, _MAGIC, json.dumps(_as_json([data, memo]), separators=(",", ":")).encode())
+    return built
 
-        import lark  # start-up
 
-        key = hashlib.sha256(f"{lark.__version__}\n{text}".encode()).hexdigest()[:16]
-        try:
-            return Lark(text, cache=str(folder / f"grammar-{key}.lark"), **options)
-        except Exception:  # a damaged cache file: rebuilt below
-            (folder / f"grammar-{key}.lark").unlink(missing_ok=True)
-    return Lark(text, **options)
+def _as_json(value: Any) -> Any:
+    """Tables of Lark without dicts whose keys are numbers, which JSON does not have."""
+    if isinstance(value, dict):
+        items = {key: _as_json(one) for key, one in value.items()}
+        return items if all(isinstance(key, str) for key in items) else {_PAIRS: list(items.items())}
+    if isinstance(value, (list, tuple)):
+        return [_as_json(one) for one in value]
+    return value
+
+
+def _as_dict(items: dict[str, Any]) -> dict[Any, Any]:
+    return dict(items[_PAIRS]) if _PAIRS in items else items
 
 
 def raw_tree(text: str) -> Tree[Token]:

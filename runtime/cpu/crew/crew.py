@@ -29,8 +29,8 @@ from vlang.runtime.plan.layouts.crew_words import (
     CREW_MOST_ARGS,
     CREW_STATUS,
 )
+from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.tasks import Task
-from vlang.runtime.threads.workers import available_threads
 
 __all__ = ["Crew", "give_back", "take_crew"]
 

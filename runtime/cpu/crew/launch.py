@@ -11,7 +11,7 @@ from vlang.runtime.compile.objects import Kernel
 from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
 from vlang.runtime.kernels import crew_kernels
 from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
-from vlang.runtime.threads.workers import available_threads
+from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
 

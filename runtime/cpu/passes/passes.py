@@ -45,9 +45,6 @@ from vlang.runtime.storage.ledger import ledger
 __all__ = ["Passes"]
 
 
-_DEGREES = {"in": "in_degree", "out": "out_degree", "both": "degree"}
-
-
 @dataclass
 class _Blocked:
     """The blocks of a pass: the table that its kernel reads, the `columns` that it points to, and the timing trial."""
@@ -219,7 +216,7 @@ class Passes:
         pages = self.pages_of(kind)
         if isinstance(pages, Pages):
             return np.diff(pages.adjacency.offsets)
-        return np.asarray(getattr(self.graph, _DEGREES[kind]))
+        return np.asarray(self.graph.row_lengths(kind))
 
     def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
         """The lengths of some rows of an adjacency direction."""
@@ -227,7 +224,7 @@ class Passes:
         if isinstance(pages, Pages):
             offsets = pages.adjacency.offsets
             return offsets[vertices + 1] - offsets[vertices]
-        return np.asarray(getattr(self.graph, _DEGREES[kind])[vertices])
+        return np.asarray(self.graph.row_lengths(kind)[vertices])
 
     def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
         self.state.point(SLOT_PAGES, self._table(stage))
@@ -307,7 +304,7 @@ class Passes:
         if isinstance(pages, Pages):
             name, rows = "list_tasks", pages.adjacency.offsets
         else:
-            name, rows = "list_tasks_by_degree", getattr(self.graph, _DEGREES[kind])
+            name, rows = "list_tasks_by_degree", self.graph.row_lengths(kind)
         made = frontier_kernels()[name](
             lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, self._total)
         return tasks[:made], int(self._total[0])
@@ -341,7 +338,7 @@ class Passes:
     def reached(self, flags: NDArray[np.uint8], kind: str) -> int:
         """The number of edges of flagged vertices in one adjacency direction."""
         words = whole_words(flags)
-        return frontier_kernels()["reached"](words, len(words), getattr(self.graph, _DEGREES[kind]))
+        return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
 
     def split(
         self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]

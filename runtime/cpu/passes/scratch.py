@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import OutOfMemory
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.plan.layouts.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS
+from vlang.runtime.storage.room import out_of_memory
 
 __all__ = ["Scratch", "whole_tasks", "words_of"]
 
@@ -40,9 +40,8 @@ class Scratch:
         try:
             self._memory = np.empty(workers * words, dtype=np.uint64)
         except MemoryError:
-            raise OutOfMemory(
-                f"{workers} workers do not have room for the {longest:,} contributions of one vertex "
-                f"({8 * words:,} bytes each): take fewer threads") from None
+            raise out_of_memory(f"{workers} workers (threads) need {8 * words:,} bytes each for the {longest:,} "
+                                "contributions of one vertex") from None
         self._owners = np.ascontiguousarray(pages.segment_pages)
         self.header = np.zeros(3, dtype=np.uint64)
         self.header[SCRATCH_WORDS] = words

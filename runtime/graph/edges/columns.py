@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from vlang.errors import GraphError
 
-__all__ = ["Column", "cast", "describe", "integer_dtype", "narrowed"]
+__all__ = ["Column", "cast", "describe", "integer_dtype", "narrowed", "narrowed_dtype"]
 
 CHUNK = 1 << 20
 
@@ -46,6 +47,15 @@ def narrowed(name: str, values: ArrayLike) -> Array:
     if array.dtype.kind == "f":
         return array if array.dtype.itemsize <= 8 else array.astype(np.float64)
     raise GraphError(f"edge column {name!r} must hold numbers, not {_kind(array)}")
+
+
+def narrowed_dtype(name: str, dtype: np.dtype[Any], blocks: Iterable[Array]) -> np.dtype[Any]:
+    """The dtype of `narrowed` for a column of this dtype that comes in blocks. Raises GraphError."""
+    if dtype.kind not in "iu":
+        return narrowed(name, np.empty(0, dtype)).dtype
+    ends = [_range(block) for block in blocks]
+    low, high = (min(end[0] for end in ends), max(end[1] for end in ends)) if ends else (0, 0)
+    return integer_dtype(int(low), int(high))
 
 
 def describe(values: Array) -> Column:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+import re
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -15,6 +16,8 @@ from vlang.errors import GraphError
 __all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
 
 FEW = 10_000
+
+_PRINTED = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)  # an integer as it is printed: 007 is another id than 7
 
 
 def taken(array: NDArray[Any]) -> NDArray[Any]:
@@ -78,7 +81,7 @@ class VertexIds:
         return str(value) if self.text else int(value)
 
     def find(self, vertex: object) -> int:
-        """The dense number of an id, given as int, str or NumPy scalar; integers may be given as text.
+        """The dense number of an id, given as int, str or NumPy scalar; integers may be given as they are printed.
 
         Raises GraphError; the message names the id, the range of ids, and the nearest id.
         """
@@ -104,10 +107,7 @@ class VertexIds:
         if self.text:
             return str(vertex) if isinstance(vertex, (str, int, np.integer)) else None
         if isinstance(vertex, str):
-            try:
-                return int(vertex)
-            except ValueError:
-                return None
+            return int(vertex) if _PRINTED.fullmatch(vertex) else None
         return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
 
     def _position(self, key: int | str) -> int:
@@ -169,6 +169,7 @@ class EdgeList:
         directed: False if every edge is listed once and means both directions.
         notes: what the reader did, one sentence each.
         left_out: the columns of the source that could not be read as numbers.
+        warnings: sentences about what may be read wrongly.
     """
 
     src: NDArray[np.uint32]
@@ -178,3 +179,4 @@ class EdgeList:
     directed: bool = True
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)

@@ -18,7 +18,7 @@ from vlang.runtime.graph.edges.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.store import Store
 
-__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "vertex_ids"]
+__all__ = ["edge_list", "edges_of_matrix", "edges_of_networkx", "ends_of", "refuse_nan", "vertex_ids"]
 
 CHUNK = 1 << 20
 MOST = 2**32 - 2
@@ -88,14 +88,36 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
         directed: False takes the entries on and above the diagonal of a symmetric matrix as undirected edges.
 
     Raises:
-        GraphError: directed is False and the matrix is not symmetric.
+        GraphError: a value is NaN, or directed is False and the matrix is not symmetric.
     """
+    refuse_nan(row, col, data)
     if not directed:
-        upper = row <= col
-        if 2 * int(upper.sum()) - int((row == col).sum()) != len(row):
+        if not _symmetric(row, col, data):
             raise GraphError("directed=False: the matrix is not symmetric; leave it directed, or symmetrize=True")
+        upper = row <= col
         row, col, data = row[upper], col[upper], data[upper]
     return edge_list(row, col, {weight: data}, directed, n, None, 1)
+
+
+def refuse_nan(row: Array, col: Array, data: Array) -> None:
+    """Raise GraphError if a value of a matrix is NaN; arguments as of `edges_of_entries`."""
+    if data.dtype.kind != "f":
+        return
+    lacking = [first + np.flatnonzero(np.isnan(data[first : first + CHUNK])) for first in range(0, len(data), CHUNK)]
+    if count := sum(map(len, lacking)):
+        at = next(int(places[0]) for places in lacking if len(places))
+        raise GraphError(f"the value at [{row[at]}, {col[at]}] is NaN, and {count - 1:,} more: a weight is a "
+                         "number; take these entries out, or put numbers there")
+
+
+def _symmetric(row: Array, col: Array, data: Array) -> bool:
+    """Whether the entries above the diagonal are those below it, mirrored."""
+    upper, lower = row < col, row > col
+    above, below = (row[upper], col[upper], data[upper]), (col[lower], row[lower], data[lower])
+    orders = (np.lexsort(part[::-1]) for part in (above, below))
+    return len(above[0]) == len(below[0]) and all(
+        np.array_equal(*parts) for parts in zip(*([one[order] for one in part] for part, order
+                                                  in zip((above, below), orders))))
 
 
 def edges_of_networkx(graph: Any) -> EdgeList:
@@ -171,7 +193,7 @@ def _given_ids(ids: ArrayLike) -> tuple[VertexIds, NDArray[np.uint32]]:
     values = values[order]
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
-        raise GraphError(f"the id {values[same[0]]!r} is given twice")
+        raise GraphError(f"the id {values[same].tolist()[0]!r} is given twice")
     return vertex_ids(values), ranks
 
 

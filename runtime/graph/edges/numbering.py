@@ -6,11 +6,12 @@ table.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
@@ -19,7 +20,8 @@ from vlang.runtime.graph.edges.store import Store
 from vlang.runtime.graph.edges.tables import KeyTable, TokenTable
 from vlang.runtime.graph.kernels import kernels
 
-__all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds", "TextIds"]
+__all__ = ["BadText", "DeclaredIds", "Ids", "IntegerIds", "MixedSigns", "RawEnds", "TextIds", "check_count",
+           "rank_by_bitmap"]
 
 _NARROW = 1 << 32
 _MOST = (1 << 32) - 2
@@ -94,10 +96,14 @@ class IntegerIds:
     def plain(self, store: Store, chunks: list[RawEnds]) -> bool:
         for chunk in chunks:
             self._note(chunk)
-        narrow = not self._negative and not self._big and self._largest < _NARROW
-        if not narrow and self._table is None:
+        if not self._narrow and self._table is None:
             self._table = self._tabulate(store)
         return self._table is None
+
+    @property
+    def _narrow(self) -> bool:
+        """Whether all ids so far fit into 32 bits."""
+        return not self._negative and not self._big and self._largest < _NARROW
 
     def _note(self, chunk: RawEnds) -> None:
         if (self._negative or chunk.negative) and (self._big or chunk.big):
@@ -126,10 +132,10 @@ class IntegerIds:
             return VertexIds(base=0, count=0)
         span = self._largest - self._smallest + 1
         if self._table is None and span <= 8 * store.count + (1 << 20):
-            return _rank_by_bitmap(store, self._smallest, span, workers)
+            return rank_by_bitmap(store, self._smallest, span, workers)
         table = self._table or self._tabulate(store)
         keys: NDArray[Any] = table.keys.view(np.uint64) if self._big else table.keys
-        _check_count(len(keys))
+        check_count(len(keys))
         order = np.argsort(keys)
         _replace(store, _ranks(order), workers)
         keys = keys[order]
@@ -159,13 +165,13 @@ class TextIds:
             texts = self._table.texts()
         except UnicodeDecodeError as error:
             raise BadText(self._table.text_at(error.start)) from None
-        _check_count(len(texts))
+        check_count(len(texts))
         order = np.argsort(texts, kind="stable")
         _replace(store, _ranks(order), workers)
         return VertexIds(texts[order])
 
 
-def _check_count(count: int) -> None:
+def check_count(count: int) -> None:
     if count > _MOST:
         raise GraphError(f"the graph has {count:,} vertices; vertex numbers of 32 bits hold at most {_MOST:,}")
 
@@ -185,10 +191,18 @@ def _replace(store: Store, ranks: NDArray[np.uint32], workers: Workers) -> None:
         workers.blocks(replace, len(end))
 
 
-def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> VertexIds:
+def rank_by_bitmap(
+    store: Store, lowest: int, span: int, workers: Workers, empty: Callable[[int, DTypeLike], NDArray[Any]] = np.empty
+) -> VertexIds:
     """Ranks of ids in a narrow range lowest .. lowest + span - 1, by a bitmap.
 
     Memory: span / 8 bytes a thread, and span / 16.
+
+    Args:
+        store: the ids at both ends of all edges, which become ranks.
+        lowest, span: the range.
+        workers: the threads to use.
+        empty: makes the array of the ids.
     """
     code = kernels("number")
     copies = max(1, min(workers.threads, 8 * store.count // span))
@@ -215,17 +229,16 @@ def _rank_by_bitmap(store: Store, lowest: int, span: int, workers: Workers) -> V
         workers.blocks(rank, len(end))
     if count == span:
         return VertexIds(base=lowest, count=count)
-    _check_count(count)
-    return VertexIds(_marked(bits, count) + lowest)
+    check_count(count)
+    return VertexIds(_marked(bits, lowest, empty(count, np.int64)))
 
 
-def _marked(bits: NDArray[np.uint64], count: int) -> NDArray[np.int64]:
-    """The positions of the set bits, in increasing order."""
-    places = np.empty(count, dtype=np.int64)
+def _marked(bits: NDArray[np.uint64], lowest: int, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Set `places` to the positions of the set bits plus `lowest`, in increasing order."""
     done = 0
     for first in range(0, len(bits), 1 << 14):
         block = np.unpackbits(bits[first : first + (1 << 14)].view(np.uint8), bitorder="little")
-        here = np.flatnonzero(block) + 64 * first
+        here = np.flatnonzero(block) + (64 * first + lowest)
         places[done : done + len(here)] = here
         done += len(here)
     return places

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
+from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.tasks import Task
-from vlang.runtime.threads.workers import available_threads, on_threads
+from vlang.runtime.threads.workers import on_threads
 
 __all__ = ["Workers"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,11 +40,12 @@ class Growing:
 class Store:
     """The edges read so far: dense or raw 32-bit numbers of both ends, and one array per column of numbers."""
 
-    def __init__(self, columns: int) -> None:
+    def __init__(self, columns: int, growing: Callable[[DTypeLike], Growing] = Growing) -> None:
+        """growing: makes the arrays."""
         self.count = 0
-        self.source = Growing(np.uint32)
-        self.target = Growing(np.uint32)
-        self.columns = [Growing(np.int32) for _ in range(columns)]
+        self.source = growing(np.uint32)
+        self.target = growing(np.uint32)
+        self.columns = [growing(np.int32) for _ in range(columns)]
 
     def reserve(self, count: int) -> None:
         """Grow the capacity to `count` edges."""

@@ -78,10 +78,24 @@ class TokenTable:
             array.resize(len(self._slots) // 2, refcheck=False)
         self._kernels["refill_hashes"](self._hashes, int(self._state[_COUNT]), self._slots, len(self._slots) - 1)
 
+    @property
+    def count(self) -> int:
+        """The number of distinct texts."""
+        return int(self._state[_COUNT])
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the distinct texts."""
+        return int(self._state[_USED])
+
+    def encoded(self) -> bytes:
+        """The distinct texts by number, each followed by a line end."""
+        return self._arena[: self.nbytes].tobytes()
+
     def texts(self) -> NDArray[Any]:
         """The distinct texts, by number: object[n] of str. Raises UnicodeDecodeError."""
-        whole = self._arena[: int(self._state[_USED])].tobytes().decode("utf-8")
-        result = np.empty(int(self._state[_COUNT]), dtype=object)
+        whole = self.encoded().decode("utf-8")
+        result = np.empty(self.count, dtype=object)
         result[:] = whole.split("\n")[:-1]
         return result
 

@@ -133,6 +133,14 @@ def _integer(text: Any, first: Any, end: Any) -> Any:
 
 
 @njit
+def _printed(text: Any, first: Any) -> Any:
+    """Whether an integer is written as it is printed: without a plus, leading zeros or minus zero."""
+    c = np.int64(text[first])
+    after = np.int64(text[first + 1])
+    return not (c == PLUS or (c == 48 and after >= 48 and after <= 57) or (c == MINUS and after == 48))
+
+
+@njit
 def _skip_comment(text: Any, i: Any) -> Any:
     """(the position after the line, whether the line holds a NUL byte)."""
     zero = False
@@ -314,6 +322,7 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
             known, value, after, above = False, np.int64(0), i, False
             if number_id or role == INTEGER:
                 known, value, after = _short_integer(text, i, delimiter)
+                known = known and (base != 0 or role == INTEGER or _printed(text, i))
             if not known:
                 status, token, stop, after, kind = _checked_token(text, i, delimiter, role)
                 if status != FINE:
@@ -321,6 +330,8 @@ def scan(text: Any, first: Any, end: Any, setup: Any, roles: Any, ids: Any, cell
                 left, lacks = False, False
                 if number_id or role == INTEGER:
                     status, value, above = _long_integer(text, token, stop, role)
+                    if number_id and base == 0 and status == FINE and not _printed(text, token):
+                        status = ID_TEXT  # 007 and 7 are two vertices
                     if status == NEED_FLOAT:
                         left = lacks = _missing(text, token, stop, names)
                         status = FINE if lacks else NEED_FLOAT

@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.graph.edges.columns import Column
-from vlang.runtime.graph.paged.in_memory import rows_of
+from vlang.runtime.graph.paged.in_memory import order_of, rows_of
 from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.direct import DirectFiles
-from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.page_file import PageFile, PageView
 
 if TYPE_CHECKING:
@@ -49,13 +48,6 @@ class FileEdges:
         """How pages are read, if not as they should be."""
         return self._read.note
 
-    @property
-    def unstreamed(self) -> str:
-        """Why pages cannot be streamed; "" if they can."""
-        if self._file.layout == "ids":
-            return ""
-        return f"the vertices in {self.name} are numbered by degree; `vlang convert --layout ids` numbers them by id"
-
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
         d = self._merged.directory if kind == "both" else self._file.directory(kind)
@@ -68,12 +60,7 @@ class FileEdges:
 
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of a kind, uint32[n]."""
-        found, order = self._file.degrees(kind), self._file.permutation()
-        if order is None:
-            return found
-        placed: NDArray[np.uint32] = empty(self.n, np.uint32)
-        placed[order] = found
-        return placed
+        return self._file.degrees(kind)
 
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page."""
@@ -95,12 +82,13 @@ class FileEdges:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
         return self._read.random_cost
 
-    def rows(self, threads: int) -> Rows:
+    def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
-        return rows_of(self._file, threads)
+        return rows_of(self._file)
 
 
 def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: int | None) -> Graph:
     """See `Graph.open`. graph_type: the class to build."""
     file = PageFile.open(Path(path))
-    return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads)
+    return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
+                               order_of(file))

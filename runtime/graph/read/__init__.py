@@ -11,16 +11,20 @@ import os
 from collections.abc import Iterable
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.dimacs import read_dimacs
 from vlang.runtime.graph.read.edge_text import read_edge_text
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.matrix_market import read_matrix_market
 from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.text_errors import problem
 
 __all__ = ["read_edges"]
 
+_TABLES = (".v", ".v.gz")
 _READERS = {
     Format.EDGE_TEXT: read_edge_text,
     Format.MATRIX_MARKET: read_matrix_market,
@@ -31,6 +35,7 @@ _READERS = {
 def read_edges(
     path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
     columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
+    ends: Ends = OF_FILE, space: Space = IN_MEMORY,
 ) -> EdgeList:  # fmt: skip
     """Read a text edge list, csv, tsv, MatrixMarket or DIMACS file, plain or gzip, recognised by its content.
 
@@ -47,6 +52,8 @@ def read_edges(
         missing: how to treat cells without a value (`asked.MISSING`): "error"; "drop", which removes a row if such a
             cell is in a needed column; or a number, which replaces every such cell.
         threads: 0 for one per processor.
+        ends: the columns of the ends of an edge, and the vertices; for a text list.
+        space: where edges and ids are kept.
 
     Returns:
         The edges. Columns of integers are int32 or int64, others float64; all rows decide. The ids are the integers of
@@ -57,8 +64,22 @@ def read_edges(
         GraphError: the content is wrong; the message gives the line, its text and what was expected.
         DiskError: the file is missing or cannot be read.
     """
-    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing))
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends)
     file = TextFile(path)
     head = read_head(file)
+    _check_ends(file, head.format, ends)
     with Workers(threads) as workers:
-        return _READERS[head.format](file, head, asked, workers)
+        return _READERS[head.format](file, head, asked, workers, space)
+
+
+def _check_ends(file: TextFile, found: Format, ends: Ends) -> None:
+    """Refuse a list of vertices, and a choice of columns or vertices for a format that declares both."""
+    if found == Format.EDGE_TEXT and file.path.name.endswith(_TABLES):
+        base = str(file.path).removesuffix(".gz").removesuffix(".v")
+        raise problem(file.path, "files that end in .v are lists of vertices (LDBC), not of edges",
+                      expected=f"{base}.e with --vertices {file.path} (vertices=\"{file.path}\"), or another name "
+                               "if these are edges")  # fmt: skip
+    if found != Format.EDGE_TEXT and ends != OF_FILE:
+        option = "vertices" if ends.vertices is not None else "source-column" if ends.source else "target-column"
+        raise problem(file.path, f"this is {found.value}, which declares its vertices and columns",
+                      expected=f"no --{option} ({option.replace('-', '_')}=)")

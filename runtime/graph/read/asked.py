@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 
 __all__ = ["MISSING", "Asked", "Missing", "is_missing", "parse_missing"]
 
@@ -28,12 +29,14 @@ class Asked:
         weights: the column that becomes "weight"; None for none.
         columns: the columns in which every cell must be a number; None if no program is known, which means "weight".
         missing: the treatment of missing cells.
+        ends: where the vertices come from.
     """
 
     directed: bool | None = None
     weights: str | None = None
     columns: frozenset[str] | None = None
     missing: Missing = "error"
+    ends: Ends = OF_FILE
 
 
 def is_missing(cell: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from dataclasses import field as a_field
 from enum import IntEnum
 
 import numpy as np
@@ -82,6 +83,7 @@ class Chunk:
         fault: the error that stopped the scan, or None.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
+        wide: by field, the first integer beyond 64 bits that makes a column one of floats, where it is.
     """
 
     layout: Layout
@@ -93,6 +95,7 @@ class Chunk:
     fault: Fault | None
     dropped: int
     filled: int
+    wide: dict[int, Fault] = a_field(default_factory=dict)
 
 
 class Scratch:
@@ -127,10 +130,15 @@ def read_chunk(
         signs: bit 0 is set if ids below 0 came before, bit 1 if ids above 2^63 - 1 did.
     """
     scratch.fit(layout, end - first)
+    wide: dict[int, Fault] = {}
     while True:
         status = _scan(text, first, end, layout, scratch, signs)
         if status == Status.NEED_FLOAT:
-            layout = layout.with_float(int(scratch.result[_FIELD]))
+            lines, place, at = (int(scratch.result[i]) for i in (_LINES, _PLACE, _FIELD))
+            found = _fault(text, status, lines, place, at, layout)
+            if found.token.lstrip("+-").isdigit():
+                wide[at] = found
+            layout = layout.with_float(at)
         elif status == Status.FINE and (field := _unfit(layout, scratch)) is not None:
             layout = layout.with_float(field)
         elif status == Status.ODD_FULL:
@@ -141,7 +149,7 @@ def read_chunk(
     fault = _parse_odd(text, first, layout, scratch)
     if fault is None and status != Status.FINE:
         fault = _fault(text, status, int(result[_LINES]), int(result[_PLACE]), int(result[_FIELD]), layout)
-    return _chunk(text, layout, scratch, fault)
+    return replace(_chunk(text, layout, scratch, fault), wide=wide)
 
 
 def _odd(scratch: Scratch) -> NDArray[np.int64]:
@@ -196,8 +204,11 @@ def _roles(layout: Layout) -> NDArray[np.int64]:
 def _chunk(text: NDArray[np.uint8], layout: Layout, scratch: Scratch, fault: Fault | None) -> Chunk:
     result, capacity = scratch.result, scratch.capacity
     rows = int(result[_ROWS])
+    source, target = scratch.ids[:rows], scratch.ids[capacity : capacity + rows]
+    if not any(field.role == Role.TARGET for field in layout.fields):  # a list of vertices
+        target = source
     ends = RawEnds(
-        text, scratch.ids[:rows], scratch.ids[capacity : capacity + rows], int(result[_SMALLEST]),
+        text, source, target, int(result[_SMALLEST]),
         int(result[_LARGEST]), bool(result[_NEGATIVE]), bool(result[_BIG]),
     )  # fmt: skip
     kept, filled = _resolve_missing(layout, scratch) if fault is None else (None, 0)

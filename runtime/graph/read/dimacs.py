@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
@@ -22,7 +23,9 @@ _EXPECTED = "p sp VERTICES ARCS, or p edge VERTICES EDGES"
 _MOST = (1 << 32) - 2
 
 
-def read_dimacs(file: TextFile, head: Head, asked: Asked, workers: Workers) -> EdgeList:
+def read_dimacs(
+    file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
+) -> EdgeList:
     """Read a DIMACS graph; its vertices are 1..n. Arcs (`sp`) are directed, edges are not.
 
     Args:
@@ -30,6 +33,7 @@ def read_dimacs(file: TextFile, head: Head, asked: Asked, workers: Workers) -> E
         head: its first lines.
         asked: the options.
         workers: the threads to use.
+        space: where edges and ids are kept.
 
     Raises:
         GraphError: a wrong problem line, a wrong line, or a wrong count of arcs.
@@ -46,14 +50,14 @@ def read_dimacs(file: TextFile, head: Head, asked: Asked, workers: Workers) -> E
         shape=" ".join([mark, *(field.name for field in fields)]), declared=count,
         missing=asked.missing,
     )  # fmt: skip
-    read = scan_edges(file, layout, workers)
+    read = scan_edges(file, layout, workers, space)
     if len(read.source) + read.dropped != edges:
         raise problem(
             file.path, f"{plural(len(read.source) + read.dropped, 'edge')} in the file", line=problem_line.number,
             found=problem_line.text, expected=f"{plural(edges, 'edge')}, as this line declares",
         )  # fmt: skip
     facts = Facts(f"DIMACS, p {kind}", directed=kind == "sp", why=f"as p {kind} says")
-    return finish(file, read, facts, asked)
+    return finish(file, read, facts, asked, space)
 
 
 def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:

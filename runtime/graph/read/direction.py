@@ -10,31 +10,56 @@ list every edge once or both ways, so:
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.graph.edges.space import Space
 from vlang.runtime.graph.read.scan import Scanned
 
 __all__ = ["as_undirected"]
 
-_BLOCK = 1 << 19
+_BLOCK = 1 << 16
 _MASK = (1 << 64) - 1
 
 
-def as_undirected(read: Scanned) -> tuple[Scanned, bool, str]:
-    """The edges of an undirected file, whether they are now directed arcs, and a clause for the note."""
+def as_undirected(read: Scanned, space: Space) -> tuple[Scanned, bool, str]:
+    """The edges of an undirected file, whether they are now directed arcs, and a clause for the note.
+
+    space: where edges are kept.
+    """
     pairs, values = _imbalance(read)
-    if pairs != 0 or not len(read.source) or bool((read.source == read.target).all()):
+    if pairs != 0 or not len(read.source) or _all_loops(read):
         return read, False, "each edge is taken to be listed once"
     if values != 0:
         return read, True, "both directions of every edge are listed, with different values: kept as directed"
-    keep = read.source <= read.target
-    columns = {name: values[keep] for name, values in read.columns.items()}
-    kept = replace(read, source=read.source[keep], target=read.target[keep], columns=columns)
-    return kept, False, "both directions of every edge are listed, and one of each is kept"
+    return _ascending(read, space), False, "both directions of every edge are listed, and one of each is kept"
+
+
+def _blocks(read: Scanned) -> Iterator[slice]:
+    return (slice(first, first + _BLOCK) for first in range(0, len(read.source), _BLOCK))
+
+
+def _all_loops(read: Scanned) -> bool:
+    return all(bool((read.source[part] == read.target[part]).all()) for part in _blocks(read))
+
+
+def _ascending(read: Scanned, space: Space) -> Scanned:
+    """The edges with source <= target."""
+    count = sum(int((read.source[part] <= read.target[part]).sum()) for part in _blocks(read))
+    old = [read.source, read.target, *read.columns.values()]
+    new = [space.empty(count, values.dtype) for values in old]
+    done = 0
+    for part in _blocks(read):
+        keep = read.source[part] <= read.target[part]
+        here = int(keep.sum())
+        for values, kept in zip(old, new):
+            kept[done : done + here] = values[part][keep]
+        done += here
+    return replace(read, source=new[0], target=new[1], columns=dict(zip(read.columns, new[2:])))
 
 
 def _imbalance(read: Scanned) -> tuple[int, int]:
@@ -44,8 +69,7 @@ def _imbalance(read: Scanned) -> tuple[int, int]:
     multisets collide with probability 2^-64. This takes one pass and no memory; a sort would need 16 bytes an edge.
     """
     pairs = values = 0
-    for first in range(0, len(read.source), _BLOCK):
-        part = slice(first, first + _BLOCK)
+    for part in _blocks(read):
         source, target = read.source[part].astype(np.uint64), read.target[part].astype(np.uint64)
         code = _mix(np.minimum(source, target) << np.uint64(32) | np.maximum(source, target))
         up, down = source < target, source > target

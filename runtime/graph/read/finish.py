@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned
@@ -24,6 +25,7 @@ class Facts:
         why: the reason, for the notes.
         notes: further sentences.
         left_out: columns that are not numbers.
+        warnings: sentences about what may be read wrongly.
     """
 
     format: str
@@ -31,9 +33,10 @@ class Facts:
     why: str
     notes: list[str] = field(default_factory=list)
     left_out: dict[str, LeftOut] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
 
 
-def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeList:
+def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
     """The edge list; asked.directed, unless None, overrides the direction of the format.
 
     Args:
@@ -41,6 +44,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
         read: its edges.
         facts: the findings of the reader.
         asked: the options.
+        space: where edges are kept.
     """
     wanted = facts.directed if asked.directed is None else asked.directed
     why = facts.why if wanted == facts.directed else "as asked for"
@@ -48,7 +52,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
     if wanted:
         arcs, detail = True, ""
     else:
-        read, arcs, clause = as_undirected(read)
+        read, arcs, clause = as_undirected(read, space)
         detail = f"; {clause}"
     notes = [
         f"{facts.format}{', gzip' if file.gzip else ''}.",
@@ -59,7 +63,7 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked) -> EdgeLis
         *_missing(read, listed, asked),
         *facts.notes,
     ]
-    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out)
+    return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out, facts.warnings)
 
 
 def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:

@@ -10,12 +10,14 @@ from enum import Enum
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import problem
 
-__all__ = ["Format", "Head", "Line", "read_head"]
+__all__ = ["SAMPLE", "Format", "Head", "Line", "read_head"]
+
+SAMPLE = 100
+"""The number of lines of data in a `Head`, at most."""
 
 _BOM = b"\xef\xbb\xbf"
 _FIRST = 1 << 18
 _MOST = 1 << 23
-_SAMPLE = 100
 
 _PACKED = (
     (b"PK\x03\x04", "a zip archive", "unzip"),
@@ -137,7 +139,7 @@ def _split(text: bytes, whole: bool) -> Head:
     data: list[Line] = []
     for number, (line, text_of) in enumerate(zip(raw, lines), 1):
         end = start + len(line) + 1
-        if text_of.strip() and len(data) < _SAMPLE:
+        if text_of.strip() and len(data) < SAMPLE:
             kept = comments if text_of.lstrip().startswith(marks) else data
             kept.append(Line(number, start, end, text_of))
         start = end

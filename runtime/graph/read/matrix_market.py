@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.head import Head, Line
@@ -27,6 +26,7 @@ _BANNER = "%%MatrixMarket matrix coordinate pattern|integer|real general|symmetr
 _FIELDS = ("pattern", "integer", "unsigned-integer", "real")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 _MOST = (1 << 32) - 2
+_BLOCK = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Banner:
 
 
 def read_matrix_market(
-    file: TextFile, head: Head, asked: Asked, workers: Workers
+    file: TextFile, head: Head, asked: Asked, workers: Workers, space: Space = IN_MEMORY
 ) -> EdgeList:
     """Read a square sparse matrix; its vertices are 1..n.
 
@@ -48,6 +48,7 @@ def read_matrix_market(
         head: its first lines.
         asked: the options.
         workers: the threads to use.
+        space: where edges and ids are kept.
 
     Raises:
         GraphError: a header that is wrong or not of a graph, a wrong line, or a wrong count of entries.
@@ -65,7 +66,7 @@ def read_matrix_market(
         missing=asked.missing,
         shape=f"{'row column' if role is None else 'row column value'} ({banner.field}, as line 1 says)",
     )  # fmt: skip
-    read = scan_edges(file, layout, workers)
+    read = scan_edges(file, layout, workers, space)
     if len(read.source) + read.dropped != entries:
         raise problem(
             file.path, f"{plural(len(read.source) + read.dropped, 'entry', 'entries')} in the file", line=size.number,
@@ -73,16 +74,16 @@ def read_matrix_market(
         )  # fmt: skip
     notes: list[str] = []
     if banner.symmetry == "skew-symmetric":
-        read = _mirrored(read, -1)
+        read = _mirrored(read, -1, space)
         notes.append("Each entry of a skew-symmetric matrix gives both directions, the second with the value negated.")
     elif banner.symmetry == "symmetric" and asked.directed:
-        read = _mirrored(read, 1)
+        read = _mirrored(read, 1, space)
         notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
         f"MatrixMarket, {banner.field}, {banner.symmetry}", directed=banner.symmetry != "symmetric",
         why=f"as the matrix is {banner.symmetry}", notes=notes,
     )  # fmt: skip
-    return finish(file, read, facts, asked)
+    return finish(file, read, facts, asked, space)
 
 
 def _banner(file: TextFile, line: Line) -> _Banner:
@@ -128,11 +129,21 @@ def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
     return rows, entries
 
 
-def _mirrored(read: Scanned, sign: int) -> Scanned:
+def _mirrored(read: Scanned, sign: int, space: Space) -> Scanned:
     """The entries, and for each entry off the diagonal its transpose with the values times `sign`."""
-    off = read.source != read.target
-    return replace(
-        read, source=np.concatenate([read.source, read.target[off]]),
-        target=np.concatenate([read.target, read.source[off]]),
-        columns={name: np.concatenate([values, sign * values[off]]) for name, values in read.columns.items()},
-    )  # fmt: skip
+    count = len(read.source)
+    parts = [slice(first, first + _BLOCK) for first in range(0, count, _BLOCK)]
+    more = sum(int((read.source[part] != read.target[part]).sum()) for part in parts)
+    ends = [(read.source, read.target, 1), (read.target, read.source, 1)]
+    lists = [*ends, *((values, values, sign) for values in read.columns.values())]
+    found = []
+    for values, transposed, factor in lists:
+        both = space.empty(count + more, values.dtype)
+        done = count
+        for part in parts:
+            both[part.start : min(part.stop, count)] = values[part]
+            off = transposed[part][read.source[part] != read.target[part]]
+            both[done : done + len(off)] = off if factor == 1 else factor * off
+            done += len(off)
+        found.append(both)
+    return replace(read, source=found[0], target=found[1], columns=dict(zip(read.columns, found[2:])))

@@ -12,19 +12,16 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import VertexIds
-from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids, IntegerIds, TextIds
+from vlang.runtime.graph.edges.numbering import BadText, DeclaredIds, Ids
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.store import Store
+from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.chunk import Chunk, Fault, Scratch, Status, read_chunk
-from vlang.runtime.graph.read.layout import Layout
+from vlang.runtime.graph.read.layout import Layout, Role
 from vlang.runtime.graph.read.source import TextFile, Window, line_end
 from vlang.runtime.graph.read.text_errors import explain_cell, problem, shortened
-from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Scanned", "TextIdFound", "reading_bytes", "scan_edges"]
 
-_CHUNK = 1 << 18
-_WINDOW = 1 << 23
 _INT32 = (-(2**31), 2**31 - 1)
 
 
@@ -33,15 +30,9 @@ def reading_bytes(threads: int, fields: int, size: int) -> int:
 
     threads: that read. fields: of a line. size: bytes of the text.
     """
-    window = _window(threads)
-    pieces = -(-min(size, window) // _CHUNK)
-    return (1 if size < window else 2) * window + pieces * 8 * (_CHUNK // (2 * fields) + 1) * fields
-
-
-def _window(threads: int) -> int:
-    """Bytes of a window: large enough for all threads, and under a budget a small part of it."""
-    size = max(_WINDOW, 4 * _CHUNK * threads)
-    return size if ledger.limit is None else max(_CHUNK, min(size, ledger.limit // 32))
+    window, chunk = IN_MEMORY.window_for(threads), IN_MEMORY.chunk
+    pieces = -(-min(size, window) // chunk)
+    return (1 if size < window else 2) * window + pieces * 8 * (chunk // (2 * fields) + 1) * fields
 
 
 class _ColumnFound(Exception):
@@ -63,6 +54,7 @@ class Scanned:
         left_out: by field (from 0), why its column was left out.
         dropped: the number of rows dropped for a missing cell.
         filled: the number of missing cells replaced by a number.
+        rounded: by field, a sentence about integers beyond 64 bits, which are read as floats.
     """
 
     source: NDArray[np.uint32]
@@ -72,13 +64,20 @@ class Scanned:
     left_out: dict[int, str] = field(default_factory=dict)
     dropped: int = 0
     filled: int = 0
+    rounded: dict[int, str] = field(default_factory=dict)
 
 
-def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
+def scan_edges(file: TextFile, layout: Layout, workers: Workers, space: Space = IN_MEMORY) -> Scanned:
     """Read the lines that `layout` describes.
 
     If a column that is not needed has a cell that is not a number, the scan starts again without that column. Memory: 8
     bytes an edge and the columns, the table of ids, and about 4 windows of 8 MB (more with many threads).
+
+    Args:
+        file: the file.
+        layout: of its lines.
+        workers: the threads to use.
+        space: where edges and ids are kept.
 
     Raises:
         GraphError: a line is wrong; the message gives the first one.
@@ -91,8 +90,8 @@ def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
         if layout.declared is not None:
             ids = DeclaredIds(layout.declared)
         else:
-            ids = TextIds() if layout.text_ids else IntegerIds()
-        scanner = _Scanner(file, layout, ids, workers)
+            ids = space.texts() if layout.text_ids else space.integers()
+        scanner = _Scanner(file, layout, ids, workers, space)
         try:
             scanner.run()
         except _ColumnFound as found:
@@ -104,17 +103,18 @@ def scan_edges(file: TextFile, layout: Layout, workers: Workers) -> Scanned:
 
 
 class _Scanner:
-    def __init__(self, file: TextFile, layout: Layout, ids: Ids, workers: Workers) -> None:
-        self._file, self._layout, self._ids, self._workers = file, layout, ids, workers
-        self._store = Store(len(layout.columns))
+    def __init__(self, file: TextFile, layout: Layout, ids: Ids, workers: Workers, space: Space) -> None:
+        self._file, self._layout, self._ids, self._workers, self._space = file, layout, ids, workers, space
+        self._store = space.store(len(layout.columns))
         self._line = layout.line
         self._signs = 0
         self._dropped = self._filled = 0
+        self._rounded: dict[int, str] = {}
         self._scratches: list[Scratch] = []
 
     def run(self) -> None:
         """Scan window by window; meanwhile another thread reads or unpacks the next window."""
-        size = _window(self._workers.threads)
+        size = self._space.window_for(self._workers.threads)
         windows = self._file.windows(size)
         skip = self._layout.start
         coming = self._workers.submit(lambda: next(windows, None))
@@ -125,7 +125,7 @@ class _Scanner:
             self._take(window, first)
 
     def _take(self, window: Window, first: int) -> None:
-        pieces = list(_pieces(window, first))
+        pieces = list(_pieces(window, first, self._space.chunk))
         while len(self._scratches) < len(pieces):
             self._scratches.append(Scratch())
         layout = self._layout
@@ -136,6 +136,7 @@ class _Scanner:
             self._check(chunk, window, piece)
         if chunks:
             self._keep(chunks, window.fraction)
+        self._space.progress(window.fraction)
         if window.damage is not None:
             raise problem(self._file.path, window.damage, line=self._line)
 
@@ -147,6 +148,9 @@ class _Scanner:
         if fault is not None:
             raise self._error(fault)
         self._signs |= signs
+        for place, wide in chunk.wide.items():
+            if self._layout.fields[place].role == Role.INTEGER:
+                self._rounded.setdefault(place, _rounded(self._file, self._layout, self._line, wide))
         self._line += chunk.lines
         self._dropped += chunk.dropped
         self._filled += chunk.filled
@@ -205,11 +209,11 @@ class _Scanner:
             raise GraphError(f"{self._file.path}: {error}") from None
         columns = {name: c.finish(store.count) for name, c in zip(self._layout.columns, store.columns)}
         return Scanned(store.source.finish(store.count), store.target.finish(store.count), ids, columns,
-                       dropped=self._dropped, filled=self._filled)
+                       dropped=self._dropped, filled=self._filled, rounded=self._rounded)
 
     def _not_utf8(self, token: bytes) -> GraphError:
         line = 1
-        for window in self._file.windows(_WINDOW):
+        for window in self._file.windows(self._space.window_for(1)):
             text = window.text[: window.size].tobytes()
             at = text.find(token)
             line += text.count(b"\n", 0, at if at >= 0 else len(text))
@@ -230,9 +234,14 @@ class _Scanner:
         return error
 
 
-def _pieces(window: Window, first: int) -> Iterator[tuple[int, int]]:
+def _rounded(file: TextFile, layout: Layout, line: int, wide: Fault) -> str:
+    return (f"{file.path}, line {line + wide.lines}: {shortened(wide.token)} in {layout.label(wide.field)} is beyond "
+            "the integers of 64 bits (-2^63 to 2^63 - 1), so the column is read as floats, which round it")
+
+
+def _pieces(window: Window, first: int, chunk: int) -> Iterator[tuple[int, int]]:
     while first < window.size:
-        end = line_end(window.text, min(first + _CHUNK, window.size) - 1, window.size)
+        end = line_end(window.text, min(first + chunk, window.size) - 1, window.size)
         yield first, end
         first = end
 

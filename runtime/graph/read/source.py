@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import os
-import stat
+import re
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.storage.passing import passing
+from vlang.runtime.storage.spool import check_file
 
 __all__ = ["READ_AHEAD", "TextFile", "Window", "last_line_end", "line_end"]
 
@@ -25,7 +26,8 @@ GZIP = b"\x1f\x8b"
 READ_AHEAD = 8
 """Bytes after the last line end of a window that may be read; their values have no effect."""
 
-_NEWLINE = 10
+_NEWLINE, _RETURN = 10, 13
+_INSIDE = re.compile(rb"\r[^\r\n]")
 _BLOCK = 1 << 16
 _PIECE = 1 << 18
 
@@ -103,24 +105,20 @@ class TextFile:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = Path(path)
+        self.path = path if isinstance(path, Path) else Path(path)
+        check_file(self.path, "a file of edges")
         try:
             kind = self.path.stat()
-            if stat.S_ISDIR(kind.st_mode):
-                raise DiskError(f"{self.path}: this is a directory; a file of edges is needed")
-            if not stat.S_ISREG(kind.st_mode):
-                raise DiskError(f"{self.path}: this is not a regular file; write the edges to a file first")
             with self._open() as file:
                 self.gzip = file.read(2) == GZIP
         except (FileNotFoundError, NotADirectoryError):
             raise DiskError(f"{self.path}: there is no such file{_similar(self.path)}") from None
         except PermissionError:
             raise DiskError(f"{self.path}: no permission to read this file") from None
-        except DiskError:
-            raise
         except OSError as error:
             raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from None
         self.size = kind.st_size
+        self._returns = False  # whether lines end in CR, as `head` finds
 
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
@@ -128,14 +126,22 @@ class TextFile:
     def head(self, size: int) -> tuple[bytes, bool]:
         """The first `size` bytes of the text, or all of it, and whether that is all.
 
-        Raises GraphError if not even the first byte can be unpacked, DiskError if the disk fails.
+        Lines that end in CR only get LF, here and in `windows`. Raises GraphError if not even the first byte can be
+        unpacked or a line holds CR, DiskError if the disk fails.
         """
         buffer = bytearray(size)
         with self._open() as file:
             have, damage = self._fill(_Gzip(file) if self.gzip else file, memoryview(buffer))
         if damage is not None and have == 0:
             raise problem(self.path, damage)
-        return bytes(buffer[:have]), have < size
+        text = bytes(buffer[:have])
+        self._returns = b"\n" not in text and b"\r" in text
+        if self._returns:
+            text = text.replace(b"\r", b"\n")
+        elif found := _INSIDE.search(text):
+            raise problem(self.path, "a carriage return inside of a line", line=1 + text.count(b"\n", 0, found.start()),
+                          expected="line ends of one kind: LF, CR LF, or CR in the whole file")
+        return text, have < size
 
     def windows(self, size: int) -> Iterator[Window]:
         """The text in windows of at most `size` bytes; the last line gets a line end if it has none.
@@ -152,6 +158,8 @@ class TextFile:
                 text = buffers[turn]
                 text[: len(kept)] = kept
                 have, damage = self._fill(source, text.data[len(kept) : size])
+                if self._returns:
+                    text[len(kept) : len(kept) + have][text[len(kept) : len(kept) + have] == _RETURN] = _NEWLINE
                 have += len(kept)
                 fraction = min(1.0, max(file.tell(), 1) / max(self.size, 1))
                 if have < size:

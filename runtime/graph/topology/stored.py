@@ -26,7 +26,6 @@ class StoredEdges(PageReader, Protocol):
         directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
         columns: dtype and range of every edge column.
         note: how pages are read, if not as they should be; "" otherwise.
-        unstreamed: why pages cannot be streamed, so that the graph runs in memory only; "" if they can.
     """
 
     @property
@@ -41,8 +40,6 @@ class StoredEdges(PageReader, Protocol):
     def columns(self) -> Mapping[str, Column]: ...
     @property
     def note(self) -> str: ...
-    @property
-    def unstreamed(self) -> str: ...
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
@@ -59,7 +56,7 @@ class StoredEdges(PageReader, Protocol):
     def random_cost(self) -> float:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
 
-    def rows(self, threads: int) -> Rows:
+    def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
 

@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column, integer_dtype
 from vlang.runtime.graph.kernels import kernels
-from vlang.runtime.graph.topology.build import Rows, take
+from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows, take
 from vlang.runtime.threads.workers import cut, on_threads
 
 __all__ = [
-    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "row_cuts", "tallied",
+    "WeightRule", "count_loops", "degrees", "dropped", "listed_rows", "merged", "merged_values", "renumbered_rows",
+    "row_cuts", "sort_key", "tallied",
 ]
 
 CHUNK = 1 << 16
@@ -45,6 +46,12 @@ class WeightRule:
     def column(self) -> Column:
         """Dtype and bounds of the weights; the bounds need not occur."""
         return Column(integer_dtype(self.low, self.high), self.low, self.high)
+
+    def of_ends(self, src: Array, dst: Array, directed: bool) -> Array:
+        """The weights of edges in the narrowest dtype; src, dst: uint32[E], tails and heads."""
+        one, other = (src, dst) if directed else (np.minimum(src, dst), np.maximum(src, dst))
+        weights = 31 * one.astype(np.int64) + 17 * other.astype(np.int64)
+        return (self.low + weights % (self.high - self.low + 1)).astype(self.column.dtype)
 
     def values(self, rows: Rows, kind: str, directed: bool, threads: int) -> Array:
         """The weights in the order of adjacency lists, in the narrowest dtype.
@@ -103,6 +110,18 @@ def listed_rows(rows: Rows, threads: int) -> NDArray[np.uint32]:
     return out
 
 
+def renumbered_rows(rows: Rows, numbers: NDArray[np.uint32], threads: int) -> Rows:
+    """The same edges with vertex v as vertex numbers[v]; parallel edges keep their order.
+
+    Args:
+        rows: the adjacency lists, with their columns.
+        numbers: uint32[n], a permutation.
+        threads: how many threads to use.
+    """
+    scan = EdgeScan(numbers[listed_rows(rows, threads)], numbers[rows.targets], mirror=False)
+    return build_rows(scan, len(numbers), rows.columns, threads)
+
+
 def merged(incoming: Rows, outgoing: Rows, threads: int) -> Rows:
     """In- and out-edges of each vertex in one list by neighbour, in-edges first among equals; without columns."""
     offsets = incoming.offsets + outgoing.offsets
@@ -158,7 +177,7 @@ def dropped(
     on_threads(threads, counted, range(len(parts)))
     np.cumsum(offsets, out=offsets)
     picks = np.empty(int(offsets[-1]), dtype=np.int64)
-    name, values = _sort_key(None if by is None else rows.columns[by])
+    name, values = sort_key(None if by is None else rows.columns[by])
     pick = kernels("drop")[name]
 
     def picked(part: tuple[int, int]) -> None:
@@ -172,7 +191,7 @@ def dropped(
     return kept, int(lost[0]), int(lost[1])
 
 
-def _sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
+def sort_key(values: Array | None) -> tuple[str, tuple[Array, ...]]:
     """The name of the kernel that compares the values, and the values in the type of that kernel."""
     if values is None:
         return "pick_first", ()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import FileIO
@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
@@ -42,6 +42,7 @@ _DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
 _DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
 
 Array = NDArray[Any]
+Empty = Callable[[int, DTypeLike], Array]
 
 
 @dataclass(frozen=True)
@@ -351,15 +352,27 @@ class PageFile:
         edges = int(d.starts[page + 1] - d.starts[page])
         return page_layout(rows, edges, self._widths), rows, edges
 
-    def _read(self, section: Section) -> NDArray[np.uint8]:
+    def _read(self, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
         with _reading(self.path), FileIO(self.path) as file:
-            return _section(file, self._header, section)
+            return _section(file, self._header, section, empty)
 
-    def _texts(self) -> Array:
-        ends = self._read(Section.ID_ENDS).view(np.uint64)
-        data = self._read(Section.ID_BYTES).tobytes()
+    def stored_texts(self, empty: Empty = empty) -> tuple[NDArray[np.uint8], NDArray[np.uint64]] | None:
+        """Ids that are texts as they are stored: UTF-8 one after the other, and the end of each; None for integers.
+
+        empty: makes the arrays. Raises GraphError and DiskError.
+        """
+        if self._header.id_kind != IdKind.TEXT:
+            return None
+        ends = self._read(Section.ID_ENDS, empty).view(np.uint64)
+        data = self._read(Section.ID_BYTES, empty)
         fine = bool((ends[1:] >= ends[:-1]).all()) and (int(ends[-1]) if len(ends) else 0) == len(data)
         self._need(fine, "the ends of the ids")
+        return data, ends
+
+    def _texts(self) -> Array:
+        stored = self.stored_texts()
+        assert stored is not None
+        data, ends = stored[0].tobytes(), stored[1]
         texts = np.empty(len(ends), dtype=object)
         places = ends.tolist()
         try:
@@ -407,7 +420,7 @@ def _within(values: Array, info: ColumnInfo) -> bool:
     return bool(values.min() >= info.least and values.max() <= info.greatest)
 
 
-def _section(file: FileIO, header: Header, section: Section) -> NDArray[np.uint8]:
+def _section(file: FileIO, header: Header, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
     """The bytes of a section, whose length `Header` has compared with that of the file. Raises ValueError, OSError."""
     place = header.sections.get(section)
     if place is None:

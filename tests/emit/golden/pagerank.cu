@@ -188,7 +188,7 @@ struct v1 {
   }
   struct Acc {};
   static __device__ __forceinline__ void store(u64* frame, const Env& env) {
-    const auto t0 = f32(1e-06);
+    const auto t0 = f32(1.5e-07);
     store_at<f32>(frame, 9, t0);
   }
 };
@@ -318,5 +318,7 @@ struct v4 {
     const auto t2 = env.scalar_tol;
     const auto t3 = t1 < t2;
     store_at<u8>(frame, 20, (t3 ? u8(1) : u8(0)));
+    store_at<f32>(frame, 21, t1);
+    store_at<f32>(frame, 22, t2);
   }
 };

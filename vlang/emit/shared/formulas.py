@@ -44,7 +44,8 @@ def located(span: Span) -> Iterator[None]:
 class Place(Protocol):
     """How the function being written reads names: as the texts of values, one a component.
 
-    of: the text of the vertex of a field or degree, where the expression computes it.
+    of: the text of the index of the vertex of a field or degree, where the expression computes it. index: the text of
+    the index of a vertex, from its number.
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
@@ -52,6 +53,7 @@ class Place(Protocol):
     def degree(self, expr: f.Degree, of: str | None) -> str: ...
     def edge(self, expr: f.EdgeValue) -> str: ...
     def vertex(self, expr: f.Vertex) -> str: ...
+    def index(self, number: str) -> str: ...
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]: ...
     def members(self, expr: f.GraphValue) -> tuple[str, str, str, str]: ...
     def neighbours(self) -> tuple[str, str]: ...
@@ -140,7 +142,7 @@ class Writer:
         """A field or degree of a vertex that may be anywhere; for `none`, zeros."""
         vertex = self.value(of)
         there = self.name(f"{vertex} != {self.d.constant(None, VERTEX)}")
-        index = self.name(self.d.select(there, vertex, "u32(0)"))
+        index = self.name(self.place.index(self.name(self.d.select(there, vertex, "u32(0)"))))
         found = (self.place.degree(expr, index),) if isinstance(expr, f.Degree) else self.place.field(expr, index)
         zeros = (self.d.constant(None if t == VERTEX else False if t == BOOL else 0, t) for t in scalars_of(expr.type))
         return tuple(self.d.select(there, self.name(text), zero) for text, zero in zip(found, zeros))

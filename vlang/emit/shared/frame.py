@@ -24,12 +24,14 @@ class Frame:
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are no fields.
+        renumbered: Whether the graph has an order of its own, so that the number of a vertex is not its index.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
     slots: dict[str, int] = field(default_factory=dict)
     scalars: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, ArraySpec] = field(default_factory=dict)
+    renumbered: bool = False
 
     def slot(self, name: str) -> int:
         """The number of a slot."""
@@ -223,7 +225,11 @@ class Scope:
         return self.env.scalar(f"edge.{expr.name}", expr.type)
 
     def vertex(self, expr: f.Vertex) -> str:
-        return f"u32({self.here if expr.of == 'self' else self.there})"
+        index = self.here if expr.of == "self" else self.there
+        return f"{self.env.pointer('ids:dense', 'u32')}[{index}]" if self.env.frame.renumbered else f"u32({index})"
+
+    def index(self, number: str) -> str:
+        return f"{self.env.pointer('ids:internal', 'u32')}[{number}]" if self.env.frame.renumbered else number
 
     def graph(self, expr: f.GraphValue) -> tuple[str, ...]:
         return tuple(self.env.scalar(name, part) for name, part in parts_of_name(expr.name, expr.type))

@@ -161,7 +161,7 @@ def _position(writer: Writer, expr: f.Op) -> str:
 
 
 def _common(writer: Writer, expr: f.Op) -> str:
-    a, b = _args(writer, expr)
+    a, b = (writer.name(writer.place.index(number)) for number in _args(writer, expr))
     starts, neighbours = writer.place.neighbours()
     return writer.d.convert(expr.type, f"common_count({starts}, {neighbours}, {a}, {b})")
 

@@ -62,7 +62,8 @@ class ScalarWriter:
     texts: list[str] = field(default_factory=list)
     folds: list[str] = field(default_factory=list)
 
-    def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times) -> ScalarSpec:
+    def add(self, name: str, kind: str, value: f.Expr, span: Span, times: Times,
+            sides: tuple[f.Expr, ...] = ()) -> ScalarSpec:
         """Write a scalar.
 
         Args:
@@ -71,6 +72,7 @@ class ScalarWriter:
             value: Its expression.
             span: Its place in the program.
             times: The arrays of past values.
+            sides: Parts of `value` that are stored as well, for the report of a run.
         """
         number = len(self.texts)
         env = Environment(self.frame, self.dialect)
@@ -85,15 +87,18 @@ class ScalarWriter:
             for reduce, (accumulation, parts) in zip(reduces, parts_of(self.dialect, accumulations, "acc")):
                 values[reduce] = accumulation.finish(writer, tuple(map(writer.name, parts)))
             results = writer.items(value)
+            beside = [item for side in sides for item in writer.items(side)]
+        names = tuple(f"{name}.side{i}" for i in range(len(sides)))
+        stored = [*parts_of_name(name, value.type), *zip(names, (side.type for side in sides))]
         stores = [self.dialect.store_scalar(stored_as(t), self.frame.scalar(part, t), self.dialect.store(t, result))
-                  for (part, t), result in zip(parts_of_name(name, value.type), results)]
+                  for (part, t), result in zip(stored, (*results, *beside))]
         text = ScalarText(name, number, env, tuple(accumulations), tuple(functions), (*writer.lines, *stores))
         self.texts.append(self.finish(text))
         fold = None
         if reduces:
             self.folds.append(f"fold_v{number}")
             fold = Fold(f"fold_v{number}")
-        return ScalarSpec(name, kind, number, fold)
+        return ScalarSpec(name, kind, number, fold, names)
 
     def _fold(
         self, env: Environment, accumulations: list[Accumulation], number: int, times: Times

@@ -1,0 +1,159 @@
+"""The whole way from a source to a page file, in a memory budget."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.convert.budget import Budget, Report
+from vlang.runtime.convert.edges import Edges
+from vlang.runtime.convert.entries import Sorter, count_degrees, scatter
+from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
+from vlang.runtime.convert.texts import TextVertexIds
+from vlang.runtime.convert.thin import in_row_order, thinned
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.notes import stored_note
+from vlang.runtime.graph.paged.order import order_by_degree
+from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
+from vlang.runtime.storage.spool import seekable
+from vlang.runtime.threads.processors import available_threads
+
+__all__ = ["Converted", "convert"]
+
+_STEPS = {"reading": 0.5, "counting": 0.05, "writing": 0.45}
+"""The steps, and the part of the time that each takes."""
+
+
+@dataclass(frozen=True)
+class Converted:
+    """What a conversion says: the name of the graph, what was read and changed, and what may be read wrongly."""
+
+    name: str
+    notes: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+def convert(
+    source: str | os.PathLike[str],
+    target: Path,
+    reading: Reading = Reading(),  # noqa: B008
+    *,
+    memory: int | None = None,
+    layout: str = "ids",
+    disks: Sequence[str | os.PathLike[str]] = (),
+    page_bytes: int = DEFAULT_PAGE_BYTES,
+    threads: int | None = None,
+    report: Report = lambda step, fraction: None,
+) -> Converted:
+    """Write a file or generator as a page file: the same bytes as `Graph.read(source).save(target)`.
+
+    Args:
+        source: a path, `-` for standard input, or the name and arguments of a generator.
+        target: the page file.
+        reading: how the source is read.
+        memory: bytes of memory beside the interpreter and machine code; None for half of what is free. Edges are kept
+            in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
+        layout: "ids" or "degree".
+        disks: folders of the stripes; () for one file.
+        page_bytes: the size of a page at which the next one begins.
+        threads: None for one per processor.
+        report: called as the work goes on.
+
+    Raises:
+        GraphError: the content of the source is wrong, or an option.
+        DiskError: a file cannot be read or written; no part of the page file is left.
+        OutOfMemory: the budget is too small; the message has the least one.
+    """
+    if layout not in LAYOUTS:
+        raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+    budget = Budget(memory, threads or available_threads(), report)
+    budget.plan(_STEPS)
+    target = Path(os.path.realpath(target))
+    with seekable(source, "a file of edges") as path:
+        return _converted(path, target, reading, budget, layout, disks, page_bytes)
+
+
+def _converted(
+    path: Path, target: Path, reading: Reading, budget: Budget, layout: str, disks: Sequence[str | os.PathLike[str]],
+    page_bytes: int,
+) -> Converted:  # fmt: skip
+    room = DiskArrays(target.parent)
+    found = open_source(path, reading, room, budget)
+    if not found.sorted and found.edges.mirror:
+        found = replace(found, edges=in_row_order(found.edges, room, budget))
+    found = thinned(found, reading.self_loops, reading.parallel, room, budget)
+    rule = rule_of(reading.weights)
+    found = with_rule(found, rule) if rule else found
+    edges = found.edges
+    types = {name: column.dtype for name, column in edges.columns.items()}
+    with PageWriter(target, edges.n, types, directed=edges.directed, layout=layout, disks=disks,
+                    page_bytes=page_bytes) as writer:  # fmt: skip
+        m, order = _write_edges(writer, edges, layout, page_bytes, room, budget)
+        writer.finish(_id_table(found.ids), order, found.all_notes(), found.left_out)
+    notes = (*found.all_notes(), f"Stored: {stored_note(edges.directed, edges.n, m)}.")
+    return Converted(path.name, notes, found.warnings)
+
+
+def _write_edges(
+    writer: PageWriter, edges: Edges, layout: str, page_bytes: int, room: DiskArrays, budget: Budget
+) -> tuple[int, NDArray[np.uint32] | None]:
+    """Write the pages; returns the number of stored edges, and the order of the vertices."""
+    widths = [column.dtype.itemsize for column in edges.columns.values()]
+    state = (24 if layout == "degree" else 4 * len(edges.kinds) + 3) * edges.n
+    page = max(page_bytes, (1 << 14) * (4 + sum(widths))) + (1 << 16)
+    most = budget.entries(state, page, Sorter.bytes_an_entry(widths, budget.threads))
+    degrees = count_degrees(edges, edges.kinds, budget.threads)
+    budget.progress("counting", 1)
+    order, ranks = None, None
+    if layout == "degree":
+        order, ranks = _orders(degrees, room)
+        degrees = {kind: counts[order] for kind, counts in degrees.items()}
+    for number, (kind, counts) in enumerate(degrees.items()):
+        done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
+        entries = scatter(edges, kind, counts, ranks, most, room, budget.threads, budget.within("writing", *done[:2]))
+        writer.begin(kind, counts)
+        sorter = Sorter(entries, most, room, budget.threads)
+        sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))
+        writer.end()
+        del entries, sorter
+    return int(degrees["in"].sum(dtype=np.uint64)), order
+
+
+def _write(writer: PageWriter, shift: int, keys: NDArray[np.uint64], columns: list[NDArray[Any]]) -> None:
+    """Write the neighbours of sorted entries, and their columns."""
+    if shift != 32:
+        keys &= np.uint64((1 << shift) - 1)
+    writer.write(keys.view(np.uint32)[::2], columns)
+
+
+def _orders(
+    degrees: dict[str, NDArray[np.uint32]], room: DiskArrays
+) -> tuple[NDArray[np.uint32], NDArray[np.uint32]]:
+    """The vertices in decreasing order of degree, on the disk, and the place of each in it."""
+    total = degrees["in"].astype(np.uint64)
+    if "out" in degrees:
+        total += degrees["out"]
+    if len(total) and total.max() >= 2**32:
+        raise GraphError(f"a vertex has {total.max()} edges; degrees go up to {2**32 - 1}")
+    order = room.empty(len(total), np.uint32)
+    order[:] = order_by_degree(total)
+    ranks = np.empty(len(total), dtype=np.uint32)
+    ranks[order] = np.arange(len(total), dtype=np.uint32)
+    return order, ranks
+
+
+def _id_table(ids: VertexIds) -> IdTable:
+    if not isinstance(ids, TextVertexIds):
+        return IdTable.of(ids)
+    ends = (ids.label(0), ids.label(len(ids) - 1)) if len(ids) else (None, None)
+    return IdTable(IdKind.TEXT, 0, {Section.ID_BYTES: ids.texts.data, Section.ID_ENDS: ids.texts.ends}, ends)

@@ -1,0 +1,320 @@
+"""Edges sorted by row and neighbour, in a budget: two scans to buckets on the disk, then bucket by bucket in memory.
+
+The first scan counts the degrees, from which the rows are cut into buckets of equally many entries; the second one
+writes every entry to its bucket. A bucket that is too large for memory (a single row may be) is divided by its keys
+until the parts fit. All steps are stable: parallel edges keep the order of the list.
+"""
+
+from __future__ import annotations
+
+from _thread import allocate_lock
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.convert.edges import Edges
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "scatter"]
+
+MOST_BUCKETS = 1 << 10  # as many as cursors and open pages of the system serve well
+_BINS = 1 << 10  # of a division of a bucket that is too large
+_CHUNK = 1 << 15  # edges that are looked at together
+_MIRROR, _NO_LOOPS, _RANKED, _RECORDED = 1, 2, 4, 8  # as in the kernels
+
+Array = NDArray[Any]
+Progress = Callable[[float], None]
+Sink = Callable[[NDArray[np.uint64], list[Array]], None]
+
+
+@dataclass(frozen=True)
+class Entries:
+    """Entries on the disk: keys `row << shift | neighbour`, and columns; bucket b is starts[b] to starts[b + 1]."""
+
+    keys: NDArray[np.uint64]
+    columns: list[Array]
+    starts: NDArray[np.int64]
+    shift: int
+
+
+def _flags(edges: Edges) -> int:
+    return _MIRROR * edges.mirror | _NO_LOOPS * (not edges.loops)
+
+
+def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str, NDArray[np.uint32]]:
+    """The length of every row of each direction, uint32[n]. Raises GraphError if one does not fit into 32 bits."""
+    found = {kind: empty(edges.n, np.uint32) for kind in kinds}
+
+    def count(kind: str) -> None:
+        found[kind][:] = 0
+        rows, others = edges.ends(kind)
+        loops = kernels("partition")["tally_edges"](rows, others, 0, len(rows), _flags(edges), found[kind])
+        total = (len(rows) - loops) * (1 + edges.mirror) + loops * edges.loops
+        if int(found[kind].sum(dtype=np.uint64)) != total:
+            raise GraphError("a vertex has more than 2^32 - 1 edges, which degrees do not hold")
+
+    on_threads(threads, count, kinds)
+    return found
+
+
+@dataclass(frozen=True)
+class _Buckets:
+    """Which rows are in which bucket, for the kernels."""
+
+    bounds: NDArray[np.uint32]
+    coarse: NDArray[np.uint32]
+    grain: int
+
+    @staticmethod
+    def cut(degrees: NDArray[np.uint32], most: int) -> _Buckets:
+        """Runs of rows of at most `most` entries, unless a single row has more or there would be too many runs."""
+        n = len(degrees)
+        most = max(most, -(-int(degrees.sum(dtype=np.uint64)) // MOST_BUCKETS))
+        bounds = [0]
+        before = begin = 0  # entries before the block, and before the current bucket
+        for low in range(0, n, 1 << 16):
+            ends = before + np.cumsum(degrees[low : low + (1 << 16)], dtype=np.int64)
+            while (stop := int(np.searchsorted(ends, begin + most, side="right"))) < len(ends):
+                if low + stop == bounds[-1]:  # a row that is larger than a bucket
+                    stop += 1
+                bounds.append(low + stop)
+                begin = int(ends[stop - 1]) if stop else before
+            before = int(ends[-1])
+        bounds = [*(bound for bound in bounds if bound < n), n] if n else [0, 0]
+        grain = max(0, (max(n, 1) - 1).bit_length() - 16)
+        edges_of = np.array(bounds, dtype=np.int64)
+        coarse = np.searchsorted(edges_of, np.arange(0, max(n, 1), 1 << grain), side="right") - 1
+        return _Buckets(edges_of.astype(np.uint32), np.minimum(coarse, len(bounds) - 2).astype(np.uint32), grain)
+
+
+def scatter(
+    edges: Edges, kind: str, degrees: NDArray[np.uint32], ranks: NDArray[np.uint32] | None, most: int,
+    room: DiskArrays, threads: int, progress: Progress,
+) -> Entries:  # fmt: skip
+    """Write the entries of a direction to buckets on the disk.
+
+    Args:
+        edges: the edges.
+        kind: the direction.
+        degrees: uint32[n], the length of each row.
+        ranks: uint32[n], the new number of each vertex, by which rows and neighbours are sorted; None to keep numbers.
+            `degrees` are by new numbers.
+        most: entries of a bucket.
+        room: where the entries are kept.
+        threads: how many threads to use.
+        progress: called with the fraction that is done.
+    """
+    buckets = _Buckets.cut(degrees, most)
+    rows, others = edges.ends(kind)
+    flags = _flags(edges) | _RANKED * (ranks is not None) | _RECORDED * bool(edges.columns)
+    code = kernels("partition")
+    parts = [(len(rows) * i // threads, len(rows) * (i + 1) // threads) for i in range(threads)]
+    counts = np.zeros((threads, len(buckets.bounds) - 1), dtype=np.int64)
+
+    def count(i: int) -> None:
+        code["count_buckets"](rows, others, *parts[i], flags, ranks, buckets.coarse, buckets.grain, buckets.bounds,
+                              counts[i])  # fmt: skip
+
+    on_threads(threads, count, range(threads))
+    starts = np.zeros(counts.shape[1] + 1, dtype=np.int64)
+    np.cumsum(counts.sum(axis=0), out=starts[1:])
+    cursors = starts[:-1] + np.cumsum(counts, axis=0) - counts
+    total = int(starts[-1])
+    shift = 32 if not edges.columns else max(1, (edges.n - 1).bit_length())
+    keys = room.empty(total, np.uint64)
+    columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+    done = [0] * threads
+
+    def place(i: int) -> None:
+        chunk = _CHUNK if columns else 1 << 20
+        places, back = np.empty((2, chunk if columns else 1), dtype=np.int64)
+        for first in range(parts[i][0], parts[i][1], chunk):
+            last = min(first + chunk, parts[i][1])
+            code["place_edges"](rows, others, first, last, flags, ranks, buckets.coarse, buckets.grain, buckets.bounds,
+                                cursors[i], shift, keys, places, back)  # fmt: skip
+            for column, out in zip(edges.columns.values(), columns):
+                values = column.part(first, last)
+                _put(values, places, out)
+                if edges.mirror:
+                    _put(values, back, out)
+            done[i] = last - parts[i][0]
+            if i == 0:
+                progress(sum(done) / len(rows))
+
+    on_threads(threads, place, range(threads))
+    return Entries(keys, columns, starts, shift)
+
+
+def _put(values: Array, places: NDArray[np.int64], out: Array) -> None:
+    bits = 8 * out.dtype.itemsize
+    word = f"u{bits // 8}"
+    kernels("partition")[f"put{bits}"](np.ascontiguousarray(values).view(word), places, len(values), out.view(word))
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    """Entries low..high-1 of some arrays. equal: all keys are the same, so that they need no sort."""
+
+    keys: NDArray[np.uint64]
+    columns: list[Array]
+    low: int
+    high: int
+    equal: bool = False
+
+
+class _Turns:
+    """Hands out leaves to threads, and lets their results through in the order of the leaves."""
+
+    def __init__(self, leaves: Iterator[_Leaf], progress: Callable[[int], None]) -> None:
+        self._leaves, self._progress = leaves, progress
+        self._lock = allocate_lock()
+        self._before = allocate_lock()  # free once the sink has seen the leaf before the next one to be handed out
+        self._failed = False
+        self._done = 0
+
+    def serve(self, sort: Callable[[_Leaf], tuple[NDArray[np.uint64], list[Array]]], sink: Sink) -> None:
+        """Sort leaves and pass them on until none is left, or a thread has failed."""
+        while True:
+            with self._lock:
+                leaf = None if self._failed else next(self._leaves, None)
+                if leaf is None:
+                    return
+                before, after = self._before, allocate_lock()
+                after.acquire()
+                self._before = after
+            try:
+                found = sort(leaf)
+                with before:
+                    if not self._failed:
+                        sink(*found)
+                        self._done += leaf.high - leaf.low
+                        self._progress(self._done)
+            except BaseException:
+                self._failed = True
+                raise
+            finally:
+                after.release()
+
+
+class Sorter:
+    """Passes on the entries of all buckets in order, with a bucket for each thread in memory."""
+
+    def __init__(self, entries: Entries, most: int, room: DiskArrays, threads: int) -> None:
+        """Allocate memory for `threads` times `most` entries: see `bytes_an_entry`."""
+        self._entries, self._most, self._room, self._threads = entries, most, room, threads
+        self._sum = int(entries.starts[-1])
+        most = min(most, self._sum)
+        self._keys = [empty(most, np.uint64) for _ in range(threads)]
+        self._order: NDArray[np.uint64] | None = None
+        if entries.columns:
+            self._order = empty(most, np.uint64)
+            self._order[:] = np.arange(most, dtype=np.uint64)
+            self._places = [empty(most, np.int64) for _ in range(threads)]
+            self._taken = [[empty(most, column.dtype) for column in entries.columns] for _ in range(threads)]
+
+    @staticmethod
+    def bytes_an_entry(widths: Sequence[int], threads: int) -> int:
+        """Bytes of memory for each entry of a bucket; widths: bytes of a value of each column."""
+        return threads * (8 + (8 + sum(widths) if widths else 0)) + (8 if widths else 0)
+
+    def each(self, sink: Sink, progress: Progress) -> None:
+        """Call `sink(keys, columns)` with the sorted entries, part by part in order; the arrays are valid in the call.
+
+        A thread sorts its next part while another one is in `sink`, which is called by one thread at a time.
+        """
+        if self._sum:
+            turns = _Turns(self._all_leaves(), lambda done: progress(done / self._sum))
+            serve = [partial(turns.serve, partial(self._sort, thread=thread), sink) for thread in range(self._threads)]
+            on_threads(self._threads, lambda one: one(), serve)
+        progress(1)
+
+    def _all_leaves(self) -> Iterator[_Leaf]:
+        """All entries in parts that fit in memory. Neighbouring small buckets are not joined."""
+        e = self._entries
+        for low, high in zip(e.starts[:-1].tolist(), e.starts[1:].tolist()):
+            if low < high:
+                yield from self._leaves(e.keys, e.columns, low, high)
+
+    def _leaves(self, keys: NDArray[np.uint64], columns: list[Array], low: int, high: int) -> Iterator[_Leaf]:
+        least, greatest = _range(keys, low, high)
+        spread = (greatest - least).bit_length()
+        count = high - low
+        if least == greatest:
+            for first in range(low, high, self._most):
+                yield _Leaf(keys, columns, first, min(first + self._most, high), equal=True)
+        elif count <= self._most and (not columns or spread + (count - 1).bit_length() <= 64):
+            yield _Leaf(keys, columns, low, high)
+        else:
+            keys, columns, starts = self._divided(keys, columns, low, high, least, spread)
+            for first, last in zip(starts[:-1].tolist(), starts[1:].tolist()):
+                if first < last:
+                    yield from self._leaves(keys, columns, first, last)
+
+    def _divided(
+        self, keys: NDArray[np.uint64], columns: list[Array], low: int, high: int, least: int, spread: int
+    ) -> tuple[NDArray[np.uint64], list[Array], NDArray[np.int64]]:
+        """Copies of the entries in parts of consecutive keys, and where each part begins."""
+        code = kernels("partition")
+        shift = max(0, spread - _BINS.bit_length() + 1)
+        bins = np.zeros(_BINS, dtype=np.int64)
+        code["count_keys"](keys, low, high, least, shift, bins)
+        ends = np.cumsum(bins)
+        parts = np.zeros(_BINS, dtype=np.int64)
+        begin = first_bin = 0
+        widest = 1 << max(0, 64 - (self._most - 1).bit_length() - shift) if columns else _BINS
+        for b in range(1, _BINS):  # a part has bins that fit in memory, and keys that fit in 64 bits beside a place
+            if int(ends[b]) - begin > self._most or b - first_bin >= widest:
+                begin, first_bin = int(ends[b - 1]), b
+            parts[b] = parts[b - 1] + (first_bin == b)
+        starts = np.concatenate([[0], np.cumsum(np.bincount(parts, weights=bins).astype(np.int64))])
+        cursors = starts[:-1].copy()
+        out = self._room.empty(high - low, np.uint64)
+        outs = [self._room.empty(high - low, column.dtype) for column in columns]
+        places = np.empty(_CHUNK, dtype=np.int64)
+        for first in range(low, high, _CHUNK):
+            last = min(first + _CHUNK, high)
+            code["place_keys"](keys, first, last, least, shift, parts, cursors, out, places)
+            for column, target in zip(columns, outs):
+                _put(column[first:last], places, target)
+        return out, outs, starts
+
+    def _sort(self, leaf: _Leaf, thread: int) -> tuple[NDArray[np.uint64], list[Array]]:
+        count = leaf.high - leaf.low
+        keys = self._keys[thread][:count]
+        keys[:] = leaf.keys[leaf.low : leaf.high]
+        if leaf.equal:
+            return keys, [column[leaf.low : leaf.high] for column in leaf.columns]
+        if self._order is None:
+            keys.sort()
+            return keys, []
+        bits = np.uint64((count - 1).bit_length())
+        least = keys.min()
+        keys -= least
+        keys <<= bits
+        keys |= self._order[:count]
+        keys.sort()
+        places = self._places[thread][:count]
+        np.bitwise_and(keys, (np.uint64(1) << bits) - np.uint64(1), out=places.view(np.uint64))
+        keys >>= bits
+        keys += least
+        taken = []
+        for column, buffer in zip(leaf.columns, self._taken[thread]):
+            word = f"u{column.dtype.itemsize}"
+            kernels("take")[f"take{8 * column.dtype.itemsize}"](
+                column[leaf.low : leaf.high].view(word), places, 0, count, buffer[:count].view(word)
+            )
+            taken.append(buffer[:count])
+        return keys, taken
+
+
+def _range(keys: NDArray[np.uint64], low: int, high: int) -> tuple[int, int]:
+    parts = [keys[first : min(first + (1 << 18), high)] for first in range(low, high, 1 << 18)]
+    return min(int(part.min()) for part in parts), max(int(part.max()) for part in parts)

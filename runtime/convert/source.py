@@ -1,0 +1,114 @@
+"""What is converted: a text file, a generator, an archive or a page file, as edges on the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vlang.errors import DiskError
+from vlang.runtime.convert.budget import Budget
+from vlang.runtime.convert.disk_space import DiskSpace
+from vlang.runtime.convert.edges import Edges, RuleColumn, Source, stored_columns
+from vlang.runtime.convert.stored import from_archive, from_page_file
+from vlang.runtime.graph.edges.edge_list import EdgeList
+from vlang.runtime.graph.edges.ends import Ends, parse_column
+from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
+from vlang.runtime.graph.notes import KEPT, rule_note, symmetrized_note
+from vlang.runtime.graph.read import read_edges
+from vlang.runtime.graph.sources import check_source_options, is_archive
+from vlang.runtime.graph.topology.transform import WeightRule
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.page_file.form import is_page_file
+
+__all__ = ["Reading", "open_source", "rule_of", "with_rule"]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """The options for reading a graph: see `Graph.read`."""
+
+    directed: bool | None = None
+    symmetrize: bool = False
+    weights: str | None = None
+    self_loops: str = "keep"
+    parallel: str = "keep"
+    missing: str | float = "error"
+    source_column: str | int | None = None
+    target_column: str | int | None = None
+    vertices: Any = None
+
+
+def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) -> Source:
+    """Read a file or a generator to edges on the disk; self-loops, parallel edges and rules of weights are left to do.
+
+    Args:
+        path: of a file, or the name and arguments of a generator as one.
+        reading: the options.
+        room: where edges are kept.
+        budget: of memory.
+
+    Raises:
+        GraphError, DiskError: as `Graph.read`.
+        OutOfMemory: the budget is too small.
+    """
+    ends = Ends(parse_column("source_column", reading.source_column),
+                parse_column("target_column", reading.target_column), reading.vertices)  # fmt: skip
+    rule = check_source_options(path, reading.weights, reading.missing, ends)
+    weights, text = None if rule else reading.weights, str(path)
+    if is_spec(text) and not path.exists():
+        listed, limits = generate(text, directed=reading.directed, threads=budget.threads, empty=room.empty)
+        source = _listed(listed, reading.symmetrize)
+        return with_rule(source, WeightRule(*limits)) if limits else source
+    if is_page_file(path) or is_archive(path):
+        load = from_page_file if is_page_file(path) else from_archive
+        return _turned(load(path, weights, room), reading)
+    if text.isidentifier() and not path.exists():
+        raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
+    columns: list[str] | None = [] if rule else None  # a rule replaces the column `weight`
+    listed = read_edges(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
+                        threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
+    return _listed(listed, reading.symmetrize)
+
+
+def with_rule(source: Source, rule: WeightRule) -> Source:
+    """The source with the weights of a rule in place of a column `weight`."""
+    edges = source.edges
+    columns: dict[str, Any] = {name: column for name, column in edges.columns.items() if name != "weight"}
+    columns["weight"] = RuleColumn(rule, edges.src, edges.dst, edges.directed)
+    left_out = {name: why for name, why in source.left_out.items() if name != "weight"}
+    notes = [*source.notes, rule_note(rule.low, rule.high, edges.directed)]
+    return replace(source, edges=replace(edges, columns=columns), left_out=left_out, notes=notes)
+
+
+def rule_of(weights: str | None) -> WeightRule | None:
+    """The rule that the option `weights` asks for, or None."""
+    limits = weight_range(weights) if weights is not None and ".." in weights else None
+    return WeightRule(*limits) if limits else None
+
+
+def _listed(listed: EdgeList, symmetrize: bool) -> Source:
+    """A list of edges as a reader returns it, as `Graph` takes it."""
+    notes = list(listed.notes)
+    if symmetrize and listed.directed:
+        notes.append(symmetrized_note(len(listed.src)))
+    directed = listed.directed and not symmetrize
+    src, dst = np.ascontiguousarray(listed.src), np.ascontiguousarray(listed.dst)
+    edges = Edges(src, dst, len(listed.ids), stored_columns(listed.columns), directed, not directed)
+    return Source(edges, listed.ids, notes, listed.left_out, tuple(listed.warnings))
+
+
+def _turned(source: Source, reading: Reading) -> Source:
+    """A stored graph with the direction that the options ask for."""
+    edges = source.edges
+    turned = reading.directed is not None and reading.directed != edges.directed
+    if not turned and not (reading.symmetrize and edges.directed):
+        return source if source.fresh else replace(source, kept=())
+    directed = edges.directed if reading.directed is None else reading.directed
+    notes = list(source.notes)
+    if reading.symmetrize and directed:
+        notes.append(symmetrized_note(len(edges.src)))
+    directed = directed and not reading.symmetrize
+    return replace(source, edges=replace(edges, directed=directed, mirror=not directed), notes=notes, kept=KEPT)

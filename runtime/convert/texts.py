@@ -1,0 +1,97 @@
+"""Texts on the disk: their bytes one after the other, and the end of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.storage.disk_arrays import DiskArray, DiskArrays
+
+__all__ = ["TextVertexIds", "Texts", "TextsBuilder"]
+
+
+@dataclass(frozen=True)
+class Texts:
+    """data: uint8, UTF-8. ends: uint64, the end of each text in `data`."""
+
+    data: NDArray[np.uint8]
+    ends: NDArray[np.uint64]
+
+    def __len__(self) -> int:
+        return len(self.ends)
+
+    def __getitem__(self, number: int) -> bytes:
+        begin = int(self.ends[number - 1]) if number else 0
+        return self.data[begin : int(self.ends[number])].tobytes()
+
+    def part(self, first: int, last: int) -> list[bytes]:
+        """The texts first..last-1."""
+        if first == last:
+            return []
+        begin = int(self.ends[first - 1]) if first else 0
+        whole = self.data[begin : int(self.ends[last - 1])].tobytes()
+        ends = (self.ends[first:last] - np.uint64(begin)).tolist()
+        return [whole[a:b] for a, b in zip([0, *ends], ends)]
+
+
+class TextsBuilder:
+    """Appends texts."""
+
+    def __init__(self, room: DiskArrays) -> None:
+        self._data, self._ends = DiskArray(room, np.uint8), DiskArray(room, np.uint64)
+        self._bytes = self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def extend(self, texts: Sequence[bytes]) -> None:
+        """Append these texts."""
+        whole = np.frombuffer(b"".join(texts), np.uint8)
+        ends = np.cumsum(np.fromiter(map(len, texts), np.uint64, len(texts)), dtype=np.uint64)
+        for array, used, new in ((self._data, self._bytes, whole), (self._ends, self._count, ends)):
+            if used + len(new) > len(array.array):
+                array.reserve(max(used + len(new), 2 * len(array.array)))
+        self._data.array[self._bytes : self._bytes + len(whole)] = whole
+        self._ends.array[self._count : self._count + len(ends)] = ends + np.uint64(self._bytes)
+        self._bytes += len(whole)
+        self._count += len(ends)
+
+    def finish(self) -> Texts:
+        """All texts."""
+        return Texts(self._data.array[: self._bytes], self._ends.array[: self._count])
+
+
+class TextVertexIds(VertexIds):
+    """Texts on the disk as the ids of vertices."""
+
+    def __init__(self, texts: Texts) -> None:
+        super().__init__(base=0, count=len(texts))
+        self.texts = texts
+
+    @property
+    def consecutive(self) -> bool:
+        """Texts are not."""
+        return False
+
+    @property
+    def text(self) -> bool:
+        """They are."""
+        return True
+
+    @property
+    def values(self) -> NDArray[Any]:
+        """All texts in memory, object[count]."""
+        found = np.empty(len(self), dtype=object)
+        found[:] = [text.decode("utf-8") for text in self.texts.part(0, len(self))]
+        return found
+
+    def label(self, vertex: int) -> str:
+        """The id of a dense vertex. Raises IndexError outside of 0..count-1."""
+        if not 0 <= vertex < self.count:
+            raise IndexError(f"vertex {vertex} of {self.count}")
+        return self.texts[vertex].decode("utf-8")

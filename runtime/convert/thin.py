@@ -1,0 +1,157 @@
+"""Edges without self-loops or parallel edges, or in the order of their rows; the lists stay on the disk."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.convert.budget import Budget
+from vlang.runtime.convert.edges import Edges, Source, StoredColumn
+from vlang.runtime.convert.entries import Entries, Sink, Sorter, count_degrees, scatter
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note
+from vlang.runtime.graph.topology.transform import sort_key
+from vlang.runtime.storage.disk_arrays import DiskArrays
+
+__all__ = ["in_row_order", "thinned"]
+
+_PICKING = 40  # bytes for each entry of a part whose parallel edges are dropped
+
+Array = NDArray[Any]
+
+
+def thinned(source: Source, self_loops: str, parallel: str, room: DiskArrays, budget: Budget) -> Source:
+    """See `Graph.thinned`.
+
+    Args:
+        source: the graph.
+        self_loops, parallel: "keep" or "drop".
+        room: where edges are kept.
+        budget: of memory.
+
+    Raises:
+        GraphError: other words.
+        OutOfMemory: the budget is too small.
+    """
+    for option, value in (("self_loops", self_loops), ("parallel", parallel)):
+        if value not in ("keep", "drop"):
+            raise GraphError(f"{option}={value!r}: give 'keep' or 'drop'")
+    notes, kept = list(source.notes), source.kept
+    edges = source.edges
+    if self_loops == "drop":
+        edges = replace(edges, loops=False)
+        notes.append(loops_note(_loops(edges)))
+        kept = tuple(kind for kind in kept if kind != KEPT[0])
+    if parallel == "drop":
+        edges, more = _listed(edges, True, room, budget)
+        notes.append(parallel_note(more, next(iter(edges.columns), None)))
+        kept = tuple(kind for kind in kept if kind != KEPT[1])
+    return replace(source, edges=edges, notes=notes, kept=kept)
+
+
+def in_row_order(edges: Edges, room: DiskArrays, budget: Budget) -> Edges:
+    """The same edges as listed, in the order of the rows of their in-edges."""
+    listed, _ = _listed(replace(edges, directed=True, mirror=False), False, room, budget)
+    return replace(listed, directed=edges.directed, mirror=edges.mirror)
+
+
+def _loops(edges: Edges) -> int:
+    kernel = kernels("rows")["loops"]
+    return kernel(edges.src, edges.dst, 0, len(edges.src))
+
+
+def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -> tuple[Edges, int]:
+    """The in-edges as a list in the order of their rows, and how many parallel edges were left out."""
+    widths = [column.dtype.itemsize for column in edges.columns.values()]
+    each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
+    most = budget.entries(4 * edges.n, 0, each)
+    degrees = count_degrees(edges, ["in"], 1)["in"]
+    entries = scatter(edges, "in", degrees, None, most, room, budget.threads, lambda f: None)
+    del degrees
+    listed = _List(edges, entries, room)
+    sorter = Sorter(entries, most, room, budget.threads)
+    thin = _Thin(entries.shift, edges.directed, listed.append) if no_parallel else None
+    sorter.each(listed.append if thin is None else thin.take, lambda f: None)
+    if thin is not None:
+        thin.end()
+    return listed.finish(), 0 if thin is None else thin.dropped
+
+
+class _List:
+    """Takes sorted entries, and is a list of edges in the end."""
+
+    def __init__(self, edges: Edges, entries: Entries, room: DiskArrays) -> None:
+        total = int(entries.starts[-1])
+        self._edges, self._shift = edges, entries.shift
+        self._rows, self._others = room.empty(total, np.uint32), room.empty(total, np.uint32)
+        self._columns = [room.empty(total, column.dtype) for column in edges.columns.values()]
+        self._count = 0
+
+    def append(self, keys: Array, columns: list[Array]) -> None:
+        """Append entries."""
+        here = slice(self._count, self._count + len(keys))
+        self._rows[here] = keys >> np.uint64(self._shift)
+        self._others[here] = keys & np.uint64((1 << self._shift) - 1)
+        for column, part in zip(self._columns, columns):
+            column[here] = part
+        self._count += len(keys)
+
+    def finish(self) -> Edges:
+        """All edges, from neighbour to row."""
+        count, edges = self._count, self._edges
+        stored = {name: StoredColumn(column[:count], column.dtype)
+                  for name, column in zip(edges.columns, self._columns)}  # fmt: skip
+        return Edges(self._others[:count], self._rows[:count], edges.n, stored, edges.directed)
+
+
+class _Thin:
+    """Passes on one of the sorted entries of each key, by the rule of `topology.transform.dropped`.
+
+    dropped: how many edges were left out. The last entry of a part is held back, because the next part may begin with
+    the same key.
+    """
+
+    def __init__(self, shift: int, directed: bool, sink: Sink) -> None:
+        self._shift, self._directed, self._sink = shift, directed, sink
+        self._held: tuple[Array, list[Array]] | None = None
+        self.dropped = 0
+
+    def take(self, keys: Array, values: list[Array]) -> None:
+        """Take the next part."""
+        if self._held is not None:
+            keys = np.concatenate([self._held[0], keys])
+            values = [np.concatenate(both) for both in zip(self._held[1], values)]
+        picks = _picked(keys, values)
+        kept = keys[picks]
+        if self._directed:
+            self.dropped += len(keys) - len(kept)
+        else:
+            self.dropped += _downward(keys, self._shift) - _downward(kept, self._shift)
+        values = [column[picks] for column in values]
+        self._held = kept[-1:], [column[-1:] for column in values]
+        self._sink(kept[:-1], [column[:-1] for column in values])
+
+    def end(self) -> None:
+        """Pass on the entry that is held back."""
+        if self._held is not None:
+            self._sink(*self._held)
+
+
+def _downward(keys: Array, shift: int) -> int:
+    """The entries whose neighbour is not above the row: one of each undirected edge."""
+    return int(np.count_nonzero((keys & np.uint64((1 << shift) - 1)) <= keys >> np.uint64(shift)))
+
+
+def _picked(keys: Array, values: list[Array]) -> NDArray[np.int64]:
+    """The indices of the entries that stay, by the rule of `topology.transform.dropped`."""
+    run = np.zeros(len(keys), dtype=np.uint32)
+    np.cumsum(keys[1:] != keys[:-1], out=run[1:])
+    name, by = sort_key(values[0] if values else None)
+    picks = np.empty(int(run[-1]) + 1, dtype=np.int64)
+    offsets = np.array([0, len(keys)], dtype=np.uint64)
+    kernels("drop")[name](offsets, run, 0, 1, 0, 1, offsets, picks, *by)
+    return picks

@@ -1,0 +1,182 @@
+"""The plain arrays of an .npz file, each checked against what it should be before memory is taken for it."""
+
+from __future__ import annotations
+
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import prod
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.storage.room import require_room
+
+__all__ = ["Archive"]
+
+_PIECE = 1 << 20
+_WORDS = 1 << 24  # bytes of an array that is no list of vertices or edges: a name, or the notes
+_KINDS = {"b": "truth values", "i": "integers", "u": "unsigned integers", "f": "floats", "U": "text", "S": "bytes"}
+
+Array = NDArray[Any]
+
+
+class Archive:
+    """The arrays of a file by name. Raises GraphError if it is no zip archive, DiskError if it cannot be read."""
+
+    def __init__(self, path: Path, empty: Callable[[int, DTypeLike], Array] | None = None) -> None:
+        """empty: makes the arrays of vertices and edges; None for arrays in memory."""
+        self.path = path
+        self._elsewhere = empty
+        with self._reading("the list of its arrays"):
+            self._zip = zipfile.ZipFile(path)
+        self._members = {info.filename.removesuffix(".npy"): info for info in self._zip.infolist()}
+
+    def __enter__(self) -> Archive:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._zip.close()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of all arrays."""
+        return tuple(self._members)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._members
+
+    def empty(self, count: int, dtype: DTypeLike) -> Array:
+        """An array of vertices or edges, uninitialised."""
+        return np.empty(count, dtype) if self._elsewhere is None else self._elsewhere(count, dtype)
+
+    def number(self, name: str) -> int:
+        """An array without dimensions that holds an integer."""
+        return int(self.array(name, "iu", ())[()])
+
+    def flag(self, name: str) -> bool:
+        """An array without dimensions that holds a truth value."""
+        return bool(self.array(name, "b", ())[()])
+
+    def text(self, name: str) -> str:
+        """An array without dimensions that holds a text."""
+        value = self.array(name, "US", ())[()]
+        return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
+
+    def rows(self, name: str, kinds: str, n: int) -> Array:
+        """An array of n values, or of n rows; other arguments and errors as in `array`."""
+        with self._member(name) as file:
+            dimensions = len(_header(file)[0])
+        return self.array(name, kinds, (n, *[None] * max(0, dimensions - 1)))
+
+    def array(self, name: str, kinds: str, shape: tuple[int | None, ...], *, words: bool = False) -> Array:
+        """An array in the byte order of this machine.
+
+        Args:
+            name: its name.
+            kinds: the letters of the dtypes that it may have, as in `dtype.kind`.
+            shape: what its shape should be; None for any length.
+            words: whether it has few bytes in any graph.
+
+        Raises:
+            GraphError: there is none, it is damaged, or of another dtype or shape.
+            OutOfMemory: it does not fit.
+        """
+        with self._member(name) as file:
+            info = self._members[name]
+            found, order, dtype = _header(file)
+            self._check(name, found, dtype, kinds, shape)
+            need = prod(found) * dtype.itemsize
+            if file.tell() + need != info.file_size:
+                raise self._wrong(f"damaged: the array `{name}` declares {need:,} bytes and has "
+                                  f"{info.file_size - file.tell():,}")
+            if need > _WORDS and (words or not shape):
+                raise self._wrong(f"the array `{name}` has {need:,} bytes, and at most {_WORDS:,} make sense there")
+            if words or not shape or self._elsewhere is None:
+                require_room(need, f"{self.path}: the array `{name}`")
+                flat = np.empty(prod(found), dtype)
+            else:
+                flat = self._elsewhere(prod(found), dtype)
+            _fill(file, flat)
+        array = flat.reshape(found[::-1]).T if order else flat.reshape(found)
+        return array.astype(dtype.newbyteorder("="), copy=False)
+
+    @contextmanager
+    def _member(self, name: str) -> Iterator[IO[bytes]]:
+        """The bytes of an array."""
+        if name not in self._members:
+            raise self._wrong(f"damaged or cut off: the array `{name}` is not there")
+        with self._reading(f"the array `{name}`"), self._zip.open(self._members[name]) as file:
+            yield file
+
+    def _check(
+        self, name: str, found: tuple[int, ...], dtype: np.dtype[Any], kinds: str, shape: tuple[int | None, ...]
+    ) -> None:
+        if dtype.hasobject or dtype.kind not in kinds:
+            what = "Python objects" if dtype.hasobject else _KINDS.get(dtype.kind, str(dtype))
+            wanted = " or ".join(dict.fromkeys(_KINDS[kind] for kind in kinds))
+            raise self._wrong(f"the array `{name}` holds {what}, not {wanted}")
+        fits = len(found) == len(shape) and all(w is None or w == have for have, w in zip(found, shape))
+        if not fits:
+            raise self._wrong(f"the array `{name}` is {_spoken(found)}, not {_spoken(shape)}")
+
+    def _wrong(self, what: str) -> GraphError:
+        return GraphError(f"{self.path}: {what}")
+
+    @contextmanager
+    def _reading(self, what: str) -> Iterator[None]:
+        """Errors of zipfile, zlib and NumPy's format become errors that name `what`."""
+        try:
+            yield
+        except (GraphError, MemoryError):
+            raise
+        except OSError as error:
+            raise DiskError(f"{self.path}: cannot be read: {error.strerror or error}") from error
+        except RuntimeError as error:  # a password, or a compression that zipfile does not know
+            raise self._wrong(f"{what} cannot be unpacked: {error}; save the graph again") from error
+        except (zipfile.BadZipFile, zlib.error, EOFError, ValueError, TypeError, SyntaxError, IndexError, KeyError,
+                OverflowError, AttributeError, tokenize.TokenError) as error:  # fmt: skip
+            raise self._wrong(f"damaged or cut off: {what}: {error}") from error
+
+
+def _spoken(shape: tuple[int | None, ...]) -> str:
+    """A shape in words."""
+    if not shape:
+        return "a single value"
+    if len(shape) > 1:
+        return " x ".join("any" if size is None else f"{size:,}" for size in shape)
+    return "a list" if shape[0] is None else f"a list of {shape[0]:,}"
+
+
+def _header(file: IO[bytes]) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
+    """(shape, whether in Fortran's order, dtype) from the header of an array. Raises ValueError."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0)):
+        raise ValueError(f"version {version[0]}.{version[1]} of NumPy's format, and 1.0 and 2.0 are known")
+    read = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+    shape, order, dtype = read(file)
+    if any(size < 0 for size in shape):
+        raise ValueError("a negative length")
+    return shape, order, dtype
+
+
+def _fill(file: IO[bytes], array: Array) -> None:
+    """Read the bytes of an array. Raises EOFError if there are fewer."""
+    if not array.nbytes:
+        file.read(1)  # zipfile checks the sum at the end of the data
+        return
+    target = array.view(np.uint8).data
+    have = 0
+    while have < len(target):
+        piece = file.read(min(_PIECE, len(target) - have))
+        if not piece:
+            raise EOFError(f"{len(target) - have:,} bytes are missing")
+        target[have : have + len(piece)] = piece
+        have += len(piece)
+    file.read(1)

@@ -1,0 +1,55 @@
+"""Graphs whose rows stand in another order than the ids of their vertices, as page files by degree have them.
+
+Adjacency lists, pages and the state of a run use *internal* numbers, the places of the rows. Programs, arguments and
+results use *dense* numbers, the ranks of the ids. Kernels translate where a program reads the number of a vertex, or a
+field of the vertex with a number; the engine translates arrays at the beginning and the end of a run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.storage.memory import empty
+
+__all__ = ["Order"]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A permutation of n vertices.
+
+    Attributes:
+        dense: uint32[n], the dense number of each internal vertex.
+        internal: uint32[n], the internal number of each dense vertex.
+    """
+
+    dense: NDArray[np.uint32]
+    internal: NDArray[np.uint32]
+
+    @staticmethod
+    def of(dense: NDArray[np.uint32]) -> Order:
+        """The order in which vertex i has the dense number dense[i]."""
+        internal = empty(len(dense), np.uint32)
+        internal[dense] = np.arange(len(dense), dtype=np.uint32)
+        return Order(dense, internal)
+
+    def inward(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Values by dense number, as a run takes them. array: [n k], k consecutive values a vertex."""
+        return _taken(array, self.dense)
+
+    def outward(self, array: NDArray[Any]) -> NDArray[Any]:
+        """Values by internal number, as users see them. array: [n k], k consecutive values a vertex."""
+        return _taken(array, self.internal)
+
+
+def _taken(array: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
+    width = len(array) // len(places) if len(places) else 1
+    if width == 1:
+        taken: NDArray[Any] = empty(len(array), array.dtype)
+        np.take(array, places, out=taken)
+        return taken
+    return np.ascontiguousarray(array.reshape(len(places), width)[places]).reshape(-1)

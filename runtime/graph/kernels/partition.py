@@ -1,0 +1,181 @@
+"""Edges that are larger than memory to buckets of rows, and buckets to smaller ones, stably.
+
+An entry is a key, `row << shift | neighbour`, u64. Its place in the result is recorded, so that columns can follow it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+EXPORTS = {
+    "tally_edges": "i64(u32*, u32*, i64, i64, i64, u32*)",
+    "count_buckets": "void(u32*, u32*, i64, i64, i64, u32*, u32*, i64, u32*, i64*)",
+    "place_edges": "void(u32*, u32*, i64, i64, i64, u32*, u32*, i64, u32*, i64*, i64, u64*, i64*, i64*)",
+    "count_keys": "void(u64*, i64, i64, u64, i64, i64*)",
+    "place_keys": "void(u64*, i64, i64, u64, i64, i64*, i64*, u64*, i64*)",
+    "put8": "void(u8*, i64*, i64, u8*)",
+    "put16": "void(u16*, i64*, i64, u16*)",
+    "put32": "void(u32*, i64*, i64, u32*)",
+    "put64": "void(u64*, i64*, i64, u64*)",
+    "count_rows": "void(u64*, i64, i64, u32*)",
+}
+
+# Bits of `flags`.
+MIRROR, NO_LOOPS, RANKED, RECORDED = 1, 2, 4, 8
+
+
+def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, counts: Any) -> Any:
+    """Add the entries of the edges first..last-1 to the counts of their rows; returns the number of self-loops.
+
+    Args:
+        rows, others: ends of the edges.
+        first, last: the range of edges.
+        flags: MIRROR counts both directions, self-loops once; NO_LOOPS leaves self-loops out.
+        counts: u32 by row.
+    """
+    loops = np.int64(0)
+    for e in range(first, last):
+        row = np.int64(rows[e])
+        other = np.int64(others[e])
+        if row == other:
+            loops += 1
+            if flags & NO_LOOPS != 0:
+                continue
+            counts[row] += np.uint32(1)
+        else:
+            counts[row] += np.uint32(1)
+            if flags & MIRROR != 0:
+                counts[other] += np.uint32(1)
+    return loops
+
+
+@njit(inline="always")
+def _bucket(row: Any, coarse: Any, grain: Any, bounds: Any) -> Any:
+    b = np.int64(coarse[row >> grain])
+    while row >= np.int64(bounds[b + 1]):
+        b += 1
+    return b
+
+
+def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, ranks: Any, coarse: Any, grain: Any,
+                  bounds: Any, counts: Any) -> None:  # fmt: skip
+    """Add the entries of the edges first..last-1 to the counts of their buckets.
+
+    Args:
+        rows, others: ends of the edges.
+        first, last: the range of edges.
+        flags: MIRROR, NO_LOOPS, and RANKED if `ranks` replaces the numbers of the vertices.
+        ranks: u32 by vertex.
+        coarse: u32, the bucket of row i << grain.
+        grain: see `coarse`.
+        bounds: u32, the first row of each bucket, and the end.
+        counts: i64 by bucket.
+    """
+    for e in range(first, last):
+        row = np.int64(rows[e])
+        other = np.int64(others[e])
+        if row == other and flags & NO_LOOPS != 0:
+            continue
+        if flags & RANKED != 0:
+            row = np.int64(ranks[row])
+            other = np.int64(ranks[other])
+        counts[_bucket(row, coarse, grain, bounds)] += 1
+        if flags & MIRROR != 0 and row != other:
+            counts[_bucket(other, coarse, grain, bounds)] += 1
+
+
+def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, ranks: Any, coarse: Any, grain: Any,
+                bounds: Any, cursors: Any, shift: Any, keys: Any, places: Any, back: Any) -> None:  # fmt: skip
+    """Write the keys of the edges first..last-1 to the cursors of their buckets.
+
+    Args:
+        rows, others, first, last, flags, ranks, coarse, grain, bounds: as in `count_buckets`; RECORDED fills `places`.
+        cursors: i64 by bucket, the next free position in `keys`.
+        shift: bits of a neighbour in a key.
+        keys: out.
+        places, back: out, i64[last - first]: where the entry of each edge and its opposite stand, -1 for none.
+    """
+    for e in range(first, last):
+        row = np.int64(rows[e])
+        other = np.int64(others[e])
+        there = np.int64(-1)
+        opposite = np.int64(-1)
+        if row != other or flags & NO_LOOPS == 0:
+            if flags & RANKED != 0:
+                row = np.int64(ranks[row])
+                other = np.int64(ranks[other])
+            b = _bucket(row, coarse, grain, bounds)
+            there = cursors[b]
+            cursors[b] = there + 1
+            keys[there] = np.uint64((row << shift) | other)
+            if flags & MIRROR != 0 and row != other:
+                b = _bucket(other, coarse, grain, bounds)
+                opposite = cursors[b]
+                cursors[b] = opposite + 1
+                keys[opposite] = np.uint64((other << shift) | row)
+        if flags & RECORDED != 0:
+            places[e - first] = there
+            back[e - first] = opposite
+
+
+def count_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, counts: Any) -> None:
+    """counts[(keys[i] - least) >> shift] += 1 for i in first..last-1."""
+    for i in range(first, last):
+        counts[np.int64((keys[i] - least) >> np.uint64(shift))] += 1
+
+
+def place_keys(keys: Any, first: Any, last: Any, least: Any, shift: Any, parts: Any, cursors: Any, out: Any,
+               places: Any) -> None:  # fmt: skip
+    """Write keys[first:last] to the cursors of their parts.
+
+    Args:
+        keys: u64.
+        first, last: the range of keys.
+        least, shift: the bin of a key is (key - least) >> shift.
+        parts: i64, the part of each bin.
+        cursors: i64 by part.
+        out: out, the keys.
+        places: out, i64[last - first], where each key stands.
+    """
+    for i in range(first, last):
+        part = parts[np.int64((keys[i] - least) >> np.uint64(shift))]
+        at = cursors[part]
+        cursors[part] = at + 1
+        out[at] = keys[i]
+        places[i - first] = at
+
+
+def count_rows(keys: Any, count: Any, shift: Any, degrees: Any) -> None:
+    """degrees[keys[i] >> shift] += 1 for i in 0..count-1; degrees: u32."""
+    for i in range(count):
+        degrees[np.int64(keys[i] >> np.uint64(shift))] += np.uint32(1)
+
+
+@njit
+def _put(values: Any, places: Any, count: Any, out: Any) -> None:
+    for i in range(count):
+        if places[i] >= 0:
+            out[places[i]] = values[i]
+
+
+def put8(values: Any, places: Any, count: Any, out: Any) -> None:
+    """out[places[i]] = values[i] for i in 0..count-1, except where the place is negative; values of 8 bits."""
+    _put(values, places, count, out)
+
+
+def put16(values: Any, places: Any, count: Any, out: Any) -> None:
+    """As put8, for 16 bits."""
+    _put(values, places, count, out)
+
+
+def put32(values: Any, places: Any, count: Any, out: Any) -> None:
+    """As put8, for 32 bits."""
+    _put(values, places, count, out)
+
+
+def put64(values: Any, places: Any, count: Any, out: Any) -> None:
+    """As put8, for 64 bits."""
+    _put(values, places, count, out)

@@ -1,0 +1,121 @@
+"""The columns of a text that hold the two ends of an edge: by choice, by well-known names of a header, or by place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from vlang.runtime.graph.edges.ends import Ends
+from vlang.runtime.graph.read.text_errors import problem, shortened
+
+__all__ = ["SOURCES", "TARGETS", "EndColumns", "choose_ends", "names_ends", "plain_name"]
+
+# Names of columns of a header, as `plain_name` writes them; docs/command.md lists them.
+SOURCES = ("source", "sourceid", "src", "srcid", "from", "fromid", "fromnode", "fromnodeid", "tail", "start", "startid",
+           "node1", "id1", "u")  # fmt: skip
+TARGETS = ("target", "targetid", "dst", "dstid", "dest", "destination", "to", "toid", "tonode", "tonodeid", "head",
+           "end", "endid", "node2", "id2", "v")  # fmt: skip
+
+_HOW = "--source-column and --target-column (source_column=, target_column=) choose others"
+
+
+@dataclass(frozen=True)
+class EndColumns:
+    """The columns of both ends, from 0, and sentences about a choice that may be wrong."""
+
+    source: int
+    target: int
+    warnings: tuple[str, ...] = ()
+
+
+def plain_name(name: str) -> str:
+    """A name of a column in lower case, without underscores, hyphens, spaces and colons."""
+    return "".join(c for c in name.lower() if c not in "_- :")
+
+
+def names_ends(row: Sequence[str], ends: Ends) -> bool:
+    """Whether a row is surely a header: it names both ends, or holds the name of a column that was asked for."""
+    names = {plain_name(name) for name in row}
+    asked = {one for one in (ends.source, ends.target) if one is not None and not one.isdigit()}
+    return bool(names & set(SOURCES) and names & set(TARGETS)) or bool(asked & set(row))
+
+
+def choose_ends(path: Path, header: Sequence[str], line: int, width: int, ends: Ends) -> EndColumns:
+    """The columns of the ends.
+
+    Args:
+        path: of the file, for messages.
+        header: the names of the columns; empty for a file without a header.
+        line: the number of the header's line.
+        width: columns of every line.
+        ends: the choice.
+
+    Raises:
+        GraphError: there is no such column, both ends have the same one, or only one end can be found.
+    """
+    source = _asked(path, "source", ends.source, header, width)
+    target = _asked(path, "target", ends.target, header, width)
+    warnings: list[str] = []
+    if source is None:
+        source = _known(path, "source", SOURCES, header, line, warnings, target)
+    if target is None:
+        target = _known(path, "target", TARGETS, header, line, warnings, source)
+    if source is None and target is None:
+        source, target = 0, 1
+        if header:
+            warnings.append(_guess(path, header, line, "no column is called like a source or a target"))
+    elif source is None and target == 1 and ends.target is None:
+        source = 0
+        warnings.append(_guess(path, header, line, "no column is called like a source"))
+    elif target is None and source == 0 and ends.source is None:
+        target = 1
+        warnings.append(_guess(path, header, line, "no column is called like a target"))
+    if source is None or target is None:
+        raise _half(path, "source" if source is None else "target", header, line)
+    if source == target:
+        raise problem(path, f"{_label(header, source)} is taken as source and as target",
+                      expected="two columns: --source-column and --target-column (source_column=, target_column=)")
+    return EndColumns(source, target, tuple(warnings))
+
+
+def _asked(path: Path, end: str, asked: str | None, header: Sequence[str], width: int) -> int | None:
+    """The column that was asked for; None if none was."""
+    if asked is None:
+        return None
+    if asked in header:
+        return list(header).index(asked)
+    index = int(asked) - 1 if asked.isascii() and asked.isdigit() else -1
+    if 0 <= index < width:
+        return index
+    there = ", ".join(f"{i} ({name})" for i, name in enumerate(header, 1))
+    raise problem(path, f"there is no column {asked!r} to take as {end}",
+                  expected=f"one of: {there}" if header else f"a number from 1 to {width}, as the file has no header")
+
+
+def _known(
+    path: Path, end: str, names: Sequence[str], header: Sequence[str], line: int, warnings: list[str], other: int | None
+) -> int | None:
+    """The first column with a well-known name; a warning if there are several."""
+    found = [i for i, name in enumerate(header) if plain_name(name) in names and i != other]
+    if len(found) > 1:
+        shown = " and ".join(_label(header, i) for i in found)
+        warnings.append(f"{path}, line {line}: {shown} are both called like a {end}; the first is taken; {_HOW}")
+    return found[0] if found else None
+
+
+def _guess(path: Path, header: Sequence[str], line: int, why: str) -> str:
+    return (f"{path}, line {line}: {why}, so {_label(header, 0)} is the source and {_label(header, 1)} the target; "
+            f"{_HOW}")
+
+
+def _half(path: Path, end: str, header: Sequence[str], line: int) -> Exception:
+    if not header:
+        return problem(path, f"without a header, the column of the {end} must be chosen, too",
+                       expected=f"--{end}-column NUMBER ({end}_column=NUMBER), from 1")
+    return problem(path, f"no column is called like a {end}", line=line, found=", ".join(header),
+                   expected=f"--{end}-column NAME ({end}_column=NAME), or a well-known name such as {end}")
+
+
+def _label(header: Sequence[str], column: int) -> str:
+    return f"column {column + 1} ({shortened(header[column])})" if header else f"column {column + 1}"

@@ -1,0 +1,86 @@
+"""The first lines of a text, cut into fields."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from vlang.runtime.graph.read.head import Line
+from vlang.runtime.graph.read.layout import cut_line
+from vlang.runtime.graph.read.text_errors import COMMA
+
+__all__ = ["ID", "INTEGER", "NUMBER", "Table", "delimiter_of", "first_text_id"]
+
+ID = re.compile(r"0|-?[1-9]\d*", re.ASCII)
+"""Integers as they are printed: 007 and +7 are other ids than 7."""
+
+INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+NUMBER = re.compile(r"[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf(inity)?|nan)", re.ASCII | re.IGNORECASE)
+
+_QUOTED = re.compile(r'"(?:[^"]|"")*"')
+
+
+@dataclass(frozen=True)
+class Table:
+    """The first lines of data.
+
+    Attributes:
+        delimiter: between fields; "" for white space.
+        header: the names of the fields, or empty.
+        rows: the fields of the lines after the header.
+        lines: those of `rows`.
+        first: the first line, the header if there is one.
+    """
+
+    delimiter: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    lines: tuple[Line, ...]
+    first: Line
+
+    @property
+    def width(self) -> int:
+        """Fields of a line."""
+        return len(self.header or self.rows[0])
+
+    @property
+    def start(self) -> tuple[int, int]:
+        """The first byte after the header, and the number of its line."""
+        return (self.first.end, self.first.number + 1) if self.header else (self.first.start, self.first.number)
+
+    def cells(self, field: int) -> list[str]:
+        """The cells of a column in the first lines."""
+        return [row[field] for row in self.rows if field < len(row)]
+
+
+def first_text_id(table: Table, fields: Sequence[int]) -> tuple[int, str] | None:
+    """(line, id) of the first id among the first lines that is no integer, as printed. fields: those that hold ids."""
+    for line, row in zip(table.lines, table.rows):
+        for i in fields:
+            if i < len(row) and row[i] and not ID.fullmatch(row[i]):
+                return line.number, row[i]
+    return None
+
+
+def delimiter_of(lines: Sequence[Line]) -> str:
+    """The delimiter between columns, judged by the first lines; "" for white space.
+
+    Tabs are chosen only where splitting at white space would give other fields, since lists mix both.
+    """
+    bare = [_QUOTED.sub("q", line.text) for line in lines]
+    tabs = {line.count("\t") + 1 for line in bare}
+    if len(tabs) == 1 and tabs != {1} and any(len(line.split()) not in tabs for line in bare):
+        return "\t"
+    mark = next((mark for mark in ",;" if mark in bare[0]), "")
+    return next((other for other in (";", "") if _decimal_commas(lines, other)), mark) if mark == "," else mark
+
+
+def _decimal_commas(lines: Sequence[Line], delimiter: str) -> bool:
+    """Whether, with this delimiter, commas occur only inside numbers after the first two columns: 1;2;0,5."""
+    rows = [cut_line(line.text, delimiter) for line in lines]
+    ends, others = [c for row in rows for c in row[:2]], [c for row in rows for c in row[2:]]
+    return (
+        len({len(row) for row in rows}) == 1 and not any("," in c for c in ends)
+        and any("," in c for c in others) and all(COMMA.fullmatch(c) for c in others if "," in c)
+    )  # fmt: skip

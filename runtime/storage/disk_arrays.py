@@ -1,0 +1,55 @@
+"""Arrays in temporary files, for data that need not be in memory.
+
+They are mappings of files without a name, so nothing is left on the disk whenever the process ends. The system keeps as
+much of them in memory as it can spare, and writes the rest back.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from vlang.runtime.storage.output import writing
+
+__all__ = ["DiskArray", "DiskArrays"]
+
+
+class DiskArrays:
+    """Makes arrays in temporary files of one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
+        """An array of `count` zeros; its file is freed with it. Raises DiskError where the disk is full."""
+        return DiskArray(self, dtype).reserve(count)
+
+
+class DiskArray:
+    """An array in a temporary file that can grow."""
+
+    def __init__(self, room: DiskArrays, dtype: DTypeLike) -> None:
+        self._folder = room.folder
+        self._dtype = np.dtype(dtype)
+        self._count = 0
+        with writing(f"temporary files in {room.folder}", room.folder / "x"):
+            self._file = tempfile.TemporaryFile(dir=room.folder, buffering=0)  # noqa: SIM115
+        self.array: NDArray[Any] = np.empty(0, dtype=dtype)
+
+    def reserve(self, count: int) -> NDArray[Any]:
+        """The array with at least `count` elements; earlier views stay valid. Raises DiskError."""
+        if count > self._count:
+            size = count * self._dtype.itemsize
+            with writing(f"temporary files in {self._folder}", self._folder / "x"):
+                # Without reserved blocks a full disk would end the process when a page is written back.
+                os.posix_fallocate(self._file.fileno(), 0, size)
+                pages = mmap.mmap(self._file.fileno(), size, flags=mmap.MAP_SHARED)
+            self.array = np.frombuffer(pages, self._dtype, count)
+            self._count = count
+        return self.array

@@ -1,0 +1,82 @@
+"""Temporary files of atomic writes: locked while they are written, removed by a later process if a run was killed.
+
+A temporary file is called `.NAME.vlang-` and 16 hexadecimal digits, and its writer holds an exclusive `flock` on it. So
+a file of such a name without a lock is what a killed process has left.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import re
+import secrets
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+__all__ = ["new_temporary", "remove_leftovers"]
+
+_NAME = re.compile(r"\..+\.vlang-[0-9a-f]{16}", re.DOTALL)
+_LONGEST = 150  # bytes of a name that are kept: a file name has at most 255
+_TRIES = 100
+
+_cleaned: set[str] = set()
+
+
+def new_temporary(folder: Path, name: str, mode: int = 0o666) -> tuple[int, Path]:
+    """A new file in `folder` for the contents of `name`, open for writing and locked until it is closed.
+
+    The first call of a process for a folder removes what killed processes have left there. mode: the permissions,
+    before the umask. Raises OSError.
+    """
+    if str(folder) not in _cleaned:
+        _cleaned.add(str(folder))
+        remove_leftovers(folder)
+    short = os.fsdecode(os.fsencode(name)[:_LONGEST])
+    for _ in range(_TRIES):
+        path = folder / f".{short}.vlang-{secrets.token_hex(8)}"
+        file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with suppress(OSError):  # a file system without locks: then no process removes it
+            fcntl.flock(file, fcntl.LOCK_EX)
+        if _is(path, os.fstat(file)):
+            return file, path
+        os.close(file)  # removed between the two calls, when it had no lock yet
+    raise OSError(f"no temporary file can be created in {folder}")
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the temporary files of killed processes: by name, kind, owner, and a lock that is free.
+
+    A file that cannot be examined or removed stays.
+    """
+    with suppress(OSError), os.scandir(folder) as found:
+        for entry in found:
+            if _NAME.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove(Path(entry.path))
+
+
+def _remove(path: Path) -> None:
+    if not _ours(os.lstat(path)):  # before it is opened: opening a device may have an effect
+        return
+    file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        status = os.fstat(file)
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if _ours(status) and _is(path, status):
+            os.unlink(path)
+    finally:
+        os.close(file)
+
+
+def _ours(status: os.stat_result) -> bool:
+    return stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
+
+
+def _is(path: Path, status: os.stat_result) -> bool:
+    """Whether a path still names the file of this status."""
+    try:
+        now = os.lstat(path)
+    except OSError:
+        return False
+    return (now.st_dev, now.st_ino) == (status.st_dev, status.st_ino)

@@ -1,0 +1,65 @@
+"""What the command says when memory ends: the need, what is there, and what to try; it is no bug of vlang."""
+
+from __future__ import annotations
+
+import resource
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Call
+from vlang.cli import _too_little
+from vlang.errors import OutOfMemory
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.storage import room
+
+
+def unlimited(kind: int) -> tuple[int, int]:
+    return resource.RLIM_INFINITY, resource.RLIM_INFINITY
+
+
+def fails(*_: object, **__: object) -> None:
+    np.empty(2**60, np.uint32)
+
+
+def test_an_array_that_does_not_fit(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(room, "available_bytes", lambda: 5 << 30)
+    monkeypatch.setattr(resource, "getrlimit", unlimited)
+    monkeypatch.setattr("vlang.runtime.graph.sources.read", fails)
+    done = vlang("info", "karate")
+    assert done.status == 1
+    assert done.err.startswith("error: out of memory: reading karate needs 4294967296.0 GB more for one array, and "
+                               "5.0 GB are available: end other programs")
+    with pytest.raises(OutOfMemory, match="reading karate needs"):
+        Graph.read("karate")
+
+
+@pytest.mark.parametrize("error", [MemoryError(), MemoryError("8 bytes do not fit into memory")])
+def test_other_errors_of_memory(error: MemoryError, vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def short(*_: object, **__: object) -> None:
+        raise error
+
+    monkeypatch.setattr("vlang.cli.info.describe", short)
+    done = vlang("info", "karate")
+    assert done.status == 1
+    assert "error: out of memory: this command needs more memory" in done.err
+    assert " are available" in done.err
+
+
+@pytest.mark.parametrize("error", [
+    ImportError("libx.so: failed to map segment from shared object"), RuntimeError("can't start new thread"),
+    OSError("Could not find/load shared object file 'libllvmlite.so'"),
+])  # fmt: skip
+def test_too_little_address_space(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (300 << 20, 300 << 20))
+    assert "The address space is limited to 300 MB" in _too_little(error)
+    assert "raise the limit (ulimit -v)" in _too_little(error)
+    assert _too_little(RuntimeError("a bug")) == ""
+    monkeypatch.setattr(resource, "getrlimit", unlimited)
+    assert _too_little(OSError("another")) == ""
+
+
+def test_a_limit_on_address_space(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda kind: (1, 1))
+    with pytest.raises(OutOfMemory, match="x needs 2 bytes, and 0 bytes are available under the limit"):
+        room.require_room(2, "x")

@@ -1,0 +1,215 @@
+"""Conversion in a memory budget: the bytes of writing the graph read in memory, for every source and option."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse
+
+from vlang.errors import DiskError, GraphError, OutOfMemory
+from vlang.runtime.convert import disk_ids, entries
+from vlang.runtime.convert.budget import Budget
+from vlang.runtime.convert.convert import convert
+from vlang.runtime.convert.disk_space import DiskSpace
+from vlang.runtime.convert.entries import Entries, Sorter
+from vlang.runtime.convert.source import Reading
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.storage.disk_arrays import DiskArrays
+
+EDGES = 1500
+
+
+@pytest.fixture(params=["in one part", "in many parts"])
+def parts(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """With many parts, buckets have 300 entries, runs of ids 100, and windows a few lines."""
+    if request.param == "in many parts":
+        monkeypatch.setattr(Budget, "entries", lambda *_: 300)
+        monkeypatch.setattr(disk_ids, "LEAST_RUN", 100)
+        monkeypatch.setattr(disk_ids, "SAMPLE", 8)
+        monkeypatch.setattr(disk_ids, "STEP", 150)
+        monkeypatch.setattr(entries, "_CHUNK", 100)
+        start = DiskSpace.__init__
+
+        def small(self: DiskSpace, room: DiskArrays, budget: Budget) -> None:
+            budget.window, budget.chunk, budget.ids = 6000, 700, 1
+            start(self, room, budget)
+
+        monkeypatch.setattr(DiskSpace, "__init__", small)
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Small files of every format and kind of ids."""
+    folder = tmp_path_factory.mktemp("sources")
+    rng = np.random.default_rng(1)
+    ends = rng.integers(0, 250, (EDGES, 2))
+    ends[rng.random(EDGES) < 0.2, 1] = 9
+    ends[:300] = (3, 4)  # parallel edges, more than a bucket has
+    values = rng.integers(-5, 100_000, EDGES)
+    rows = [(int(a), int(b), int(c)) for (a, b), c in zip(ends, values)]
+
+    def write(name: str, head: str, lines: Iterator[str]) -> None:
+        (folder / name).write_text(head + "".join(lines), encoding="utf-8")
+
+    write("pairs", "", (f"{a} {b}\n" for a, b, _ in rows))
+    write("weighted", "source,target,weight,x,name\n", (f"{a},{b},{c},{c / 7},n{c}\n" for a, b, c in rows))
+    write("missing", "source,target,weight\n", (f"{a},{b},{c if c % 9 else ''}\n" for a, b, c in rows))
+    write("once", "# Undirected graph\n", (f"{a} {b} {c}\n" for a, b, c in rows))
+    both = (f"{a} {b} {a * b % 7}\n{b} {a} {a * b % 7}\n" for a, b, _ in rows if a != b)
+    write("twice", "# Undirected graph\n", both)
+    write("wide", "", (f"{a * 10**12} {b * 10**12 - 5}\n" for a, b, _ in rows))
+    write("late", "", (f"{a} {b if i < 1000 else b + 2**40}\n" for i, (a, b, _) in enumerate(rows)))
+    write("unsigned", "", (f"{a * 10**15} {2**64 - 1 - b}\n" for a, b, _ in rows))
+    write("texts", "", (f"v{a} ä{b}\n" for a, b, _ in rows))
+    write("quoted", "", (f'"v {a}",{b}\n' for a, b, _ in rows))
+    write("symmetric", f"%%MatrixMarket matrix coordinate real symmetric\n260 260 {EDGES}\n",
+          (f"{a + 1} {b + 1} {c / 3}\n" for a, b, c in rows))  # fmt: skip
+    write("skew", f"%%MatrixMarket matrix coordinate integer skew-symmetric\n260 260 {EDGES}\n",
+          (f"{a + 1} {b + 1} {c}\n" for a, b, c in rows))  # fmt: skip
+    write("arcs", f"p sp 260 {EDGES}\n", (f"a {a + 1} {b + 1} {abs(c)}\n" for a, b, c in rows))
+    weighted = Graph.read(folder / "weighted")
+    weighted.save(folder / "in.npz")
+    turned = Graph.read(folder / "weighted")
+    turned.adjacency("out")
+    turned.save(folder / "out.npz")
+    Graph.read(folder / "once").save(folder / "undirected.npz")
+    Graph.read("rmat:6,weights=2..9").save(folder / "rule.npz")
+    Graph.read(folder / "texts").save(folder / "texts.vg")
+    save(weighted, folder / "degree.vg", layout="degree", page_bytes=8192)
+    for kind in ("csr", "csc", "coo"):
+        matrix = scipy.sparse.coo_matrix((values, (ends[:, 0], ends[:, 1])), shape=(260, 260)).asformat(kind)
+        scipy.sparse.save_npz(folder / f"{kind}.npz", matrix)
+    return folder
+
+
+FILES = ["pairs", "weighted", "once", "twice", "wide", "late", "unsigned", "texts", "quoted", "symmetric", "skew",
+         "arcs", "in.npz", "out.npz", "undirected.npz", "rule.npz", "texts.vg", "degree.vg", "csr.npz", "csc.npz",
+         "coo.npz"]  # fmt: skip
+GENERATED = ["karate", "rmat:8", "kron:7,weights=1..9", "star:2000", "complete:40", "complete:20,directed=true",
+             "grid:30x41", "path:1", "path:0", "uniform:7,5"]  # fmt: skip
+OPTIONS: list[dict[str, Any]] = [
+    {}, {"directed": True, "weights": "1..100"}, {"self_loops": "drop"}, {"symmetrize": True}, {"directed": False},
+    {"self_loops": "drop", "parallel": "drop", "weights": "3..11"}, {"parallel": "drop"},
+]  # fmt: skip
+
+
+def same_bytes(source: str, options: dict[str, Any], layout: str, folder: Path) -> None:
+    """Compare the conversion with writing the graph read in memory; both must refuse the same options."""
+    refused = ""
+    try:
+        graph = Graph.read(source, **options)
+    except GraphError as error:
+        refused = str(error)
+    if refused:
+        with pytest.raises(GraphError) as caught:
+            convert(source, folder / "found.vg", Reading(**options))
+        assert str(caught.value) == refused
+        return
+    save(graph, folder / "expected.vg", layout=layout, page_bytes=8192)
+    done = convert(source, folder / "found.vg", Reading(**options), layout=layout, page_bytes=8192, memory=16 << 20,
+                    threads=2)  # fmt: skip
+    assert (done.name, done.notes, done.warnings) == (graph.name, graph.notes, graph.warnings)
+    assert (folder / "found.vg").read_bytes() == (folder / "expected.vg").read_bytes()
+    assert {path.name for path in folder.iterdir()} == {"found.vg", "expected.vg"}, "temporary files have no names"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_files(name: str, files: Path, parts: str, tmp_path: Path) -> None:
+    layouts = itertools.cycle(["ids", "degree"] if len(name) % 2 else ["degree", "ids"])
+    for options, layout in zip(OPTIONS if parts == "in one part" else OPTIONS[::3], layouts):
+        same_bytes(str(files / name), options, layout, tmp_path)
+
+
+@pytest.mark.parametrize("name", GENERATED)
+def test_generators(name: str, parts: str, tmp_path: Path) -> None:
+    for options, layout in itertools.product((OPTIONS[0], OPTIONS[5]), ("ids", "degree")):
+        same_bytes(name, options, layout, tmp_path)
+
+
+def test_options_of_texts(files: Path, parts: str, tmp_path: Path) -> None:
+    for name, options in (
+        ("weighted", {"weights": "x"}), ("weighted", {"weights": "4"}), ("weighted", {"weights": "none"}),
+        ("missing", {"missing": "drop"}), ("missing", {"missing": 7}), ("missing", {}), ("in.npz", {"weights": "x"}),
+        ("degree.vg", {"weights": "x"}), ("degree.vg", {"weights": "y"}), ("csr.npz", {"missing": "drop"}),
+        ("pairs", {"self_loops": "some"}),
+    ):  # fmt: skip
+        same_bytes(str(files / name), options, "ids", tmp_path)
+
+
+def test_sorting_keys_of_all_64_bits(tmp_path: Path) -> None:
+    """Beside such keys there is no place for the number of an entry, so buckets are divided until there is."""
+    rng = np.random.default_rng(4)
+    room = DiskArrays(tmp_path)
+    keys, values = room.empty(5000, np.uint64), room.empty(5000, np.float32)
+    keys[:] = rng.integers(0, 2**64, 5000, dtype=np.uint64)
+    keys[1000:1500] = keys[:500]
+    keys[2000:4000] = 77
+    keys[:2] = 0, 2**64 - 1
+    values[:] = rng.random(5000)
+    found: tuple[list[Any], list[Any]] = ([], [])
+
+    def sink(part: Any, columns: list[Any]) -> None:
+        assert len(part) <= 400
+        found[0].extend(part.tolist())
+        found[1].extend(columns[0].tolist())
+
+    starts = np.array([0, 5000], dtype=np.int64)
+    Sorter(Entries(keys, [values], starts, 32), 400, room, 2).each(sink, lambda f: None)
+    order = np.argsort(keys, kind="stable")
+    assert found == (keys[order].tolist(), values[order].tolist())
+
+
+def test_errors_of_texts_are_those_of_reading(tmp_path: Path, parts: str) -> None:
+    source = tmp_path / "x.txt"
+    for content in (b"1 2\n3 x y\n", b"1 2\n" * 900 + b"3\n", b"\xffx a\nb c\n", b"", b"1 2 3\n2 3 x\n"):
+        source.write_bytes(content)
+        with pytest.raises(GraphError) as expected:
+            Graph.read(source)
+        with pytest.raises(GraphError) as found:
+            convert(str(source), tmp_path / "x.vg")
+        assert str(found.value) == str(expected.value)
+        assert [path.name for path in tmp_path.iterdir()] == ["x.txt"]
+    with pytest.raises(DiskError, match="there is no such file"):
+        convert(str(tmp_path / "y.txt"), tmp_path / "x.vg")
+    with pytest.raises(DiskError, match="there is no folder"):
+        convert("karate", tmp_path / "none" / "x.vg")
+
+
+def test_budgets_that_are_too_small(tmp_path: Path) -> None:
+    with pytest.raises(OutOfMemory, match="a conversion needs at least --memory 8M"):
+        convert("karate", tmp_path / "x.vg", memory=1 << 20)
+    with pytest.raises(OutOfMemory, match=r"--memory \d+M to be converted: its vertices alone take 105 MiB") as caught:
+        convert("path:10000000", tmp_path / "x.vg", memory=8 << 20)
+    assert not list(tmp_path.iterdir())
+    least = int(str(caught.value).partition("--memory ")[2].partition("M")[0])
+    assert Budget(least << 20, 1, lambda step, fraction: None).entries(105 << 20, (4 << 20) + (1 << 16), 8) >= 1 << 14
+
+
+def test_progress(tmp_path: Path) -> None:
+    heard: list[tuple[str, float]] = []
+    convert("rmat:9", tmp_path / "x.vg", report=lambda *said: heard.append(said))
+    fractions = [fraction for _, fraction in heard]
+    assert fractions == sorted(fractions)
+    assert fractions[-1] == pytest.approx(1)
+    assert [step for step, _ in itertools.groupby(heard, lambda one: one[0])] == ["counting", "writing"]
+    assert len(heard) > 4
+
+
+def test_a_page_file_onto_itself(tmp_path: Path) -> None:
+    disks = [tmp_path / "a", tmp_path / "b"]
+    for disk in disks:
+        disk.mkdir()
+    path = tmp_path / "x.vg"
+    convert("rmat:8", path, disks=disks)
+    convert(str(path), path, disks=disks, layout="degree")
+    convert(str(path), path)
+    save(Graph.read("rmat:8"), tmp_path / "y.vg")
+    assert path.read_bytes() == (tmp_path / "y.vg").read_bytes()
+    assert not [*disks[0].iterdir(), *disks[1].iterdir()]

@@ -1,0 +1,28 @@
+"""The bytes of a program's file, of standard input, or of a pipe."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from pathlib import Path
+
+from vlang.errors import DiskError
+
+__all__ = ["STDIN", "program_bytes"]
+
+STDIN = "standard input"
+
+
+def program_bytes(name: str | Path) -> bytes:
+    """The whole file; `-` is standard input. Raises DiskError for a directory or device, OSError if it is not there."""
+    if str(name) == "-":
+        if sys.stdin is None or sys.stdin.isatty():
+            raise DiskError(f"{STDIN}: there is nothing to read; write for example `cat FILE | vlang ...`")
+        return sys.stdin.buffer.read()
+    mode = Path(name).stat().st_mode
+    if stat.S_ISDIR(mode):
+        raise DiskError(f"{name}: this is a directory; the file of a program is needed")
+    if not (stat.S_ISREG(mode) or stat.S_ISFIFO(mode)):
+        kind = "a socket" if stat.S_ISSOCK(mode) else "a device"
+        raise DiskError(f"{name}: this is {kind}; the file of a program is needed")
+    return Path(name).read_bytes()
