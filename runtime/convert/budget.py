@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
-from pathlib import Path
 
 from vlang.errors import OutOfMemory
+from vlang.runtime.storage.available import default_budget
 
-__all__ = ["Budget", "Report", "free_memory"]
+__all__ = ["Budget", "Report"]
 
 Report = Callable[[str, float], None]
 """Called with the name of the step and the fraction of the whole conversion that is done."""
@@ -17,7 +16,7 @@ _MIB = 1 << 20
 _LEAST = 8 * _MIB
 _MOST_ENTRIES = 1 << 18  # of a bucket: larger ones leave the caches, and take longer to sort
 _LEAST_ENTRIES = 1 << 14
-_PART = 0.5  # of what is free, by default
+_UNKNOWN = 1 << 30  # where the system does not say what is free
 
 
 class Budget:
@@ -31,8 +30,8 @@ class Budget:
     """
 
     def __init__(self, total: int | None, threads: int, report: Report) -> None:
-        """total: None for half of what is free. Raises OutOfMemory if it is too small for any graph."""
-        self.total = max(_LEAST, int(free_memory() * _PART)) if total is None else total
+        """total: None for most of what is free. Raises OutOfMemory if it is too small for any graph."""
+        self.total = max(_LEAST, default_budget() or _UNKNOWN) if total is None else total
         if self.total < _LEAST:
             raise OutOfMemory(f"a conversion needs at least --memory {_LEAST >> 20}M")
         self.threads = max(1, min(threads, self.total // _LEAST))
@@ -81,16 +80,3 @@ class Budget:
                               f"vertices alone take {-(-state // _MIB)} MiB")  # fmt: skip
         return min(most, _MOST_ENTRIES)
 
-
-def free_memory() -> int:
-    """Bytes that the machine, or the control group of this process, has free."""
-    free = 1 << 30
-    with suppress(OSError, ValueError, IndexError):
-        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
-        free = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
-    with suppress(OSError, ValueError):
-        group = Path("/sys/fs/cgroup")
-        limit = (group / "memory.max").read_text(encoding="ascii").strip()
-        if limit != "max":
-            free = min(free, int(limit) - int((group / "memory.current").read_text(encoding="ascii")))
-    return free

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import GraphError
+from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.convert.budget import Budget, Report
 from vlang.runtime.convert.edges import Edges
 from vlang.runtime.convert.entries import Sorter, count_degrees, scatter
@@ -23,7 +23,9 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.notes import stored_note
 from vlang.runtime.graph.paged.order import order_by_degree
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
+from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
 from vlang.runtime.storage.spool import seekable
 from vlang.runtime.threads.processors import available_threads
@@ -61,8 +63,8 @@ def convert(
         source: a path, `-` for standard input, or the name and arguments of a generator.
         target: the page file.
         reading: how the source is read.
-        memory: bytes of memory beside the interpreter and machine code; None for half of what is free. Edges are kept
-            in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
+        memory: bytes of memory beside the interpreter and machine code; None for 80 % of what is free. Edges are
+            kept in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
         layout: "ids" or "degree".
         disks: folders of the stripes; () for one file.
         page_bytes: the size of a page at which the next one begins.
@@ -79,8 +81,14 @@ def convert(
     budget = Budget(memory, threads or available_threads(), report)
     budget.plan(_STEPS)
     target = Path(os.path.realpath(target))
-    with seekable(source, "a file of edges") as path:
-        return _converted(path, target, reading, budget, layout, disks, page_bytes)
+    with limited(budget.total) as ledger, seekable(source, "a file of edges") as path:
+        try:
+            return _converted(path, target, reading, budget, layout, disks, page_bytes)
+        except OutOfMemory:
+            raise
+        except MemoryError as error:
+            have = f"{in_bytes(ledger.left or 0)} of its budget of {in_bytes(budget.total)} are left"
+            raise OutOfMemory(f"the conversion needs more memory, and {have}: give more (--memory)") from error
 
 
 def _converted(

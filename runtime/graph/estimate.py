@@ -1,4 +1,4 @@
-"""The shape of a graph before it is read: exact for generators and .npz files, from size and a sample for text."""
+"""The shape of a graph before it is read: exact for generators and stored graphs, by size and a sample for text."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from vlang.errors import GraphError
+from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
+from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
 
@@ -32,17 +33,17 @@ def estimate(
     try:
         if is_spec(spec) and not path.exists():
             found = _generated(spec, directed)
+        elif is_page_file(path):
+            found = _paged(path, directed)
         elif zipfile.is_zipfile(path):
             found = _archive(path, directed)
-        elif is_page_file(path):
-            return None  # the run says it, from the header
         elif path.is_file():
             from vlang.runtime.graph.read.estimate_text import estimate_text  # start-up
 
             found = estimate_text(path, directed, threads or available_threads())
         else:
             return None
-    except (GraphError, OSError, ValueError, KeyError, zipfile.BadZipFile):
+    except (GraphError, DiskError, OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None  # the reader says what is wrong
     if found is None:
         return None
@@ -67,20 +68,33 @@ def _generated(spec: str, directed: bool | None) -> Shape | None:
         given["directed"] == "true" if "directed" in given else name in ("rmat", "path")
     if name in ("kron", "rmat", "uniform"):
         n = 1 << int(args[0])
-        drawn, spare = n * (int(args[1]) if len(args) > 1 else FACTOR), 0
+        drawn = n * (int(args[1]) if len(args) > 1 else FACTOR)
     elif name == "grid":
         rows, columns = map(int, args[0].split("x"))
         n, drawn = rows * columns, rows * (columns - 1) + columns * (rows - 1)
-        spare = 4 * n + 8 * drawn  # the numbers by row and column, and the pieces of both ends
     elif name in ("path", "star"):
         n = int(args[0])
-        drawn, spare = max(0, n - 1), 4 * n
+        drawn = max(0, n - 1)
     else:
         return None
     limits = weight_range(given["weights"]) if "weights" in given else None
-    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn, reading=spare)
+    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn)
     return shape if limits is None else \
         _with(shape, columns={"weight": np.dtype(np.int32)}, ruled=frozenset({"weight"}))
+
+
+def _paged(path: Path, directed: bool | None) -> Shape | None:
+    """The counts of a page file whose edges will all be in memory, from its header."""
+    file = PageFile.open(path)
+    if directed is not None and directed != file.directed:
+        return None
+    columns = {name: info.dtype for name, info in file.columns.items()}
+    ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
+    shape = Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids)
+    reading = shape.held - ids + 6 * file.n + file.largest_page  # the rows, degrees, and a page
+    if file.layout == "degree":  # the order of the rows, both ways
+        reading += 8 * file.n
+    return _with(shape, reading=reading)
 
 
 def _archive(path: Path, directed: bool | None) -> Shape | None:

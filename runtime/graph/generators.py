@@ -24,7 +24,7 @@ MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
 FACTOR = 16
 
-_BLOCK = 1 << 16
+_BLOCK = 1 << 13
 
 # Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
 # upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.

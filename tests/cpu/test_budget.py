@@ -104,8 +104,11 @@ def test_the_need_is_known_before_a_graph_is_read(tmp_path: Path) -> None:
                header="source,target,weight", comments="")
     np.savetxt(tmp_path / "texts.txt", ends, fmt="user%d")
     graph.save(tmp_path / "saved.npz")
+    graph.save(tmp_path / "saved.vg")
+    graph.save(tmp_path / "degree.vg", layout="degree")
     plan = vlang.load("pagerank").plan(frozenset())
-    for name in ("plain.txt", "weights.csv", "texts.txt", "saved.npz", "rmat:15", "rmat:15,weights=1..64"):
+    for name in ("plain.txt", "weights.csv", "texts.txt", "saved.npz", "saved.vg", "degree.vg", "rmat:15",
+                 "rmat:15,weights=1..64", "grid:300x500"):
         spec = name if ":" in name else str(tmp_path / name)
         shape = estimate(spec, threads=2)
         assert shape is not None

@@ -68,9 +68,9 @@ def test_page_sizes_and_stripes_change_no_bit(graph: Graph, tmp_path: Path) -> N
 
 
 def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
-    """Two hubs of 200,000 edges: their rows take several pages, each with some of their segments."""
-    at = np.arange(400_000)
-    hubs = Graph.from_edges(at % 4_000, np.where(at < 200_000, 4_001, 4_005), directed=False)
+    """Two hubs of 100,000 edges: their rows take several pages, each with some of their segments."""
+    at = np.arange(200_000)
+    hubs = Graph.from_edges(at % 4_000, np.where(at < 100_000, 4_001, 4_005), directed=False)
     save(hubs, tmp_path / "h.vg", page_bytes=1 << 16)
     want = PAGERANK(hubs)
     found = PAGERANK(Graph.open(tmp_path / "h.vg"), memory="1M")
@@ -204,14 +204,15 @@ def test_the_least_that_would_do(path: Path) -> None:
         PAGERANK(Graph.open(path), memory="50K")
 
 
-@pytest.mark.parametrize("precision", [32, 64])
-@pytest.mark.parametrize(
-    "name", ["pagerank", "pagerank_delta", "betweenness", "components", "cdlp", "coloring", "mis"])
-def test_rows_in_order_of_degree(graph: Graph, tmp_path: Path, name: str, precision: int) -> None:
+@pytest.mark.parametrize(("name", "precision"), [
+    *((name, 32) for name in ("pagerank", "pagerank_delta", "betweenness", "components", "cdlp", "coloring", "mis")),
+    ("pagerank", 64), ("coloring", 64)])
+def test_rows_in_order_of_degree(tmp_path: Path, name: str, precision: int) -> None:
     """Streams have the bits of a run in memory on that file; of the graph as read, sums of floats are rounded apart."""
+    graph = Graph.read("rmat:9", weights="1..9")
     program, options = load(name, precision), {"sources": [0, 7]} if name == "betweenness" else {}
     file = tmp_path / "d.vg"
-    save(graph, file, layout="degree", page_bytes=1 << 14)
+    save(graph, file, layout="degree", page_bytes=4096)
     want, here = program(graph, **options), program(Graph.read(file), **options)
     with streaming(3):
         found = program(Graph.open(file), **options)

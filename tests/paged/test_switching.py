@@ -31,7 +31,7 @@ def test_bytes_decide(notified: int, receivers: int, pages: int, full: int, less
 
 def test_both_rules_give_the_same_bits(tmp_path: Path) -> None:
     """A wave through a grid changes few vertices a superstep: notify-pull reads fewer pages than full passes."""
-    grid, program = Graph.read("grid:100x100"), load("kcore_members")
+    grid, program = Graph.read("grid:60x60"), load("kcore_members")
     save(grid, tmp_path / "g.vg", page_bytes=4096)
     want, disk = program(grid, k=3), Graph.open(tmp_path / "g.vg")
     assert disk.stored is not None

@@ -33,11 +33,11 @@ def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int
 @click.argument("graph")
 @click.argument("output", metavar="OUT")
 @click.option("--memory", callback=_size, metavar="SIZE",
-              help="Memory for writing a .vg: 512M, 8G; default: half of what is free. Edges are kept in temporary "
+              help="Memory for writing a .vg: 512M, 8G; default: 80 % of what is free. Edges are kept in temporary "
               "files beside OUT.")
 @click.option("--layout", type=click.Choice(["ids", "degree"]), default="ids", show_default=True,
               help="Order of the vertices inside a .vg: by their ids, or by decreasing degree, with which traversals "
-              "from a disk read less. Ids stay the same.")
+              "from a disk read less (the default once runs read pages from disks). Ids stay the same.")
 @click.option("--disks", metavar="DIR,DIR", help="Spread the pages of a .vg over files in these folders.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options

@@ -146,6 +146,16 @@ class PageFile:
         return max(int(sizes.max()) for _, _, sizes in self._extents.values())
 
     @property
+    def consecutive(self) -> bool:
+        """Whether the ids are consecutive integers, which take no memory."""
+        return self._header.id_kind == IdKind.CONSECUTIVE
+
+    @property
+    def has_texts(self) -> bool:
+        """Whether the ids are texts."""
+        return self._header.id_kind == IdKind.TEXT
+
+    @property
     def nbytes(self) -> int:
         """The bytes of all files together."""
         return self._header.file_bytes + (sum(self._ends) if self._header.stripes else 0)
