@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from vlang.errors import DeviceError
 from vlang.options import Options
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -13,7 +15,11 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import Plan, field_of
 
-__all__ = ["Opened", "open_machine"]
+if TYPE_CHECKING:
+    from vlang.runtime.cpu.placement import Placement
+    from vlang.runtime.storage.ring import Reading
+
+__all__ = ["Opened", "open_machine", "placement_of"]
 
 
 @dataclass(frozen=True)
@@ -25,17 +31,22 @@ class Opened:
         plan: the plan.
         device: "cpu" or "gpu:K".
         reason: why this device was chosen.
+        placement: where the edges of a graph on disk are; None for other graphs.
+        reading: what has been read from disk so far; None where nothing is streamed.
     """
 
     machine: Machine
     plan: Plan
     device: str
     reason: str
+    placement: Placement | None = None
+    reading: Reading | None = None
 
 
 @contextmanager
 def open_machine(
-    plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, draws: Draws | None = None,
+    placement: Placement | None = None,
 ) -> Iterator[Opened]:
     """A context with the machine that the options select; it closes the machine at the end.
 
@@ -44,6 +55,7 @@ def open_machine(
         graph: the graph to run on.
         options: the run options.
         draws: random draws with which a machine of the CPU takes every freedom of the plan; None for an ordinary run.
+        placement: where the edges of a graph on disk are; None for `placement_of`.
 
     Raises:
         DeviceError: there is no such device.
@@ -52,11 +64,19 @@ def open_machine(
     Exceptions of `plan_for` pass through.
     """
     if options.device == "cpu":
-        with _on_cpu(plan_for, graph, options, "as asked", draws) as opened:
+        with _on_cpu(plan_for, graph, options, "as asked", draws, placement) as opened:
             yield opened
         return
     from vlang.runtime.gpu.device.choose import choose  # start-up
 
+    placement = placement_of(plan_for("numba"), graph, options)
+    if placement is not None and placement.streams:
+        if options.device != "auto":
+            raise DeviceError(f"{placement.text}; a GPU does not stream pages from disk, so leave out the device")
+        with _on_cpu(plan_for, graph, options, "a GPU does not stream pages from disk", None, placement) as opened:
+            yield opened
+        return
+    graph = graph.loaded()
     choice = choose(options.device, options.gpu_memory, graph.m, lambda: _state_bytes(plan_for("cuda"), graph))
     if choice.device is None:
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
@@ -77,21 +97,42 @@ def open_machine(
 
 @contextmanager
 def _on_cpu(
-    plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str, draws: Draws | None = None
+    plan_for: Callable[[str], Plan], graph: Graph, options: Options, reason: str, draws: Draws | None = None,
+    placement: Placement | None = None,
 ) -> Iterator[Opened]:
     from vlang.runtime.cpu.cpu_machine import CpuMachine  # start-up
 
     plan = plan_for("numba")
-    if draws is None:
-        machine = CpuMachine(plan, graph, options)
-    else:
-        from vlang.runtime.cpu.cpu_chaos import Chaos  # start-up
-
-        machine = CpuMachine(plan, graph, options, Chaos(draws))
+    placement = placement or placement_of(plan, graph, options)
+    ring = None
+    if placement is not None and graph.stored is not None:
+        if placement.streams:
+            ring = placement.ring(graph.stored)
+        else:
+            graph = graph.loaded()
     try:
-        yield Opened(machine, plan, "cpu", reason)
+        if draws is None:
+            machine = CpuMachine(plan, graph, options, ring=ring)
+        else:
+            from vlang.runtime.cpu.cpu_chaos import Chaos  # start-up
+
+            machine = CpuMachine(plan, graph, options, Chaos(draws), ring)
+        try:
+            yield Opened(machine, plan, "cpu", reason, placement, None if ring is None else ring.reading)
+        finally:
+            machine.close()
     finally:
-        machine.close()
+        if ring is not None:
+            ring.close()
+
+
+def placement_of(plan: Plan, graph: Graph, options: Options) -> Placement | None:
+    """Where a run on the CPU has the edges of a graph on disk; None for a graph in memory. Raises OutOfMemory."""
+    if graph.stored is None:
+        return None
+    from vlang.runtime.cpu.placement import place  # start-up
+
+    return place(plan, graph, options)
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:

@@ -77,7 +77,8 @@ class Options:
     memory: int | None = field(default=None, metadata=_about(
         "size", "BYTES",
         "Host memory for graph and run at most: 512M, 8G; default: what `VLANG_MEMORY` says, else no limit, and a "
-        "warning where 80 % of what is free would be exceeded. What does not fit is refused."))
+        "warning where 80 % of what is free would be exceeded. What does not fit is refused, and the edges of a graph "
+        "from a page file are then streamed."))
     max_rounds: int | None = field(default=None, metadata=_about(
         "whole", "N",
         "Stop every loop after so many rounds; the result then says that it stopped.", decides=True))

@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from vlang.errors import BindError
 from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
+from vlang.runtime.cpu.paged.source import source_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.levels import LastLevels, ListedSweep
-from vlang.runtime.cpu.passes.passes import Passes, pages_of
+from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
@@ -23,6 +24,7 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
+from vlang.runtime.storage.ring import Ring
 
 __all__ = ["CpuMachine", "prepare_all"]
 
@@ -51,9 +53,11 @@ class CpuMachine:
         graph: the graph.
         options: the options of the run.
         freedoms: the choices of the run.
+        ring: delivers the pages of a graph whose edges are on disk.
     """
 
-    def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN) -> None:
+    def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,
+                 ring: Ring | None = None) -> None:
         self._plan, self._graph, self.options = plan, graph, options
         for way in WAYS:
             problem = way.problem(plan, graph, options)
@@ -61,8 +65,8 @@ class CpuMachine:
                 raise BindError(problem)
         self._kernels = load_kernels(plan.text, plan.exports)
         domains = {stage.domain for stage in plan.stages if stage.domain}
-        size = options.page_size or DEFAULT_PAGE_SIZE
-        pages = {kind: pages_of(graph, kind, size) for kind in sorted(domains)}
+        source = source_of(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
+        pages = {kind: source.pages(kind) for kind in sorted(domains)}
         self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
@@ -86,7 +90,7 @@ class CpuMachine:
         self._cpu.prepare(graph.n + graph.m)
         self._stats = Stats()
         self._levels: dict[str, LastLevels] = {}
-        self.passes = Passes(graph, self.state, self._kernels, self._cpu, size, pages, switching=options.switching,
+        self.passes = Passes(graph, self.state, self._kernels, self._cpu, source, switching=options.switching,
                              freedoms=freedoms)
 
     def _prepare(self, segmented: set[str]) -> None:

@@ -175,6 +175,10 @@ class _Building:
         kind = self.shape.kept(kind)
         if kind in self._there:
             return
+        if self.shape.streamed:  # passes over lists of vertices read degrees
+            self._there.add(kind)
+            self.account.hold("degrees", _ID * self.shape.n * (3 if kind == "both" else 1))
+            return
         if kind == "both":
             self.build("in", columns)
             self.build("out", columns)
@@ -187,6 +191,8 @@ class _Building:
     def read(self, kind: str, columns: Mapping[str, str]) -> None:
         """Compute columns by their rule, and convert those that kernels read in another type than the stored one."""
         kind = self.shape.kept(kind)
+        if self.shape.streamed:
+            return
         for name, dtype in columns.items():
             if name == COMMON and (kind, name) not in self._read:
                 self._read.add((kind, name))
@@ -222,6 +228,8 @@ class _Building:
     def cut(self, kind: str) -> None:
         """Cut an adjacency into pages."""
         account, n = self.account, self.shape.n
+        if self.shape.streamed:
+            return
         account.hold("pages", _LOCAL * n)
         account.passing(_OFFSET * n)
 

@@ -11,7 +11,6 @@ import numpy as np
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
-from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
@@ -93,8 +92,8 @@ def _paged(path: Path, directed: bool | None) -> Shape | None:
     ids = 0 if file.consecutive else (72 if file.has_texts else 8) * file.n
     shape = Shape(file.n, file.m, file.directed, columns, built=frozenset({"in"}), ids=ids)
     reading = shape.held - ids + 6 * file.n + file.largest_page  # the rows, degrees, and a page
-    if file.layout == "degree":  # rows as they are stored, and a list of both ends, while the rows by ids are built
-        reading = 2 * shape.held - ids + 4 * file.n + 12 * file.m + bytes_in_flight(file.n, file.m, bool(columns))
+    if file.layout == "degree":  # the order of the rows, both ways
+        reading += 8 * file.n
     return _with(shape, reading=reading)
 
 

@@ -31,8 +31,9 @@ from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
+from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
-from vlang.runtime.storage.room import require_room
+from vlang.runtime.storage.room import memory_named, require_room
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -60,10 +61,13 @@ class Graph:
         threads: how many threads build adjacency lists.
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
+        stored: the edges on disk, in a graph that is made by `open`; else None.
     """
 
     _source: Source | None = None  # how it was read, if it was not changed since
     _light: Source | None = None  # how its pickle says that it is read again
+    stored: StoredEdges | None = None
+    _whole: Graph | None = None  # of a graph on disk, once it has been read
 
     def __init__(
         self,
@@ -132,8 +136,51 @@ class Graph:
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
 
+    @classmethod
+    def on_pages(
+        cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
+        left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
+    ) -> Graph:
+        """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
+
+        Args:
+            stored: the edges.
+            ids: the ids of all vertices.
+            notes: sentences about the source.
+            left_out: columns that could not be read, by name.
+            threads: how many threads build adjacency lists of graphs derived from it.
+            order: of the rows; None for that of the ids.
+        """
+        graph = object.__new__(cls)
+        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
+        graph.stored = stored
+        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()), order)
+        return graph
+
+    def loaded(self) -> Graph:
+        """This graph with its edges in memory: read on first use, and kept as long as this graph."""
+        if self.stored is None:
+            return self
+        if self._whole is None:
+            with memory_named(f"reading {self.name}"):
+                rows = self.stored.rows()
+            self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
+                                          notes=self._notes, left_out=self.left_out, threads=self.threads,
+                                          order=self.order)
+        return self._whole
+
+    @property
+    def in_memory(self) -> Graph:
+        """What `loaded` has read, else this graph."""
+        return self if self._whole is None else self._whole
+
+    def unload(self) -> None:
+        """Forget the edges that `loaded` has read, for a run with too little memory for them."""
+        self._whole = None
+
     def _take(
-        self, name: str, ids: VertexIds, m: int, orientations: Orientations, order: Order | None = None
+        self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations,
+        order: Order | None = None,
     ) -> None:
         self.name = name
         self.ids = ids
@@ -174,11 +221,17 @@ class Graph:
         """The id of a dense vertex number."""
         return self.ids.label(vertex)
 
+    @property
+    def streamed(self) -> bool:
+        """Whether its edges are on disk, so that a run streams them."""
+        return self.stored is not None
+
     def shape(self) -> Shape:
         """Its counts, and what is in memory."""
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
-        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids)
+        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
+                     streamed=self.streamed)
 
     def by_path(self) -> Graph:
         """This graph, whose pickle holds the path and the options by which it was read, and not its arrays.
@@ -413,6 +466,25 @@ class Graph:
             "parallel": parallel, "threads": threads, "columns": columns, "missing": missing,
             "source_column": source_column, "target_column": target_column, "vertices": vertices,
         })  # fmt: skip
+
+    @staticmethod
+    def open(path: str | Path, threads: int | None = None) -> Graph:
+        """The graph of a page file (.vg) whose edges stay on disk.
+
+        A run reads them into memory if they fit into its `memory`, and keeps them there for the next run; otherwise it
+        streams them page by page, with the same result. What needs adjacency lists outside of a run is refused.
+
+        Args:
+            path: of the page file; `save` and `vlang convert` write them.
+            threads: how many threads build adjacency lists, once the edges are in memory; None for one per processor.
+
+        Raises:
+            GraphError: not a page file, of another version, or damaged.
+            DiskError: it cannot be read.
+        """
+        from vlang.runtime.graph.paged.on_disk import open_graph  # start-up
+
+        return open_graph(Graph, path, threads)
 
     @staticmethod
     def from_edges(

@@ -57,6 +57,8 @@ def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
     """What `__reduce__` returns. light: how the graph is to be read again; None for its arrays."""
     if light is not None:
         return _read_again, (type(graph), light.path, dict(light.options), light.stamps)
+    if graph.stored is not None:
+        return _opened_again, (type(graph), graph.stored.path, graph.threads)
     orientations = graph._orientations
     state = {
         "name": graph.name, "ids": graph.ids, "m": graph.m, "directed": graph.directed, "threads": graph.threads,
@@ -78,6 +80,10 @@ def _restored(graph_type: type[Graph], state: dict[str, Any]) -> Graph:
     graph._source = state["read"]
     graph._take(state["name"], state["ids"], state["m"], built, state["order"])
     return graph
+
+
+def _opened_again(graph_type: type[Graph], path: str, threads: int) -> Graph:
+    return graph_type.open(path, threads)
 
 
 def _read_again(

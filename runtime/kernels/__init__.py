@@ -7,7 +7,7 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_kernels", "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notification launches, for any graph and fields."""
@@ -20,6 +20,7 @@ _FRONTIER = {
     "notify_vertices": "void(u64*, u32*, i64*, i64, i64*, u8*)",
     "notify_segments": "void(u64*, i64*, i64*, i64, i64*, u8*)",
     "list_tasks": "i64(u32*, i64, u64*, i64*, i64, i64, i64*, i64*)",
+    "list_tasks_by_degree": "i64(u32*, i64, u32*, i64*, i64, i64, i64*, i64*)",
     "long_tasks": "i64(u32*, i64, i64*, i64*, i64*, i64, i64*, i64*)",
     "long_vertices": "void(u32*, i64, i64*, u32*)",
     **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
@@ -48,6 +49,27 @@ def cost_kernels() -> Kernels:
     """What edges cost."""
     text = (Path(__file__).parent / "costs.py").read_text(encoding="utf-8")
     return load_kernels(text, _COSTS)
+
+
+_WORKER = "i64, i64*, i64, i64*, i64*"
+_PAGED_FRONTIER = {
+    "linked": "void(u32*, i64, u64*)",
+    "pages_of": "void(u64*, u64*, i64*, i64, i64, u8*)",
+    "pages_of_longs": "void(u64*, i64*, i64, i64*, u8*)",
+    "pages_of_flags": "void(u8*, i64*, i64, i64, i64*, i64, i64*, u8*)",
+    "edges_of": "i64(u64*, i64, u32*)",
+    "mark_rows": f"void(u64*, u64*, u64*, {_WORKER})",
+    "mark_segments": f"void(u64*, i64*, u64*, u64*, {_WORKER})",
+    "look_rows": f"void(u64*, u64*, u64*, u64*, {_WORKER})",
+    "look_segments": f"void(u64*, i64*, u64*, u64*, u64*, {_WORKER})",
+}
+
+
+@cache
+def paged_frontier_kernels() -> Kernels:
+    """Frontiers over pages that are read from disk."""
+    text = (Path(__file__).parent / "paged_frontier.py").read_text(encoding="utf-8")
+    return load_kernels(text, _PAGED_FRONTIER)
 
 
 @cache

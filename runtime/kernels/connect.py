@@ -7,7 +7,8 @@ component, whatever the timing.
 
 import numpy as np
 
-from vlang.runtime.compile.intrinsics import fetch_add, inner, peek, poke, replace
+from vlang.runtime.compile.intrinsics import fetch_add, inner, peek, pointer_u32, poke, replace, value_i64
+from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 
 
 @inner
@@ -156,6 +157,50 @@ def finish(offsets, targets, parents, tasks, count, counter, others, counts):
             v = others[i]
             for k in range(np.int64(offsets[v]), np.int64(offsets[np.int64(v) + 1])):
                 link(v, targets[k], parents)
+
+
+# ------------------------------------------------------------------------ pages that arrive in any order
+
+
+def alone(parents, tasks, count, counter):
+    """Make every vertex a tree of its own."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            parents[v] = v
+
+
+def hook_rows(pages, parents, tasks, count, counter):
+    """Join the short vertices of pages with all their neighbours."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        row = tasks[3 * task] * PAGE_WORDS
+        offsets = pointer_u32(pages, row + PAGE_OFFSETS)
+        targets = pointer_u32(pages, row + PAGE_TARGETS)
+        first = value_i64(pages, row + PAGE_FIRST)
+        for v in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            begin, end = np.int64(offsets[v - first]), np.int64(offsets[v - first + 1])
+            if begin < end:
+                above = root(np.uint32(v), parents)
+                for k in range(begin, end):
+                    link(above, targets[k], parents)
+
+
+def hook_segments(pages, segments, parents, tasks, count, counter):
+    """Join long vertices with their neighbours in segments."""
+    while True:
+        task = fetch_add(counter, 0, 1)
+        if task >= count:
+            break
+        targets = pointer_u32(pages, tasks[3 * task] * PAGE_WORDS + PAGE_TARGETS)
+        for s in range(tasks[3 * task + 1], tasks[3 * task + 2]):
+            above = root(np.uint32(segments[3 * s]), parents)
+            for k in range(segments[3 * s + 1], segments[3 * s + 2]):
+                link(above, targets[k], parents)
 
 
 # ------------------------------------------------------------------------------- joins

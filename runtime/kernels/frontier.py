@@ -6,7 +6,7 @@ increasing order, so that a pass over a list reads the pages in order.
 
 import numpy as np
 
-from vlang.runtime.compile.intrinsics import fetch_add, pointer_u32, value_i64
+from vlang.runtime.compile.intrinsics import fetch_add, inner, pointer_u32, value_i64
 from vlang.runtime.plan.plan import PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
 
 
@@ -80,6 +80,15 @@ def notify_segments(pages, segments, tasks, count, counter, marks):
                 marks[np.int64(targets[k])] = 1
 
 
+@inner
+def put_task(tasks, made, page, begin, end):
+    """Write a task; returns the number of tasks."""
+    tasks[3 * made] = page
+    tasks[3 * made + 1] = begin
+    tasks[3 * made + 2] = end
+    return made + 1
+
+
 def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
     """Tasks over a list of short vertices, each within one page and of about `cost`; total[0]: their edges."""
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
@@ -87,10 +96,7 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
         v = np.int64(vertices[i])
         while page + 1 < pages and firsts[page + 1] <= v:
             if i > begin:
-                tasks[3 * made] = page
-                tasks[3 * made + 1] = begin
-                tasks[3 * made + 2] = i
-                made += 1
+                made = put_task(tasks, made, page, begin, i)
                 begin = i
                 work = np.int64(0)
             page += 1
@@ -98,17 +104,35 @@ def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
         edges += degree
         work += degree + 1
         if work >= cost:
-            tasks[3 * made] = page
-            tasks[3 * made + 1] = begin
-            tasks[3 * made + 2] = i + 1
-            made += 1
+            made = put_task(tasks, made, page, begin, i + 1)
             begin = i + 1
             work = np.int64(0)
     if count > begin:
-        tasks[3 * made] = page
-        tasks[3 * made + 1] = begin
-        tasks[3 * made + 2] = count
-        made += 1
+        made = put_task(tasks, made, page, begin, count)
+    total[0] = edges
+    return made
+
+
+def list_tasks_by_degree(vertices, count, degrees, firsts, pages, cost, tasks, total):
+    """As `list_tasks`, by the degrees of the vertices: without the offsets of a whole adjacency."""
+    page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)
+    for i in range(count):
+        v = np.int64(vertices[i])
+        while page + 1 < pages and firsts[page + 1] <= v:
+            if i > begin:
+                made = put_task(tasks, made, page, begin, i)
+                begin = i
+                work = np.int64(0)
+            page += 1
+        degree = np.int64(degrees[v])
+        edges += degree
+        work += degree + 1
+        if work >= cost:
+            made = put_task(tasks, made, page, begin, i + 1)
+            begin = i + 1
+            work = np.int64(0)
+    if count > begin:
+        made = put_task(tasks, made, page, begin, count)
     total[0] = edges
     return made
 

@@ -51,6 +51,8 @@ class Result:
         globals: the values of the globals.
         device: where it ran, "cpu" or "gpu:0".
         device_reason: why it ran there.
+        placement: of a run on a graph from `Graph.open`, where its edges were: in memory, or streamed; else "".
+        read_bytes: bytes of pages that the run read from disk.
         chaos: with chaos=SEED, the freedoms that the second run took (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
         settled: with target=VERTEX, bool[vertices]: the vertices with final values, which are those as good as the
@@ -104,6 +106,8 @@ class Result:
         self.types = dict(types)
         self.device = device
         self.device_reason = device_reason
+        self.placement = ""
+        self.read_bytes = 0
         self.chaos: ChaosReport | None = None
         self.origin = origin
         self.settled = settled
@@ -275,6 +279,7 @@ class Result:
             "device": self.device,
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
+            **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
             **({} if self._listed is None else {"settled": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
             "history": [asdict(r) for r in self.history],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available_bytes", "default_budget", "in_bytes"]
+__all__ = ["available_bytes", "default_budget", "in_bytes", "size_option"]
 
 SHARE = 0.8
 """The part of the available memory that a run may take where the user sets no budget."""
@@ -19,6 +19,11 @@ def in_bytes(count: int) -> str:
         if count >= size:
             return f"{count / size:.1f} {name}"
     return f"{count} bytes"
+
+
+def size_option(count: int) -> str:
+    """A number of bytes as an option takes it, in full megabytes: `300M`."""
+    return f"{-(-count // (1 << 20))}M"
 
 
 def default_budget(root: Path = Path("/")) -> int | None:

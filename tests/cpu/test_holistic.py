@@ -116,11 +116,11 @@ def test_cores_and_communities_of_a_larger_graph() -> None:
 def test_the_longest_come_first() -> None:
     graph = hubs(50, {3: 2 * SEGMENT, 9: 5 * SEGMENT, 20: SEGMENT + 5}, 5)
     pages = Pages.cut(Graph.from_edges(graph.src, graph.dst, n=50).adjacency("in"), 1 << 16)
-    tasks = whole_tasks(pages, None, pages.tasks)
+    tasks = whole_tasks(pages, np.arange(3), pages.tasks)
     assert pages.longs[tasks[:3, 1], 0].tolist() == [9, 3, 20]
     assert tasks[:3, 0].tolist() == [-1] * 3
     assert (tasks[3:, 0] >= 0).all()
-    assert whole_tasks(pages, np.array([2], np.uint32), pages.tasks[:0]).tolist() == [[-1, 2, 3]]
+    assert whole_tasks(pages, np.array([2]), pages.tasks[:0]).tolist() == [[-1, 2, 3]]
 
 
 @pytest.mark.parametrize("degree", [1, 2, 3, 63, 64, 65, 1000])

@@ -11,6 +11,7 @@ from tests.reference.cases import Case
 from vlang import Program, Result, compile
 from vlang.api.partial_run import one_more_superstep
 from vlang.ir.restart import restarts
+from vlang.options import Options
 
 SEED = 31
 LOOP = """program p
@@ -68,7 +69,7 @@ def changed(program: Program, result: Result) -> list[str]:
     wrong = []
     for loop in restarts(program.stages().facts):
         if loop.still and set(loop.fields) <= set(result.fields):
-            after = one_more_superstep(program, result, loop.number, loop.fields, 1)
+            after = one_more_superstep(program, result, loop.number, loop.fields, Options(threads=1))
             for name in loop.fields:
                 before = result.stored(name)
                 same = np.array_equal(before, after.values.fields[name], equal_nan=before.dtype.kind == "f")

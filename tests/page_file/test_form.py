@@ -70,13 +70,15 @@ def test_degree_layout_orders_by_degree_then_id(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("page_bytes", [4096, 1 << 15, 1 << 18])
-@pytest.mark.parametrize("name", ["uniform", "power law", "gaps", "one hub", "hubs side by side", "empty", "none"])
+@pytest.mark.parametrize("name", ["uniform", "power law", "gaps", "one hub", "hubs side by side", "hubs apart",
+                                  "empty", "none"])
 def test_cutting(name: str, page_bytes: int) -> None:
     rng = np.random.default_rng(7)
     degrees = {
         "uniform": rng.integers(0, 30, 30_000), "power law": (rng.pareto(0.8, 3000) * 4).astype(np.int64) % 200_000,
         "gaps": rng.integers(0, 9, 200_000) * (rng.random(200_000) < 0.01), "one hub": np.array([0, 0, 10**6, 3, 0]),
         "hubs side by side": np.array([SEGMENT, SEGMENT + 1, 5 * SEGMENT, 3 * SEGMENT + 7, 1]),
+        "hubs apart": np.where(np.arange(200_000) % 70_000 == 9, 3 * SEGMENT, 2),
         "empty": np.zeros(200_000, np.int64), "none": np.zeros(0, np.int64),
     }[name].astype(np.uint32)  # fmt: skip
     n, m = len(degrees), int(degrees.sum(dtype=np.int64))

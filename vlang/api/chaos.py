@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import ChaosError
+from vlang.errors import BindError, ChaosError
 from vlang.ir.facts import Facts, LoopFacts
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.visible import expressions, statements
@@ -54,6 +54,9 @@ def chaos_run(run: Run, graph: Graph, options: Options, facts: Facts, scalars: M
     Raises ChaosError for the first value that differs.
     """
     assert options.chaos is not None
+    if graph.stored is not None:
+        raise BindError("chaos takes the edges of every vertex in random order, and they are on disk: read the graph "
+                        "with Graph.read instead of Graph.open")
     draws = Draws(options.chaos)
     threads = options.threads or int(draws.rng.integers(1, _MOST_THREADS + 1))
     page_size = max(_LEAST_PAGE, 4 * graph.m // int(draws.rng.integers(1, _MOST_PAGES + 1)))

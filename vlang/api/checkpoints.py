@@ -111,7 +111,7 @@ def _key(plan: Plan, call: Call, source: str, derive: str | None) -> dict[str, d
         "option": options,
         "parameter": {name: _shown(value) for name, value in call.scalars.items()},
         "field": {name: digest(array) for name, array in {**call.fields, **call.old}.items()},
-        "graph": _graph(plan, call.graph),
+        "graph": _graph(plan, call.graph.in_memory),
         "plan": {"steps": _structure(plan)},
     }
 

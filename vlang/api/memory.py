@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.storage.available import default_budget, in_bytes
+from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import budget, ledger
 from vlang.runtime.threads.processors import available_threads
 
@@ -77,14 +77,9 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
     if need.peak <= limit:
         return f"{text}, of {in_bytes(limit)}"
     if exact:
-        raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give memory={_size(need.peak)}, or "
+        raise OutOfMemory(f"{text}, and the budget is {in_bytes(limit)}: give memory={size_option(need.peak)}, or "
                           f"convert the graph to a page file, which is streamed: vlang convert {graph} GRAPH.vg")
     return f"warning: {text}, and the budget is {in_bytes(limit)}"
-
-
-def _size(nbytes: int) -> str:
-    """The next full number of megabytes, as an option takes it."""
-    return f"{-(-nbytes // (1 << 20))}M"
 
 
 @contextmanager
@@ -94,6 +89,10 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
     plan_for: compiles the plan for a target. Raises OutOfMemory.
     """
     limit = chosen_budget(options)
+    if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.on_disk)
+        with budget(limit, max(0, graph.in_memory.shape().held - ledger.used)):
+            yield ()
+        return
     if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
         yield ()
         return

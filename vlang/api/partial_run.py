@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from vlang.api.bind import bind_parameters
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
-from vlang.runtime.cpu.cpu_machine import CpuMachine
 from vlang.runtime.engine.engine import Goal, Outcome, run_plan
 from vlang.runtime.engine.machine import Start
+from vlang.runtime.machines import open_machine
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
 
 __all__ = ["one_more_superstep", "run_to"]
@@ -34,17 +35,18 @@ def run_to(
         options: of a run on the CPU.
         starts: by number, loops that continue another run.
     """
-    plan = program.plan(frozenset(graph.columns), frozenset(arrays), precision, "numba", options.without,
-                        graph.order is not None, sizes_of(graph.n, graph.m))
-    machine = CpuMachine(plan, graph, options)
-    try:
-        return run_plan(plan, graph, machine, scalars, arrays, options, starts, goal=goal)
-    finally:
-        machine.close()
+
+    def plan_for(target: str) -> Plan:
+        return program.plan(frozenset(graph.columns), frozenset(arrays), precision, target, options.without,
+                            graph.order is not None, sizes_of(graph.n, graph.m))
+
+    with open_machine(plan_for, graph, options) as opened:
+        return run_plan(opened.plan, graph, opened.machine, scalars, arrays, options, starts, goal=goal)
 
 
-def one_more_superstep(program: Program, result: Result, loop: int, names: tuple[str, ...], threads: int | None) -> \
-        Outcome:
+def one_more_superstep(
+    program: Program, result: Result, loop: int, names: tuple[str, ...], options: Options
+) -> Outcome:
     """Run one superstep of a loop from the fields of a result, after the statements before the loop.
 
     Args:
@@ -52,11 +54,11 @@ def one_more_superstep(program: Program, result: Result, loop: int, names: tuple
         result: of a run; it has its origin.
         loop: the number of the loop in the text.
         names: the fields that the loop takes from the result.
-        threads: CPU threads.
+        options: of a run on the CPU.
     """
     origin = result.origin
     assert origin is not None, "the result of a run in this process"
     stages = program.stages(origin.precision)
     scalars, _ = bind_parameters(stages.program, origin.graph, dict(origin.parameters), program.name)
     arrays = {**origin.fields, **{name: result.stored(name) for name in names}}
-    return run_to(program, origin.precision, origin.graph, scalars, arrays, Options(threads=threads), Goal(loop, 1))
+    return run_to(program, origin.precision, origin.graph, scalars, arrays, options, Goal(loop, 1))

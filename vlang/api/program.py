@@ -31,6 +31,7 @@ from vlang.syntax.tree import EdgeField, Param
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered
     from vlang.options import Options
+    from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.engine import Outcome
     from vlang.runtime.engine.keeper import Keeper
@@ -218,7 +219,7 @@ class Program:
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
         with within_budget(plan_for, graph, call.options) as short, \
-                open_machine(plan_for, graph, call.options, draws) as opened:
+                open_machine(plan_for, graph, call.options, draws, self._placed(plan_for, call)) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
         warnings = self._overflows(call, outcome) if outcome.infinite else ()
@@ -230,6 +231,9 @@ class Program:
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
         result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+        if opened.placement is not None:
+            result.placement = opened.placement.text
+            result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
         hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
         lacking = columns_with_nan(self.stages(precision).program, graph)
         result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings, *problems)
@@ -261,10 +265,20 @@ class Program:
             return run(None), "", ()
         from vlang.api.checkpoints import Notes, keeping  # start-up
 
+        if opened.reading is not None:
+            raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
+                            "leave them out, or give memory for all edges")
         notes = Notes(call.options.notices)
         with keeping(opened.plan, opened.machine, call, self.source, self.derive, notes) as keeper:
             outcome = run(keeper)
         return outcome, notes.resumed, notes.problems
+    def _placed(self, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
+        """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
+        if call.graph.stored is None or call.options.device != "cpu":
+            return None
+        from vlang.api.on_disk import placed  # start-up
+
+        return placed(self, plan_for("numba"), call.graph, call.options)
 
     def _defaults(self) -> dict[str, str]:
         """The defaults of edge fields, by name, as in the text."""

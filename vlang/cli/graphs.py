@@ -11,6 +11,7 @@ import click
 
 from vlang.cli.show import note
 from vlang.errors import GraphError
+from vlang.runtime.storage.page_file.form import is_page_file
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -90,7 +91,7 @@ def check_stdin(*sources: str | None) -> None:
 
 def read_graph(
     spec: str, program: Program | None = None, quiet: bool = False, threads: int | None = None, *,
-    missing: Any = None, **options: Any,
+    missing: Any = None, on_disk: bool = False, **options: Any,
 ) -> Graph:  # fmt: skip
     """Read a file or generator, and report on stderr what the reader did.
 
@@ -100,13 +101,17 @@ def read_graph(
         quiet: print no report.
         threads: CPU threads; None for all.
         missing: as in `Graph.read`.
+        on_disk: leave the edges of a page file on disk, unless the options change the graph.
         options: the options of `graph_options`.
     """
     from vlang.runtime.graph.graph import Graph  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]
-    graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
-                       **options)
+    if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):
+        graph = Graph.open(spec, threads)
+    else:
+        graph = Graph.read(spec, threads=threads, columns=columns, missing="error" if missing is None else missing,
+                           **options)
     report_reading(graph.name, () if quiet else graph.notes, graph.warnings)
     return graph
 

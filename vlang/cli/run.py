@@ -21,6 +21,7 @@ from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.graph.graph import Graph
     from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
@@ -93,11 +94,13 @@ def command(
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     with memory_budget(loaded, graph, reading, options, quiet):
-        read = read_graph(graph, loaded, quiet, options.get("threads"), **reading)
+        read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         told: list[str] = []
+        if read.stored is not None:
+            _place(loaded, read, options, keywords, quiet)
         with Progress() as progress:
             said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
             result = loaded(read, {**options, **said}, **keywords)
@@ -125,6 +128,21 @@ def _say(told: list[str], text: str) -> None:
     """Show a sentence of the run, and remember it."""
     told.append(text)
     note(text)
+
+
+def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
+    """Say where the edges of a graph on disk will be, and fix the memory that decided so in `options`."""
+    from vlang.api.bind_options import check_options  # start-up
+    from vlang.api.on_disk import placed  # start-up
+
+    chosen = check_options(options)
+    given = frozenset(field.name for field in program.fields if field.name in keywords)
+    plan = program.plan(frozenset(graph.columns), given, without=chosen.without)
+    found = placed(program, plan, graph, chosen)
+    if found is not None and found.streams:
+        options["memory"] = found.limit
+    if found is not None and not quiet:
+        note(found.text)
 
 
 def _check_device(options: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from vlang.errors import InternalError
 from vlang.ir.restart import Restart, restarts
-from vlang.options import OPTIONS
+from vlang.options import OPTIONS, Options
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -39,10 +39,11 @@ def verify_run(
     compared = {**options, "chaos": None, "progress": None, "device_arrays": False, "checkpoint": None,
                 "every": None, "on_interrupt": "stop", "notices": None}
     yield (_another_cut if result.device == "cpu" else _on_the_cpu)(program, graph, keywords, compared, result)
+    again = Options(threads=options.get("threads"), memory=options.get("memory"))
     if result.converged and len(result):
         for loop in restarts(program.stages().facts):
             if set(loop.fields) <= set(result.fields):
-                yield _once_more(program, loop, options.get("threads"), result)
+                yield _once_more(program, loop, again, result)
 
 
 def _another_cut(
@@ -54,6 +55,8 @@ def _another_cut(
     blocking = "never" if options.get("blocking") == "always" else "always"
     other_cut = {"threads": threads, "page_size": page_size, "mode": mode, "blocking": blocking,
                  "switching": "measured", "schedule": "rounds"}
+    if graph.stored is not None:  # its pages are cut already
+        other_cut = {name: value for name, value in other_cut.items() if name not in ("page_size", "blocking")}
     other = program(graph, {**_on_cpu(options), **other_cut}, **keywords)
     for name in (*result.fields, *result.globals):
         if not _same_bits(np.asarray(result[name]), np.asarray(other[name])):
@@ -66,7 +69,8 @@ def _another_cut(
         raise InternalError(f"{program.name} took {result.rounds} rounds, and {other.rounds} in another cut "
                             f"({other_cut})")
     plural = "s" if threads > 1 else ""
-    return f"verified: the same bits with {threads} thread{plural}, pages of {page_size} bytes, mode {mode}"
+    pages = f"pages of {page_size} bytes, " if graph.stored is None else ""
+    return f"verified: the same bits with {threads} thread{plural}, {pages}mode {mode}"
 
 
 def _on_the_cpu(
@@ -102,11 +106,11 @@ def _close(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
     return a.shape == b.shape and np.allclose(a, b, rtol=1e-5, atol=1e-5 * size, equal_nan=True)
 
 
-def _once_more(program: Program, loop: Restart, threads: int | None, result: Result) -> str:
+def _once_more(program: Program, loop: Restart, options: Options, result: Result) -> str:
     """The change of a loop's fields in the result by one more superstep."""
     from vlang.api.partial_run import one_more_superstep  # start-up
 
-    after = one_more_superstep(program, result, loop.number, loop.fields, threads)
+    after = one_more_superstep(program, result, loop.number, loop.fields, options)
     if not loop.still:
         if after.converged:
             return f"verified: one more superstep of the loop in line {loop.line} stays within its tolerance"

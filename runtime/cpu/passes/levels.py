@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.cpu.passes.passes import Lists, Passes
+from vlang.runtime.cpu.passes.lists import Lists
+from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.engine.nesting import finite
-from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.plan.plan import StageSpec, SweepSpec
 
 __all__ = ["LastLevels", "Levels", "ListedSweep"]
@@ -53,7 +54,7 @@ class Levels:
         found: NDArray[np.bool_] = marks[self.order]
         return found
 
-    def lists(self, pages: Pages | None) -> list[Lists]:
+    def lists(self, pages: PageCuts | None) -> list[Lists]:
         """The lists, with long vertices apart if pages are given; without pages all vertices count as short."""
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
         where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)

@@ -8,26 +8,42 @@ from __future__ import annotations
 
 from vlang.runtime.cpu.passes.edge_costs import Costs
 
-__all__ = ["most_summed", "should_look", "should_notify", "should_pull"]
+__all__ = ["most_summed", "reads_less", "should_look", "should_notify", "should_pull"]
 
 _ALPHA, _BETA = 14, 24  # Beamer, Asanovic, Patterson (SC'12), section 5
 _DENSE = 20  # Shun, Blelloch: Ligra (PPoPP'13), section 4
 
 
-def should_notify(costs: Costs | None, reached: int, edges: int) -> bool:
+def should_notify(costs: Costs | None, reached: int, edges: int, random: float = 1.0) -> bool:
     """Whether a pass that may skip runs as notify-pull: mark the receivers of changed vertices, then pull those only.
 
-    It is chosen if it costs at most half of a full pass. Published rule (costs is None): reached / edges <= 1/2, as in
-    Garaph for graphs in memory (USENIX ATC'17, section 4.2).
+    It is chosen if it costs at most half of a full pass. Published rule (costs is None): reached / edges <= 1 / (2 k),
+    as in Garaph (USENIX ATC'17, section 4.2), where k is 1 for a graph in memory.
 
     Args:
         costs: the costs of edges; None for the published rule.
         reached: edges out of changed vertices, along which they notify.
         edges: edges of a full pass.
+        random: k, how many times as long a random read takes as a sequential one.
     """
     if costs is None:
-        return 2 * reached <= edges
+        return 2 * random * reached <= edges
     return 2 * reached * costs.notified <= edges * costs.pulled
+
+
+def reads_less(notified: int, receivers: int, pages: int, full: int) -> bool:
+    """Whether notify-pull over pages on disk reads fewer bytes than a full pass.
+
+    The receivers are not known before they are notified; they are taken to be spread evenly over the pages.
+
+    Args:
+        notified: bytes of the pages along which changed vertices notify, without those in memory.
+        receivers: vertices that are notified, at most.
+        pages: pages of a full pass.
+        full: bytes of a full pass, without the pages in memory.
+    """
+    missed = (1 - 1 / pages) ** receivers if pages > 1 else float(receivers == 0)
+    return notified + (1 - missed) * full < full
 
 
 def should_pull(costs: Costs | None, active: int, reached: int, edges: int) -> bool:

@@ -11,17 +11,21 @@ from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.paged.source import PageSource
+from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.follow import Ahead
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
+from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.blocks import Blocks, blocks_bytes
-from vlang.runtime.graph.topology.pages import Pages, vertex_tasks
+from vlang.runtime.graph.topology.pages import PageCuts, Pages, vertex_tasks
 from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.layouts.pass_words import STATS_WORKERS
 from vlang.runtime.plan.plan import (
     BLOCK,
     BLOCK_MOST,
@@ -37,40 +41,8 @@ from vlang.runtime.plan.plan import (
     StageSpec,
 )
 from vlang.runtime.storage.ledger import ledger
-from vlang.runtime.storage.memory import empty
 
-__all__ = ["Lists", "Passes", "pages_of"]
-
-
-@dataclass
-class Lists:
-    """Vertices to process, in increasing order.
-
-    Attributes:
-        short: u32, room for the numbers of short vertices.
-        long: u32, room for indices in the table of long vertices.
-        long_vertices: u32, the numbers of those.
-        shorts: how many entries of `short` are in use.
-        longs: how many of `long`.
-    """
-
-    short: NDArray[np.uint32]
-    long: NDArray[np.uint32]
-    long_vertices: NDArray[np.uint32]
-    shorts: int = 0
-    longs: int = 0
-
-    @staticmethod
-    def room(n: int, longs: int) -> Lists:
-        """Lists with capacity for every vertex."""
-        return Lists(empty(n, np.uint32), np.empty(longs, np.uint32), np.empty(longs, np.uint32))
-
-
-def pages_of(graph: Graph, kind: str, page_size: int) -> Pages:
-    """The pages of a graph in one adjacency direction ("in", "out" or "both"); cut once."""
-    adjacency = graph.adjacency(kind)
-    pages: Pages = adjacency.derived(("pages", page_size), lambda: Pages.cut(adjacency, page_size))
-    return pages
+__all__ = ["Passes"]
 
 
 @dataclass
@@ -85,7 +57,7 @@ class _Blocked:
 
 @dataclass
 class Passes:
-    """Launches stages on one graph. Adjacencies are built, and cut into pages, when a stage first needs them.
+    """Launches stages on one graph, over the pages that its source has in memory at a time.
 
     Attributes:
         graph: the graph.
@@ -105,8 +77,7 @@ class Passes:
     state: State
     kernels: Kernels
     cpu: Cpu
-    page_size: int
-    pages: dict[str, Pages]
+    source: PageSource
     tables: dict[str, NDArray[np.uint64]] = field(default_factory=dict)
     blocks: dict[str, _Blocked] = field(default_factory=dict)
     scratch: dict[str, Scratch] = field(default_factory=dict)
@@ -125,12 +96,9 @@ class Passes:
         """The edge costs by which loops choose a direction (vlang.runtime.cpu.passes.mode); None: published rules."""
         return None if self.switching == "published" else costs_of(self.graph.m)
 
-    def pages_of(self, kind: str) -> Pages:
-        """The pages of an adjacency direction."""
-        known = self.pages.get(kind)
-        if known is None:
-            known = self.pages[kind] = pages_of(self.graph, kind, self.page_size)
-        return known
+    def pages_of(self, kind: str) -> PageCuts:
+        """How an adjacency direction is cut into pages."""
+        return self.source.pages(kind)
 
     def use_blocks(self, stage: StageSpec, asked: str, coming: int | None) -> None:
         """Run the full passes of a stage by cache blocks from now on, if it can and that pays."""
@@ -140,6 +108,8 @@ class Passes:
         if "blocked" not in stage.kernels or stage.name in self.blocks or stage.domain is None:
             return
         pages = self.pages_of(stage.domain)
+        if not isinstance(pages, Pages):  # the edges are not in memory
+            return
         swept: list[int] = pages.adjacency.derived("sweeps", lambda: [0])  # so far, by all runs on this graph
         there = pages.adjacency.made("blocks")
         room = ledger.left is None or ledger.left > blocks_bytes(int(pages.starts[-1]), pages.n)
@@ -157,14 +127,11 @@ class Passes:
         """Run the full passes of a stage by rows from now on."""
         self.blocks.pop(stage.name, None)
 
-    def _table(self, stage: StageSpec, pages: Pages) -> NDArray[np.uint64]:
+    def _table(self, stage: StageSpec) -> NDArray[np.uint64]:
         """The page table with the columns of a stage."""
         known = self.tables.get(stage.name)
         if known is None:
-            names = tuple(name for name, _ in stage.columns)
-            adjacency = self.graph.adjacency(stage.domain or "in", names)
-            columns = [adjacency.column(name, DTYPES[dtype]) for name, dtype in stage.columns]
-            known = self.tables[stage.name] = pages.table(columns)
+            known = self.tables[stage.name] = self.source.table(stage.domain or "in", stage.columns)
         return known
 
     # ------------------------------------------------------------------ full passes
@@ -207,14 +174,14 @@ class Passes:
             self._over_vertices(stage.kernels["compute"])
             return 0
         pages = self.pages_of(stage.domain)
-        edges = int(pages.starts[-1])
+        edges = pages.edges
         self._aim(stage, pages)
         if stage.structures:
-            self._whole(stage, pages, whole_tasks(pages, None, pages.tasks), edges + self.graph.n)
+            self._whole(stage, pages, np.arange(len(pages.longs)), pages.tasks, edges + self.graph.n)
             return edges
         blocks = self.blocks.get(stage.name)
         if blocks is None:
-            self._launch(stage.kernels["pull"], pages.tasks, len(pages.tasks), edges + self.graph.n)
+            self._by_page(stage, stage.kernels["pull"], pages.tasks, pages.segment_tasks, edges + self.graph.n)
         else:
             with blocks.trial.sweep() as by_blocks:
                 tasks = blocks.tasks if by_blocks else pages.tasks
@@ -222,22 +189,56 @@ class Passes:
                     self.state.point(SLOT_PAGES, blocks.table)
                 self._launch(stage.kernels["blocked" if by_blocks else "pull"], tasks, len(tasks), edges + self.graph.n)
             self._aim(stage, pages)
+            self._by_page(stage, "", pages.tasks[:0], pages.segment_tasks, edges)
         if len(pages.longs):
-            self._launch(stage.kernels["segments"], pages.segment_tasks, len(pages.segment_tasks), edges)
             tasks = vertex_tasks(len(pages.longs), 64)
             self._launch(stage.kernels["finish"], tasks, len(tasks), len(pages.segments))
         return edges
 
-    def _whole(self, stage: StageSpec, pages: Pages, tasks: NDArray[np.int64], cost: int) -> None:
-        """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R)."""
+    def _by_page(self, stage: StageSpec, kernel: str, tasks: Tasks, segments: Tasks, cost: int) -> None:
+        """Launch `kernel` over tasks, and the kernel of segments over `segments`, page batch by page batch."""
+        assert stage.domain is not None
+        every = max(1, len(tasks) + len(segments))
+        for short, long in by_page(self.source, stage.domain, stage.columns, self._table(stage), tasks, segments):
+            part = cost * (len(short) + len(long)) // every
+            if len(short):
+                self._launch(kernel, short, len(short), part)
+            if len(long):
+                self._launch(stage.kernels["segments"], long, len(long), part)
+
+    def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
+        """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R).
+
+        longs: by index, increasing.
+        """
+        assert stage.domain is not None
         scratch = self.scratch.get(stage.name)
         if scratch is None:
-            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, self.cpu.threads)
+            longest = int(self.degrees(stage.domain).max(initial=0))
+            scratch = self.scratch[stage.name] = Scratch(stage.structures, pages, longest, self.cpu.threads)
         self.state.point(SLOT_SCRATCH, scratch.header)
-        self._launch(stage.kernels["pull"], tasks, len(tasks), cost)
+        for some, short in by_row(self.source, stage.domain, stage.columns, self._table(stage), longs, tasks):
+            self._stats[STATS_WORKERS] = 0
+            chosen = whole_tasks(pages, some, short)
+            self._launch(stage.kernels["pull"], chosen, len(chosen), cost)
 
-    def _aim(self, stage: StageSpec, pages: Pages) -> None:
-        self.state.point(SLOT_PAGES, self._table(stage, pages))
+    def degrees(self, kind: str) -> NDArray[Any]:
+        """The lengths of the rows of an adjacency direction."""
+        pages = self.pages_of(kind)
+        if isinstance(pages, Pages):
+            return np.diff(pages.adjacency.offsets)
+        return np.asarray(self.graph.row_lengths(kind))
+
+    def _degrees_of(self, kind: str, vertices: NDArray[np.int64]) -> NDArray[Any]:
+        """The lengths of some rows of an adjacency direction."""
+        pages = self.pages_of(kind)
+        if isinstance(pages, Pages):
+            offsets = pages.adjacency.offsets
+            return offsets[vertices + 1] - offsets[vertices]
+        return np.asarray(self.graph.row_lengths(kind)[vertices])
+
+    def _aim(self, stage: StageSpec, pages: PageCuts) -> None:
+        self.state.point(SLOT_PAGES, self._table(stage))
         self.state.point(SLOT_SEGMENTS, pages.segments)
         self.state.point(SLOT_LONGS, pages.longs)
 
@@ -278,23 +279,21 @@ class Passes:
         self.state.point(SLOT_STATS, self._stats)
         self._aim(stage, pages)
         self.state.frame[SLOT_LISTED] = 1
-        tasks, made, edges = self._short_tasks(pages, lists)
+        tasks, edges = self._short_tasks(stage.domain, lists)
         self.state.point(SLOT_LIST, lists.short)
         if stage.structures:
-            longs = lists.long[: lists.longs]
-            edges += int(_degrees_of(pages, pages.longs[longs, 0]).sum())
-            self._whole(stage, pages, whole_tasks(pages, longs, tasks[:made]), edges + lists.shorts)
+            longs = lists.long[: lists.longs].astype(np.int64)
+            edges += int(self._degrees_of(stage.domain, pages.longs[longs, 0]).sum())
+            self._whole(stage, pages, longs, tasks, edges + lists.shorts)
             return self._counted(edges)
+        segments, long_edges = self._long_tasks(pages, lists)
         kernel = stage.kernels.get("listed", stage.kernels["pull"])
-        self._launch(kernel, tasks, made, edges + lists.shorts)
+        self._by_page(stage, kernel, tasks, segments, edges + lists.shorts + long_edges)
         if lists.longs:
-            tasks, made, long_edges = self._long_tasks(pages, lists)
-            self._launch(stage.kernels["segments"], tasks, made, long_edges)
             self.state.point(SLOT_LIST, lists.long)
             finish = vertex_tasks(lists.longs, 64)
             self._launch(stage.kernels["finish"], finish, len(finish), lists.longs)
-            edges += long_edges
-        return self._counted(edges)
+        return self._counted(edges + long_edges)
 
     def _listed_vertices(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run a stage without edges, for which all vertices are short."""
@@ -306,22 +305,30 @@ class Passes:
         self._launch(stage.kernels["compute"], tasks, len(tasks), lists.shorts)
         return self._counted(0)
 
-    def _short_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
-        """Tasks over listed short vertices, int64[., 3], the number of rows in use, and the edges of the vertices."""
+    def _short_tasks(self, kind: str, lists: Lists) -> tuple[Tasks, int]:
+        """Tasks over listed short vertices, and the edges of these."""
+        pages = self.pages_of(kind)
         if self.freedoms.reordered(lists.short[: lists.shorts]):
-            return _one_each(pages, lists.short[: lists.shorts])
+            vertices = lists.short[: lists.shorts].astype(np.int64)
+            return one_each(pages, vertices), int(self._degrees_of(kind, vertices).sum())
         tasks = np.empty((lists.shorts + 1, 3), dtype=np.int64)
-        made = frontier_kernels()["list_tasks"](
-            lists.short, lists.shorts, pages.adjacency.offsets, pages.firsts, pages.count, pages.cost, tasks,
-            self._total)
-        return tasks, made, int(self._total[0])
+        if isinstance(pages, Pages):
+            name, rows = "list_tasks", pages.adjacency.offsets
+        else:
+            name, rows = "list_tasks_by_degree", self.graph.row_lengths(kind)
+        made = frontier_kernels()[name](
+            lists.short, lists.shorts, rows, pages.firsts, pages.count, pages.cost, tasks, self._total)
+        return tasks[:made], int(self._total[0])
 
-    def _long_tasks(self, pages: Pages, lists: Lists) -> tuple[NDArray[np.int64], int, int]:
+    def _long_tasks(self, pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
+        """Tasks over the segments of listed long vertices, and the edges of these."""
+        if not lists.longs:
+            return np.zeros((0, 3), np.int64), 0
         tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
         made = frontier_kernels()["long_tasks"](
             lists.long, lists.longs, pages.longs, pages.segments, pages.segment_pages, max(1, pages.cost // SEGMENT),
             tasks, self._total)
-        return tasks, made, int(self._total[0])
+        return tasks[:made], int(self._total[0])
 
     def send_all(self, stage: StageSpec) -> None:
         """Update the messages of all vertices."""
@@ -344,7 +351,9 @@ class Passes:
         words = whole_words(flags)
         return frontier_kernels()["reached"](words, len(words), self.graph.row_lengths(kind))
 
-    def split(self, flags: NDArray[np.uint8], bit: int, pages: Pages, lists: Lists, marks: NDArray[np.uint8]) -> None:
+    def split(
+        self, flags: NDArray[np.uint8], bit: int, pages: PageCuts, lists: Lists, marks: NDArray[np.uint8]
+    ) -> None:
         """Write flagged vertices to lists, clear their flags, and mark vertices that must run again themselves.
 
         Args:
@@ -364,17 +373,18 @@ class Passes:
 
     def notify(self, kind: str, lists: Lists, marks: NDArray[np.uint8]) -> int:
         """Mark the neighbours of listed vertices in one adjacency direction; returns the edges traversed."""
-        pages = self.pages_of(kind)
-        kernels = frontier_kernels()
+        pages, kernels = self.pages_of(kind), frontier_kernels()
         table = self.tables.get(kind)
         if table is None:
-            table = self.tables[kind] = pages.table(())
-        tasks, made, edges = self._short_tasks(pages, lists)
-        self.cpu.launch(kernels["notify_vertices"], (table, lists.short), tasks, made, edges + lists.shorts, (marks,))
-        if lists.longs:
-            tasks, made, more = self._long_tasks(pages, lists)
-            self.cpu.launch(kernels["notify_segments"], (table, pages.segments), tasks, made, more, (marks,))
-            edges += more
+            table = self.tables[kind] = self.source.table(kind, ())
+        tasks, edges = self._short_tasks(kind, lists)
+        segments, more = self._long_tasks(pages, lists)
+        cost = edges + lists.shorts + more
+        for short, long in by_page(self.source, kind, (), table, tasks, segments):
+            self.cpu.launch(kernels["notify_vertices"], (table, lists.short), short, len(short), cost, (marks,))
+            if len(long):
+                self.cpu.launch(kernels["notify_segments"], (table, pages.segments), long, len(long), cost, (marks,))
+        edges += more
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
@@ -387,16 +397,3 @@ class Passes:
         kernel = frontier_kernels()[f"{action}_{word}"]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
             kernel(b, a, vertices, count, 8 * size // word)
-
-
-def _one_each(pages: Pages, vertices: NDArray[np.uint32]) -> tuple[NDArray[np.int64], int, int]:
-    """A task for each of some short vertices: as `Passes._short_tasks` returns."""
-    page = np.searchsorted(pages.firsts, vertices, side="right") - 1
-    at = np.arange(len(vertices), dtype=np.int64)
-    tasks = np.ascontiguousarray(np.stack([page, at, at + 1], axis=1))
-    return tasks, len(vertices), int(_degrees_of(pages, vertices.astype(np.int64)).sum())
-
-
-def _degrees_of(pages: Pages, vertices: NDArray[np.int64]) -> NDArray[np.uint64]:
-    offsets = pages.adjacency.offsets
-    return offsets[vertices + 1] - offsets[vertices]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.plan.layouts.pass_words import SCRATCH_MEMORY, SCRATCH_OWNERS, SCRATCH_WORDS
 from vlang.runtime.storage.room import out_of_memory
 
@@ -27,11 +27,15 @@ class Scratch:
 
     Shorter vertices leave the rest untouched, so that it takes no physical memory. header: the array to which
     SLOT_SCRATCH points. Raises OutOfMemory.
+
+    Args:
+        structures: the structures that a vertex needs.
+        pages: the pages of the pass.
+        longest: edges of the longest vertex.
+        workers: how many there are.
     """
 
-    def __init__(self, structures: tuple[str, ...], pages: Pages, workers: int) -> None:
-        degrees = np.diff(pages.adjacency.offsets)
-        longest = int(degrees.max()) if len(degrees) else 0
+    def __init__(self, structures: tuple[str, ...], pages: PageCuts, longest: int, workers: int) -> None:
         words = -(-words_of(structures, longest) // 8) * 8  # whole cache lines
         try:
             self._memory = np.empty(workers * words, dtype=np.uint64)
@@ -45,10 +49,9 @@ class Scratch:
         self.header[SCRATCH_MEMORY] = self._memory.ctypes.data
 
 
-def whole_tasks(pages: Pages, longs: NDArray[np.uint32] | None, rest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of a pass by whole vertices: long vertices (all, or `longs` by index) by falling length, then the rest."""
-    chosen = np.arange(len(pages.longs)) if longs is None else longs.astype(np.int64)
-    segments = pages.longs[chosen, 2] - pages.longs[chosen, 1]
-    chosen = chosen[np.argsort(-segments, kind="stable")]
+def whole_tasks(pages: PageCuts, longs: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Tasks of a pass by whole vertices: long vertices, given by index, by falling length, then the rest."""
+    segments = pages.longs[longs, 2] - pages.longs[longs, 1]
+    chosen = longs[np.argsort(-segments, kind="stable")]
     first = np.stack([np.full_like(chosen, -1), chosen, chosen + 1], axis=1)
     return np.ascontiguousarray(np.concatenate([first, rest]))

@@ -7,6 +7,7 @@ are not in the largest tree by then. docs/internals/rule-k.md has the proof.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -18,10 +19,13 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.compile.objects import Kernels, load_kernels
 from vlang.runtime.cpu.crew.launch import Cpu
+from vlang.runtime.cpu.paged.source import Streamed
+from vlang.runtime.cpu.paged.work import by_page
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.pages import vertex_tasks
 from vlang.runtime.plan.plan import CopySpec, LoopSpec, Plan, StageSpec
 from vlang.runtime.storage.memory import empty
 
@@ -36,7 +40,11 @@ _FOREST = {
     "roots": f"void(u32*, u32*, {_TASK})",
     "outside": f"void(u64*, u32*, i64, {_TASK}, u32*, i64*)",
     "finish": f"void(u64*, u32*, u32*, {_TASK}, u32*, i64*)",
+    "alone": f"void(u32*, {_TASK})",
+    "hook_rows": f"void(u64*, u32*, {_TASK})",
+    "hook_segments": f"void(u64*, i64*, u32*, {_TASK})",
 }
+_PAGED = ("alone", "hook_rows", "hook_segments")
 _PROBES = 1024  # vertices sampled to find the largest tree
 _TASKS = 256  # pieces that the edges and vertices are cut into, about
 _LEAST_COST = 8192  # edges and vertices below which a task is not worth cutting
@@ -59,7 +67,9 @@ class Components(CpuWay):
         """None of the plan's kernels."""
         return frozenset()
 
-    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ConnectLoop | None:
+    def begin(
+        self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None
+    ) -> ConnectLoop | PagedConnectLoop | None:
         """The loop; None for a bounded loop, for a continued run, and for values whose order matters.
 
         Those are NaN and negative zero, as min and max keep the operand that comes first.
@@ -70,11 +80,13 @@ class Components(CpuWay):
         if bound is not None or (start is not None and start.heard is not None) or not _ordered(values):
             return None
         passes.freedoms.of(loop, bound).took("K")
+        if isinstance(passes.source, Streamed):
+            return PagedConnectLoop(copied, passes.source, values, passes.cpu)
         return ConnectLoop(copied, passes.graph.adjacency(copied.domain), values, passes.cpu)
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
         """The forest and the second neighbours, while tasks are cut by the offsets of edges."""
-        return 8 * shape.n + 16 * shape.n
+        return 4 * shape.n if shape.streamed else 8 * shape.n + 16 * shape.n
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Which field is copied, and how it is joined."""
@@ -88,20 +100,41 @@ class Components(CpuWay):
         if loop.copied is None:
             return ()
         dtype = next(field.dtype for field in plan.fields if field.name == loop.copied.field)
-        return [Beside(kernels, kernels) for kernels in (_forest_kernels(), _join_kernels(loop.copied.join, dtype))]
+        forest, join = _forest_kernels(), _join_kernels(loop.copied.join, dtype)
+        return [Beside(forest, [name for name in forest if name not in _PAGED]), Beside(join, join)]
 
 
-class ConnectLoop:
-    """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`."""
+class _Forest(ABC):
+    """Runs a loop as one superstep of the mode "connect"; a `vlang.runtime.engine.machine.Loop`.
 
-    def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
+    Args:
+        copied: what is copied.
+        values: its values.
+        cpu: launches kernels.
+    """
+
+    def __init__(self, copied: CopySpec, values: NDArray[Any], cpu: Cpu) -> None:
         self.stats = Stats()
-        self._copied, self._adjacency, self._values, self._cpu = copied, adjacency, values, cpu
+        self._copied, self._values, self._cpu = copied, values, cpu
         self._edges = 0
+
+    @abstractmethod
+    def _tasks(self) -> NDArray[np.int64]:
+        """Tasks over all vertices, int64[T, 3]."""
+
+    @abstractmethod
+    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
+        """Make `parents` a forest: each component is one tree, rooted at its smallest vertex.
+
+        Args:
+            parents: u32[n], the parent of each vertex; overwritten.
+            tasks: int64[T, 3], over all vertices.
+            flat: every vertex must point to the root itself.
+        """
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Give every vertex the join over its component."""
-        tasks = self._adjacency.derived("connect", lambda: _tasks(self._adjacency.offsets))
+        tasks = self._tasks()
         if self._numbered(tasks):  # the least number of a component is its root
             self._components(self._values, tasks, flat=True)
             return (self.last(),)
@@ -119,6 +152,7 @@ class ConnectLoop:
 
     def close(self) -> None:
         """Nothing to release."""
+        return
 
     def _numbered(self, tasks: NDArray[np.int64]) -> bool:
         """Whether the join is a minimum and the value of every vertex is its own number."""
@@ -129,14 +163,19 @@ class ConnectLoop:
         self._cpu.launch(_forest_kernels()["misplaced"], (values,), tasks, len(tasks), len(values), (found,))
         return not found[0]
 
-    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
-        """Make `parents` a forest: each component is one tree, rooted at its smallest vertex.
 
-        Args:
-            parents: u32[n], the parent of each vertex; overwritten.
-            tasks: int64[T, 3], over all vertices.
-            flat: every vertex must point to the root itself.
-        """
+class ConnectLoop(_Forest):
+    """Components of a graph in memory, of which most edges are left out (Afforest)."""
+
+    def __init__(self, copied: CopySpec, adjacency: Adjacency, values: NDArray[Any], cpu: Cpu) -> None:
+        super().__init__(copied, values, cpu)
+        self._adjacency = adjacency
+
+    def _tasks(self) -> NDArray[np.int64]:
+        tasks: NDArray[np.int64] = self._adjacency.derived("connect", lambda: _tasks(self._adjacency.offsets))
+        return tasks
+
+    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
         adjacency, kernels = self._adjacency, _forest_kernels()
         offsets, targets = adjacency.offsets, adjacency.targets
         n = len(parents)
@@ -158,6 +197,32 @@ class ConnectLoop:
         if flat and rest:  # else no tree has changed since every vertex was looked at
             launch("flatten", (parents,))
         self._edges = 2 * n + rest
+
+
+class PagedConnectLoop(_Forest):
+    """Components in one pass over the pages of one direction, in any order: the relation is symmetric.
+
+    source: the pages; other arguments as of a forest.
+    """
+
+    def __init__(self, copied: CopySpec, source: Streamed, values: NDArray[Any], cpu: Cpu) -> None:
+        super().__init__(copied, values, cpu)
+        self._source = source
+
+    def _tasks(self) -> NDArray[np.int64]:
+        return vertex_tasks(len(self._values), _LEAST_COST)
+
+    def _components(self, parents: NDArray[np.uint32], tasks: NDArray[np.int64], flat: bool = False) -> None:
+        kernels, pages, table = _forest_kernels(), self._source.pages("in"), self._source.table("in", ())
+        if not flat:  # else `parents` are the values, and each is its own number
+            self._cpu.launch(kernels["alone"], (parents,), tasks, len(tasks), len(parents))
+        for rows, segments in by_page(self._source, "in", (), table, pages.tasks, pages.segment_tasks):
+            self._cpu.launch(kernels["hook_rows"], (table, parents), rows, len(rows), pages.edges)
+            self._cpu.launch(kernels["hook_segments"], (table, pages.segments, parents), segments, len(segments),
+                             pages.edges)
+        if flat:
+            self._cpu.launch(kernels["flatten"], (parents,), tasks, len(tasks), len(parents))
+        self._edges = pages.edges
 
 
 def _fits(copied: CopySpec, graph: Counts) -> bool:

@@ -15,7 +15,7 @@ from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
-__all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "only_new"]
+__all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "on_disk", "only_new"]
 
 FULL = frozenset({"messages", "compute", "pull", "followed"})
 """The roles of the kernels that full passes launch."""
@@ -106,6 +106,11 @@ def asked_otherwise(options: Options) -> str:
     """Why active vertices do not push: an option that fixes how supersteps run; "" if they may."""
     pushed = options.mode == "push" or (options.mode == "auto" and options.blocking != "always")
     return "" if pushed else "how supersteps run was asked for"
+
+
+def on_disk(graph: Counts) -> str:
+    """Why a way that reads whole adjacency lists cannot run; "" if it may."""
+    return "the edges are on disk" if graph.streamed else ""
 
 
 def only_new(start: Start | None) -> bool:

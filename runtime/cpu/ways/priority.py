@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
-from vlang.runtime.cpu.ways.push import close_words, open_words, push_spec, push_stage, pushed_directions
+from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, on_disk, only_new
+from vlang.runtime.cpu.ways.joined_words import close_words, open_words, push_spec
+from vlang.runtime.cpu.ways.push import push_stage, pushed_directions
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
@@ -73,6 +74,8 @@ class Priority(CpuWay):
 
         Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
         """
+        if on_disk(graph):
+            return on_disk(graph)
         if options.schedule == "rounds":
             return "rounds, as asked"
         spec = _spec(loop)
@@ -123,6 +126,8 @@ class Priority(CpuWay):
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
         """The problem where the options require this order and no loop may run so, or name an unusable target."""
+        if on_disk(graph) and (options.schedule == "priority" or options.target is not None):
+            return f"{plan.name} cannot run in order of priority: {on_disk(graph)}, and rounds stream them"
         if options.schedule == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
             why = f": {_never(plan.loops[0])}" if plan.loops else ", as it has no loop"
             return f"{plan.name} cannot run in order of priority{why}"

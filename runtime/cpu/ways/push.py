@@ -17,12 +17,15 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.compile.objects import Kernel, address_of
+from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
-from vlang.runtime.engine.machine import Start, Stats
-from vlang.runtime.engine.state import DTYPES, State
+from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
+from vlang.runtime.cpu.ways.paged_push import PagedPushLoop
+from vlang.runtime.engine.machine import Loop, Start, Stats
+from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.adjacency import Adjacency
@@ -43,9 +46,7 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_OFFSETS, PAGE_TARGETS, Lo
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.types import OPPOSITE
 
-__all__ = [
-    "Push", "PushLoop", "close_words", "open_words", "push_spec", "push_stage", "pushed_directions", "pushes_refused",
-]
+__all__ = ["Push", "PushLoop", "push_stage", "pushed_directions", "pushes_refused"]
 
 _FROM_START = 0
 _RUN = 64  # entries of a queue in a task, at most
@@ -69,27 +70,6 @@ def pushed_directions(loop: LoopSpec) -> tuple[str, ...]:
     return tuple(OPPOSITE[stage.domain] for stage in loop.stages if stage.domain is not None)
 
 
-def push_spec(stage: StageSpec) -> PushSpec:
-    """The arrays into which a pass that pushes joins contributions."""
-    spec = stage.way("push", PushSpec)
-    assert spec is not None
-    return spec
-
-
-def open_words(state: State, spec: PushSpec) -> None:
-    """Copy the values of the fields to the words into which contributions are joined."""
-    for part in spec.parts:
-        now = state.arrays[f"field:{part.field}"]
-        np.copyto(state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride], now)
-
-
-def close_words(state: State, spec: PushSpec) -> None:
-    """Copy the joined values back to the fields."""
-    for part in spec.parts:
-        now = state.arrays[f"field:{part.field}"]
-        np.copyto(now, state.arrays[spec.slot].view(now.dtype)[part.first :: part.stride])
-
-
 def pushes_refused(loop: LoopSpec, options: Options) -> str:
     """Why the active vertices of a loop do not push; "" if they may."""
     if options.asynchronous and loop.asynchronous:
@@ -105,7 +85,8 @@ class Push(CpuWay):
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push; "" if it may."""
-        return pushes_refused(loop, options) or ("" if "push" in loop.stages[0].ways else "its frontier is uniform")
+        return pushes_refused(loop, options) or (
+            "" if "push" in loop.stages[0].ways else "its frontier is uniform")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of pushes; full passes run only where they are cheaper, perhaps never."""
@@ -116,15 +97,19 @@ class Push(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Two queues of runs of edges, and a bit a vertex."""
+        """Two queues of runs of edges, and a bit a vertex; of edges on disk bitmaps."""
+        if shape.streamed:
+            return 4 * shape.n // 8
         return 16 * (shape.n + shape.m // WALK_EDGES + (threads + 1) * WALK_RESERVED) + shape.n // 8
 
-    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> PushLoop | None:
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """The loop; None where vertices must run although they receive nothing."""
         if not only_new(start):
             return None
         passes, options = machine.passes, machine.options
         heard = None if start is None else start.heard
+        if isinstance(passes.source, Streamed):
+            return PagedPushLoop(loop.stages[0], passes, options.mode == "auto", heard, passes.freedoms.of(loop, bound))
         return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", heard,
                         passes.freedoms.of(loop, bound))
 

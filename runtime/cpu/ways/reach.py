@@ -15,12 +15,14 @@ from numpy.typing import NDArray
 
 from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
-from vlang.runtime.engine.machine import Start, Stats
+from vlang.runtime.engine.machine import Loop, Start, Stats
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.plan.layouts.reach_words import (
@@ -89,12 +91,14 @@ class Reach(CpuWay):
         return (*super().directions(loop), *pushed_directions(loop))
 
     def memory(self, loop: LoopSpec, shape: Shape, threads: int) -> int:
-        """Bitmaps, queues of narrow frontiers, and with several workers a byte a vertex."""
+        """Bitmaps; in memory also queues of narrow frontiers, and with several workers a byte a vertex."""
+        if shape.streamed:
+            return (5 + threads) * shape.n // 8
         crew, narrow = min(threads, REACH_CREW), _NARROW + shape.n // 512
         bitmaps = (3 + threads) * shape.n // 8 + 16 * (shape.m // REACH_LONG)
         return bitmaps + crew * (8 * narrow + 32 * (narrow + REACH_AHEAD)) + (shape.n if crew > 1 else 0)
 
-    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> ReachLoop | None:
+    def begin(self, loop: LoopSpec, machine: Running, bound: int | None, start: Start | None) -> Loop | None:
         """The loop; None where vertices must run although they receive nothing. None of its fields is ever given.
 
         Nor does it go on from a checkpoint that does not have the frontier: all vertices reached so far have values.
@@ -103,6 +107,8 @@ class Reach(CpuWay):
             return None
         passes, looks = machine.passes, machine.options.mode == "auto"
         free = passes.freedoms.of(loop, bound)
+        if isinstance(passes.source, Streamed):
+            return PagedReachLoop(loop.stages[0], passes, looks, free) if start is None else None
         return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.heard)
 
     def said(self, loop: LoopSpec) -> list[str]:

@@ -18,14 +18,14 @@ from vlang.options import Options
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.passes.mode import most_summed
 from vlang.runtime.cpu.passes.passes import Passes
-from vlang.runtime.cpu.ways.cpu_way import Running, asked_otherwise
+from vlang.runtime.cpu.ways.cpu_way import Running, asked_otherwise, on_disk
 from vlang.runtime.cpu.ways.push import pushed_directions
 from vlang.runtime.cpu.ways.superstep import Superstep, Supersteps
 from vlang.runtime.engine.machine import Start, Stats
 from vlang.runtime.engine.state import DTYPES, whole_words
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
-from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.sum_words import (
     SUM_ACTIVE,
@@ -57,7 +57,8 @@ class Sums(Supersteps):
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push sums; "" if it may."""
-        return asked_otherwise(options) or ("" if sum_stage(loop) else "its only step is no pass that adds up changes")
+        return on_disk(graph) or asked_otherwise(options) or (
+            "" if sum_stage(loop) else "its only step is no pass that adds up changes")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:
         """The roles of full passes, and of pushed sums."""
@@ -100,7 +101,7 @@ def _spec(stage: StageSpec) -> SumSpec:
     return spec
 
 
-def _long_edges(pages: Pages) -> int:
+def _long_edges(pages: PageCuts) -> int:
     """The number of edges along which long vertices gather."""
     return int((pages.segments[:, 2] - pages.segments[:, 1]).sum())
 

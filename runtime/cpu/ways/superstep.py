@@ -9,16 +9,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.options import Options
+from vlang.runtime.cpu.paged.source import Streamed
 from vlang.runtime.cpu.passes.freedoms import Freedoms
-from vlang.runtime.cpu.passes.mode import should_notify
-from vlang.runtime.cpu.passes.passes import Lists, Passes
+from vlang.runtime.cpu.passes.lists import Lists
+from vlang.runtime.cpu.passes.mode import reads_less, should_notify
+from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL, Beside, CpuWay, Running
 from vlang.runtime.engine.cycle import WATCHED_FROM
 from vlang.runtime.engine.machine import Done, Start, Stats
 from vlang.runtime.engine.state import flags
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.graph.topology.blocks import blocks_bytes
-from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels
+from vlang.runtime.kernels import FIRST_NEEDED, frontier_kernels, paged_frontier_kernels
 from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 from vlang.runtime.storage.ledger import ledger
 
@@ -332,11 +334,36 @@ class _Skipping:
         """Whether to run over lists (see `should_notify`)."""
         if asked != "auto":
             return asked == "notify-pull"
-        graph = self._passes.graph
+        passes, graph = self._passes, self._passes.graph
         if ledger.left is not None and ledger.left < _LISTED * graph.n:
             return False
         edges = graph.m * (2 if self._against == "both" and graph.directed else 1)
-        return should_notify(self._passes.costs, self._passes.reached(self._flags, self._against), edges)
+        reached = passes.reached(self._flags, self._against)
+        if isinstance(passes.source, Streamed):
+            return self._reads_less(passes.source, reached, edges)
+        return should_notify(passes.costs, reached, edges)
+
+    def _reads_less(self, source: Streamed, reached: int, edges: int) -> bool:
+        """Whether running over lists is better where pages are on disk.
+
+        Args:
+            source: the pages.
+            reached: edges of changed vertices.
+            edges: edges of a full pass.
+        """
+        if self._passes.costs is None:
+            return should_notify(None, reached, edges, source.random_cost)
+        domain = self._stage.domain or "in"
+        against, pages = source.pages(self._against), source.pages(domain)
+        wanted = np.zeros(against.count, np.uint8)
+        paged_frontier_kernels()["pages_of_flags"](
+            self._flags, against.firsts, against.count, against.n, against.longs, len(against.longs),
+            against.segment_pages, wanted)
+        full = source.missing(domain, range(pages.count))
+        if not full:
+            return should_notify(self._passes.costs, reached, edges)
+        notified = source.missing(self._against, np.flatnonzero(wanted).tolist())
+        return reads_less(notified, min(reached, against.n), pages.count, full)
 
     def run(self, in_place: bool) -> tuple[Stats, int]:
         """Notify the receivers of changed vertices, then process them (Garaph, USENIX ATC'17, section 4.2)."""

@@ -21,6 +21,8 @@ class Counts(Protocol):
     def m(self) -> int: ...
     @property
     def directed(self) -> bool: ...
+    @property
+    def streamed(self) -> bool: ...
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
         """Bounds of the values of an edge column."""
@@ -41,6 +43,7 @@ class Shape:
         ids: bytes of the ids.
         reading: bytes that the reader needs beside the edges, ids and columns.
         exact: whether the counts are those of the graph, and not estimates.
+        streamed: whether the edges stay on disk.
     """
 
     n: int
@@ -53,6 +56,7 @@ class Shape:
     ids: int = 0
     reading: int = 0
     exact: bool = True
+    streamed: bool = False
 
     @property
     def width(self) -> int:

@@ -26,17 +26,18 @@ _BLOCK = 1 << 16  # vertices that are looked at together
 Int64s = NDArray[np.int64]
 
 
-def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int) -> Directory:
+def cut_directory(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool = False) -> Directory:
     """The directory of the pages of rows with these degrees; sums are 0.
 
     Args:
         degrees: uint32[n].
         page_bytes: the size of a page at which the next one begins.
         edge_bytes: of an edge with its columns.
+        whole: no row is cut by the end of a page, so a page may be as large as the longest row.
 
     Memory: the result, and a few arrays of 65536 vertices.
     """
-    starts, firsts = _cut_pages(degrees, page_bytes, edge_bytes)
+    starts, firsts = _cut_pages(degrees, page_bytes, edge_bytes, whole)
     longs, segments, breaks = _scan(degrees)
     pages = np.searchsorted(starts[:-1], segments[:, 1], side="right") - 1
     segments[:, 1:] -= starts[pages, None]
@@ -51,11 +52,14 @@ def _blocks(degrees: NDArray[np.uint32]) -> Iterator[tuple[int, int, Int64s]]:
     before = 0
     for first in range(0, len(degrees), _BLOCK):
         block = degrees[first : first + _BLOCK].astype(np.int64)
+        edges = int(block.sum())  # now, as the caller may change the block
         yield first, before, block
-        before += int(block.sum())
+        before += edges
 
 
-def _cut_pages(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int) -> tuple[Int64s, Int64s]:
+def _cut_pages(
+    degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int, whole: bool
+) -> tuple[Int64s, Int64s]:
     """The first edge of each page and the end, and the first vertex of each page."""
     room = page_bytes - 256  # for the alignment of the arrays in a page
     starts, firsts = [0], [0]
@@ -72,7 +76,7 @@ def _cut_pages(degrees: NDArray[np.uint32], page_bytes: int, edge_bytes: int) ->
                 break
             begin = int(ends[done - low]) - int(block[done - low])  # row `done` does not fit as a whole
             at = max(begin, edge)
-            if block[done - low] > SEGMENT:
+            if block[done - low] > SEGMENT and not whole:
                 fit = (most - 4 * (done + 1) - edge_bytes * at) // (edge_bytes * SEGMENT)
                 if fit <= 0 and (vertex, edge) == (done, at):
                     fit = 1

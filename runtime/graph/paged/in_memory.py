@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.chosen_weight import as_weight, check_weights, without_weight
+from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.paged.order import order_by_degree
 from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, PageWriter
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows
@@ -21,12 +22,11 @@ from vlang.runtime.graph.topology.transform import listed_rows
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import LAYOUTS
-from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["load", "save"]
+__all__ = ["load", "order_of", "rows_of", "save"]
 
 _STEP = 1 << 20  # edges that are handed to the writer together
 
@@ -94,21 +94,22 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     """
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
-    ids, order = file.ids(), file.permutation()
-    rows, left_out = _rows(file), file.left_out
-    if order is not None:
-        listed = listed_rows(rows, threads or available_threads())
-        scan = EdgeScan(order[listed], order[rows.targets], mirror=False)
-        rows = build_rows(scan, file.n, rows.columns, threads or available_threads())
+    ids, rows, left_out = file.ids(), rows_of(file), file.left_out
     if weights not in (None, "weight"):
         rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
     return graph_type.from_rows(
         "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
-        threads=threads,
+        threads=threads, order=order_of(file),
     )  # fmt: skip
 
 
-def _rows(file: PageFile) -> Rows:
+def order_of(file: PageFile) -> Order | None:
+    """The order of the rows of a page file; None for that of the ids. Raises GraphError and DiskError."""
+    numbers = file.permutation()
+    return None if numbers is None else Order.of(numbers)
+
+
+def rows_of(file: PageFile) -> Rows:
     """All in-edges of a page file, by the numbers in its pages."""
     directory = file.directory("in")
     offsets = np.zeros(file.n + 1, dtype=np.uint64)

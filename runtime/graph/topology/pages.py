@@ -19,8 +19,8 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS, SEGMENT
 
 __all__ = [
-    "DEFAULT_PAGE_SIZE", "Pages", "cut_segments", "distinct", "first_vertices", "page_starts", "segment_tasks",
-    "vertex_tasks",
+    "DEFAULT_PAGE_SIZE", "PageCuts", "Pages", "cut_segments", "distinct", "first_vertices", "page_starts",
+    "segment_tasks", "vertex_tasks",
 ]
 
 DEFAULT_PAGE_SIZE = 32 << 20
@@ -32,29 +32,24 @@ Int64s = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Pages:
-    """The pages of one adjacency.
+class PageCuts:
+    """How an adjacency is cut into pages, without its edges: what is known of pages that are not in memory.
 
     Attributes:
-        adjacency: the edges.
         n: the number of vertices.
         starts: int64[P + 1], the first edge of each page, and the end.
         firsts: int64[P], the first vertex of each page.
-        offsets: uint32, the concatenated page-relative offsets.
-        offset_starts: int64[P], where the offsets of each page begin.
         longs: int64[L, 3]: vertex, first segment, end segment.
         segments: int64[S, 3]: vertex, first and end edge relative to the page.
         segment_pages: int64[S], the page of each segment.
         cost: edges and vertices in a task.
-        tasks, segment_tasks: int64[T, 3]: page, first and end vertex or segment; together they cover all of them.
+        tasks, segment_tasks: int64[T, 3]: page, first and end vertex or segment, by increasing page; together they
+            cover all of them.
     """
 
-    adjacency: Adjacency
     n: int
     starts: Int64s
     firsts: Int64s
-    offsets: NDArray[np.uint32]
-    offset_starts: Int64s
     longs: Int64s
     segments: Int64s
     segment_pages: Int64s
@@ -66,6 +61,26 @@ class Pages:
     def count(self) -> int:
         """The number of pages."""
         return len(self.firsts)
+
+    @property
+    def edges(self) -> int:
+        """The number of edges in all pages."""
+        return int(self.starts[-1])
+
+
+@dataclass(frozen=True)
+class Pages(PageCuts):
+    """The pages of one adjacency in memory.
+
+    Attributes:
+        adjacency: the edges.
+        offsets: uint32, the concatenated page-relative offsets.
+        offset_starts: int64[P], where the offsets of each page begin.
+    """
+
+    adjacency: Adjacency
+    offsets: NDArray[np.uint32]
+    offset_starts: Int64s
 
     def table(self, columns: Sequence[NDArray[Any]]) -> NDArray[np.uint64]:
         """The page rows that kernels read (see vlang.runtime.plan.plan), with these edge columns."""
@@ -95,9 +110,10 @@ class Pages:
         local, local_starts = _local_offsets(offsets, starts, firsts)
         cost = max(_LEAST_COST, (int(offsets[-1]) + n) // _TASKS)
         return Pages(
-            adjacency, n, starts, firsts, local, local_starts, longs, segments, page, cost,
+            n, starts, firsts, longs, segments, page, cost,
             _short_tasks(offsets, degrees, longs[:, 0], firsts, cost),
             segment_tasks(page, max(1, cost // SEGMENT)),
+            adjacency, local, local_starts,
         )
 
 

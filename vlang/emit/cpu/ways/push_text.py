@@ -94,8 +94,9 @@ class PushText:
             return Added(reason=how.reason)
         functions = (*spoken(writer), *_heeds(writer, how), _join(writer, how), _join(writer, how, alone=True),
                      _carry(writer, how), _FRESH, silent(writer))
-        return Added(how.spec, functions=functions, skeletons=("push", "few"),
-                     roles=dict.fromkeys(("push", "begin", "few"), SPARSE),
+        paged = ("choose_front", "spread_rows", "spread_segments", "gather_up")
+        return Added(how.spec, functions=functions, skeletons=("push", "few", "paged_push"),
+                     roles=dict.fromkeys(("push", "begin", "few", *paged), SPARSE),
                      support=("words",) if how.words.count == 2 else ())
 
 

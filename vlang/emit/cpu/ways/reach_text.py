@@ -22,8 +22,9 @@ class ReachText:
         how = pushing(writer)
         if not how.uniform:
             return Added(reason=how.reason)
-        roles = {**dict.fromkeys(("start", "mark", "unite", "early"), SPARSE), "narrow": CREW}
-        return Added(how.spec, functions=_functions(writer, how), skeletons=("reach", "narrow"), roles=roles)
+        roles = {**dict.fromkeys(("start", "mark", "unite", "early", "spot", "take"), SPARSE), "narrow": CREW}
+        return Added(how.spec, functions=_functions(writer, how), skeletons=("reach", "narrow", "paged_reach"),
+                     roles=roles)
 
 
 def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:

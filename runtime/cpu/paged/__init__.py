@@ -1,0 +1,1 @@
+"""Passes over pages, wherever the pages are."""

@@ -1,0 +1,134 @@
+"""Where passes find the pages of a graph: in memory all at once, or on disk, in batches through a ring of buffers."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Sequence
+from contextlib import closing
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.graph.edges.columns import cast
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.pages import PageCuts, Pages
+from vlang.runtime.graph.topology.stored import StoredEdges
+from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
+from vlang.runtime.storage.ring import PageViews, Ring
+
+__all__ = ["Columns", "Groups", "InMemory", "PageSource", "Streamed", "source_of"]
+
+Columns = tuple[tuple[str, str], ...]
+"""Edge columns of a pass: name and type."""
+
+Groups = Sequence[Sequence[int]]
+"""Pages, of which those of a group must be in memory at the same time."""
+
+
+class PageSource(Protocol):
+    """The pages of one graph."""
+
+    def pages(self, kind: str) -> PageCuts:
+        """How the adjacency of a kind is cut into pages."""
+
+    def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
+        """The page rows of a pass."""
+
+
+class InMemory:
+    """The pages of a graph in memory."""
+
+    def __init__(self, graph: Graph, page_size: int) -> None:
+        self._graph, self._size = graph, page_size
+        self._known: dict[str, Pages] = {}
+
+    def pages(self, kind: str) -> Pages:
+        """The pages of an adjacency direction; cut once for a graph."""
+        if kind not in self._known:
+            adjacency = self._graph.adjacency(kind)
+            self._known[kind] = adjacency.derived(("pages", self._size), lambda: Pages.cut(adjacency, self._size))
+        return self._known[kind]
+
+    def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
+        """The page rows of a pass, for good."""
+        adjacency = self._graph.adjacency(kind, tuple(name for name, _ in columns))
+        return self.pages(kind).table([adjacency.column(name, DTYPES[dtype]) for name, dtype in columns])
+
+
+class Streamed:
+    """The pages of a graph on disk, through a ring.
+
+    Args:
+        stored: the edges.
+        ring: delivers their pages.
+    """
+
+    def __init__(self, stored: StoredEdges, ring: Ring) -> None:
+        self.ring = ring
+        self._stored = stored
+        self._known: dict[str, PageCuts] = {}
+
+    def pages(self, kind: str) -> PageCuts:
+        """How an adjacency direction is cut into pages."""
+        kind = self._kind(kind)
+        if kind not in self._known:
+            self._known[kind] = self._stored.cuts(kind)
+        return self._known[kind]
+
+    def table(self, kind: str, columns: Columns) -> NDArray[np.uint64]:
+        """The page rows of a pass, in which only the first vertices are known yet."""
+        pages = self.pages(kind)
+        rows = np.zeros((pages.count, PAGE_WORDS), np.uint64)
+        rows[:, PAGE_FIRST] = pages.firsts.astype(np.uint64)
+        return rows
+
+    def batches(
+        self, kind: str, columns: Columns, table: NDArray[np.uint64], groups: Groups
+    ) -> Generator[NDArray[np.int64]]:
+        """The numbers of the pages that have arrived, in batches.
+
+        The rows of a batch are valid until the next one is asked for.
+
+        Args:
+            kind: the adjacency direction.
+            columns: the edge columns of the pass.
+            table: the page rows of the pass, which are aimed at the buffers of a batch.
+            groups: the pages that are wanted.
+
+        Raises DiskError, GraphError, OutOfMemory.
+        """
+        with closing(self.ring.stream(self._kind(kind), groups)) as stream:
+            for batch in stream:
+                alive = [self._aim(table[page], views, columns) for page, views in batch]
+                yield np.array([page for page, _ in batch], np.int64)
+                del alive
+
+    @property
+    def random_cost(self) -> float:
+        """How many times as long a random read of this disk takes as a sequential one: k of Garaph's rule."""
+        return self._stored.random_cost()
+
+    def missing(self, kind: str, pages: Iterable[int]) -> int:
+        """Bytes of the pages that are not in memory."""
+        return self.ring.missing(self._kind(kind), pages)
+
+    def _aim(self, row: NDArray[np.uint64], views: PageViews, columns: Columns) -> list[NDArray[np.generic]]:
+        """Write the addresses of a page into its row; returns the arrays that are there."""
+        row[PAGE_OFFSETS], row[PAGE_TARGETS] = address_of(views.offsets), address_of(views.targets)
+        arrays = [cast(name, views.columns[name], self._stored.columns[name], DTYPES[dtype]) for name, dtype in columns]
+        for number, array in enumerate(arrays):
+            row[PAGE_COLUMNS + number] = address_of(array)
+        return arrays
+
+    def _kind(self, kind: str) -> str:
+        return kind if self._stored.directed else "in"
+
+
+def source_of(graph: Graph, page_size: int, ring: Ring | None) -> PageSource:
+    """The source of the pages of a graph. ring: for a graph whose edges are on disk."""
+    if graph.stored is None:
+        return InMemory(graph, page_size)
+    assert ring is not None
+    return Streamed(graph.stored, ring)

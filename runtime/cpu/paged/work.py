@@ -1,0 +1,104 @@
+"""The tasks of a pass, page batch by page batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
+from vlang.runtime.graph.topology.pages import PageCuts
+
+__all__ = ["Tasks", "by_page", "by_row", "long_groups", "tasks_of"]
+
+Tasks = NDArray[np.int64]
+"""int64[T, 3]: page, first and end of the task; by increasing page."""
+
+
+def by_page(
+    source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], *work: Tasks
+) -> Iterable[Sequence[Tasks]]:
+    """The tasks whose pages are in memory, batch by batch; of a graph in memory all at once.
+
+    Args:
+        source: has the pages.
+        kind: the adjacency direction.
+        columns: the edge columns of the pass.
+        table: the page rows of the pass, which are aimed at the pages of a batch.
+        work: lists of tasks; a batch has as many.
+    """
+    return _by_page(source, kind, columns, table, work) if isinstance(source, Streamed) else (work,)
+
+
+def _by_page(
+    source: Streamed, kind: str, columns: Columns, table: NDArray[np.uint64], work: Sequence[Tasks]
+) -> Iterator[Sequence[Tasks]]:
+    cuts = [_Cut(tasks, source.pages(kind).count) for tasks in work]
+    wanted = np.flatnonzero(sum((cut.counts for cut in cuts), np.zeros(1, np.int64)))
+    with closing(source.batches(kind, columns, table, [(page,) for page in wanted.tolist()])) as batches:
+        for pages in batches:
+            yield [cut.of(pages) for cut in cuts]
+
+
+def by_row(
+    source: PageSource, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
+) -> Iterable[tuple[NDArray[np.int64], Tasks]]:
+    """As `by_page` for passes that need all edges of a vertex at once: a batch has every page of its long vertices.
+
+    Args:
+        source, kind, columns, table: see `by_page`.
+        longs: the long vertices of the pass, by index, increasing.
+        tasks: the tasks over short vertices.
+
+    Returns the long vertices and the tasks of each batch.
+    """
+    return _by_row(source, kind, columns, table, longs, tasks) if isinstance(source, Streamed) else ((longs, tasks),)
+
+
+def _by_row(
+    source: Streamed, kind: str, columns: Columns, table: NDArray[np.uint64], longs: NDArray[np.int64], tasks: Tasks
+) -> Iterator[tuple[NDArray[np.int64], Tasks]]:
+    pages = source.pages(kind)
+    cut = _Cut(tasks, pages.count)
+    first = pages.segment_pages[pages.longs[longs, 1]]
+    groups = long_groups(pages, longs, np.flatnonzero(cut.counts))
+    with closing(source.batches(kind, columns, table, groups)) as batches:
+        for numbers in batches:
+            yield longs[np.isin(first, numbers)], cut.of(numbers)
+
+
+def tasks_of(tasks: Tasks, wanted: NDArray[np.uint8]) -> Tasks:
+    """The tasks of some pages. wanted: uint8[P], 1 for those."""
+    chosen: Tasks = tasks[wanted[tasks[:, 0]] != 0]
+    return chosen
+
+
+def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.int64]) -> list[range]:
+    """The pages of long vertices and `others` in groups, such that no long vertex has pages in two groups."""
+    low = pages.segment_pages[pages.longs[longs, 1]]
+    high = pages.segment_pages[pages.longs[longs, 2] - 1]
+    low, high = np.concatenate([low, others]), np.concatenate([high, others])
+    order = np.lexsort((high, low))
+    groups: list[range] = []
+    for begin, last in zip(low[order].tolist(), high[order].tolist()):
+        if groups and begin < groups[-1].stop:
+            groups[-1] = range(groups[-1].start, max(groups[-1].stop, last + 1))
+        else:
+            groups.append(range(begin, last + 1))
+    return groups
+
+
+class _Cut:
+    """Where the tasks of each page begin. counts: tasks of each page."""
+
+    def __init__(self, tasks: Tasks, pages: int) -> None:
+        self._tasks = tasks
+        self._starts = np.searchsorted(tasks[:, 0], np.arange(pages + 1))
+        self.counts = np.diff(self._starts)
+
+    def of(self, pages: NDArray[np.int64]) -> Tasks:
+        """The tasks of some pages, in the order of the pages."""
+        parts = [self._tasks[self._starts[page] : self._starts[page + 1]] for page in pages.tolist()]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)

@@ -1,0 +1,149 @@
+"""Loops of one pass that pushes, over pages on disk: a superstep reads the pages of the active vertices only.
+
+The frontier is a bitmap, and joins are free of order, so pages may arrive in any order. Where a full pull reads no more
+and costs less, it runs instead, as in memory (vlang.runtime.cpu.ways.push).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.source import Streamed
+from vlang.runtime.cpu.paged.work import by_page, tasks_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.mode import should_pull
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
+from vlang.runtime.cpu.ways.paged_frontier import Frontiers
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.trace import Done
+from vlang.runtime.plan.layouts.paged_words import (
+    PAGED_COUNTS,
+    PAGED_FOUND,
+    PAGED_FRONT,
+    PAGED_ORIGIN,
+    PAGED_PAGES,
+    PAGED_SEGMENTS,
+    PAGED_VERTICES,
+    PAGED_WORDS,
+)
+from vlang.runtime.plan.plan import StageSpec
+from vlang.runtime.storage.memory import zeros
+from vlang.types import OPPOSITE
+
+__all__ = ["PagedPushLoop"]
+
+_RUN = 64  # words of a bitmap in a task
+
+
+class PagedPushLoop:
+    """A loop whose only pass may push, along pages; a `vlang.runtime.engine.machine.Loop`.
+
+    Memory: three bits a vertex.
+
+    Args:
+        stage: the pass.
+        passes: launches it; its source streams pages.
+        other: supersteps may be full passes, where that is cheaper.
+        heard: uint8[n], bit 0 set for vertices that are active at the start; None: those that are not silent.
+        free: the choices of the loop.
+    """
+
+    def __init__(
+        self, stage: StageSpec, passes: Passes, other: bool, heard: NDArray[np.uint8] | None, free: Freedoms
+    ) -> None:
+        assert stage.domain is not None
+        assert isinstance(passes.source, Streamed)
+        self._stage, self._passes, self._state, self._source = stage, passes, passes.state, passes.source
+        self._other, self._heard, self._free = other and stage.notify is not None, heard, free
+        self._out = Frontiers(passes, OPPOSITE[stage.domain], stage.columns)
+        n = passes.graph.n
+        self._words = -(-n // 64)
+        self._front, self._found = zeros(self._words, np.uint64), zeros(self._words, np.uint64)
+        self._counts, self._tasks = np.zeros(1, np.int64), np.zeros(2, np.int64)
+        self._table = np.zeros(PAGED_WORDS, np.uint64)
+        self._table[PAGED_PAGES], self._table[PAGED_COUNTS] = address_of(self._out.table), address_of(self._counts)
+        self._table[PAGED_SEGMENTS], self._table[PAGED_VERTICES] = address_of(self._out.pages.segments), n
+        open_words(self._state, push_spec(stage))
+        self._active = 0
+        self._begun = False
+        self._last = Done(0, "push", 0)
+
+    @property
+    def stats(self) -> Stats:
+        """The counts of the last superstep: a vertex that changes is active."""
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep."""
+        if not self._begun:
+            self._begun = True
+            if self._heard is None:
+                self._free.took("Z")
+            self._choose(0 if self._heard is None else address_of(self._heard))
+        wanted, edges = self._out.wanted(self._front), self._out.edges(self._front)
+        pulls = self._other and self._free.choose("", lambda: self._should_pull(wanted, edges))
+        self._last = self._full() if pulls else self._push(wanted, edges)
+        return (self._last,)
+
+    def _should_pull(self, wanted: NDArray[np.uint8], edges: int) -> bool:
+        """Whether a full pull reads no more bytes than a push of the frontier, and is cheaper."""
+        domain = self._stage.domain or "in"
+        pages = self._source.pages(domain)
+        full = self._source.missing(domain, range(pages.count))
+        return full <= self._out.missing(wanted) and \
+            should_pull(self._passes.costs, self._active, edges, pages.edges)
+
+    def _push(self, wanted: NDArray[np.uint8], edges: int) -> Done:
+        """Push from the vertices of the frontier; the vertices that change are the next one."""
+        self._aim()
+        out, kernels = self._out, self._passes.kernels
+        rows, segments = (tasks_of(tasks, wanted) for tasks in (out.pages.tasks, out.pages.segment_tasks))
+        for short, long in by_page(self._source, out.kind, out.columns, out.table, rows, segments):
+            for role, tasks in (("spread_rows", short), ("spread_segments", long)):
+                if len(tasks):
+                    self._passes.cpu.launch(kernels[self._stage.kernels[role]], (self._state.frame,), tasks, len(tasks),
+                                            out.pages.edges // out.pages.count, (self._table,))
+        self._launch("gather_up")
+        self._front, self._found = self._found, self._front
+        self._active = int(self._counts[0])
+        self._free.took("P")
+        return Done(self._active, "push", edges)
+
+    def _full(self) -> Done:
+        """Run a pass over all vertices; the vertices that change are the next frontier."""
+        stats, edges = self._passes.full(self._stage)
+        for name in self._stage.swaps:
+            self._state.swap(name)
+        open_words(self._state, push_spec(self._stage))
+        self._choose(address_of(self._state.arrays[f"work:heard.{self._stage.name}"]))
+        return Done(stats.active, "pull", edges)
+
+    def _choose(self, origin: int) -> None:
+        """Build the frontier at the start of the loop, or from flags."""
+        self._table[PAGED_ORIGIN] = origin
+        self._launch("choose_front")
+        self._active = int(self._counts[0])
+
+    def _launch(self, role: str) -> None:
+        """Launch a kernel of the pass over the words of bitmaps."""
+        self._aim()
+        self._counts[0] = 0
+        self._tasks[:] = _RUN, self._words
+        kernel = self._passes.kernels[self._stage.kernels[role]]
+        self._passes.cpu.launch(kernel, (self._state.frame,), self._tasks, -(-self._words // _RUN),
+                                self._passes.graph.n, (self._table,))
+
+    def _aim(self) -> None:
+        self._table[PAGED_FRONT], self._table[PAGED_FOUND] = address_of(self._front), address_of(self._found)

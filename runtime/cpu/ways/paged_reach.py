@@ -1,0 +1,147 @@
+"""Loops with a uniform frontier (rule X2) over pages on disk: each superstep goes in the direction of fewer bytes.
+
+A frontier is a bitmap. Either its vertices mark their neighbours, which takes the pages of their rows, or the vertices
+that are not reached yet look for it, which takes the pages of theirs. Pages in memory cost nothing, and arrive in any
+order: marks are bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import address_of
+from vlang.runtime.cpu.paged.work import by_page, tasks_of
+from vlang.runtime.cpu.passes.freedoms import Freedoms
+from vlang.runtime.cpu.passes.mode import should_look
+from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.paged_frontier import Frontiers
+from vlang.runtime.engine.machine import Stats
+from vlang.runtime.engine.trace import Done
+from vlang.runtime.kernels import paged_frontier_kernels
+from vlang.runtime.plan.layouts.reach_words import (
+    REACH_ACTIVE,
+    REACH_COMING,
+    REACH_COUNTED,
+    REACH_COUNTS,
+    REACH_FRONT,
+    REACH_LEFT,
+    REACH_MARKS,
+    REACH_ONE,
+    REACH_SENDER,
+    REACH_VERTICES,
+    REACH_WORDS,
+)
+from vlang.runtime.plan.plan import StageSpec
+from vlang.runtime.storage.memory import empty, zeros
+from vlang.types import OPPOSITE
+
+__all__ = ["PagedReachLoop"]
+
+_RUN = 32  # words of a bitmap in a task
+
+
+class PagedReachLoop:
+    """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
+
+    Memory: three bits a vertex, one for each thread, and one for each adjacency direction.
+
+    Args:
+        stage: the pass.
+        passes: launches it; its source streams pages.
+        looks: whether vertices that are not reached may look for the frontier.
+        free: the choices of the loop.
+    """
+
+    def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
+        assert stage.domain is not None
+        self._stage, self._passes, self._looks, self._free = stage, passes, looks, free
+        self._out, self._into = Frontiers(passes, OPPOSITE[stage.domain]), Frontiers(passes, stage.domain)
+        n, self._threads = passes.graph.n, passes.cpu.threads
+        self._words = -(-n // 64)
+        self._front, self._coming, self._left = (empty(self._words, np.uint64) for _ in range(3))
+        self._marks = zeros(self._threads * self._words, np.uint64)
+        self._counts, self._tasks = np.zeros(REACH_COUNTED, np.int64), np.zeros(2, np.int64)
+        self._taken = np.zeros(2, np.int64)
+        self._table = np.zeros(REACH_WORDS, np.uint64)
+        self._table[REACH_VERTICES] = n
+        for word, array in ((REACH_LEFT, self._left), (REACH_MARKS, self._marks), (REACH_COUNTS, self._counts)):
+            self._table[word] = address_of(array)
+        self._unreached = n
+        self._begun = False
+        self._last = Done(0, "push", 0)
+
+    @property
+    def stats(self) -> Stats:
+        """The counts of the last superstep: a vertex that changes is active."""
+        return Stats(self._last.active, self._last.active)
+
+    def last(self) -> Done:
+        """The last superstep."""
+        return self._last
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+    def advance(self, room: int | None) -> Sequence[Done]:
+        """Run one superstep."""
+        if not self._begun:
+            self._begun = True
+            self._free.took("Z")
+            self._launch("spot", 0)
+            self._unreached -= int(self._counts[REACH_ACTIVE])
+        if self._looks and self._unreached == 0:
+            self._last = Done(0, "early-exit pull", 0)
+            return (self._last,)
+        pushed = self._out.wanted(self._front)
+        looked = self._into.wanted(self._left) if self._looks else pushed
+        looks = self._looks and self._free.choose("", lambda: self._should_look(pushed, looked))
+        self._taken[1] = 0
+        if looks:
+            self._mark("look", self._into, looked, (self._front, self._left))
+            edges = int(self._taken[1])
+        else:
+            self._mark("mark", self._out, pushed, (self._front,))
+            edges = self._out.edges(self._front)
+        self._launch("take", self._threads)
+        self._front, self._coming = self._coming, self._front
+        active = int(self._counts[REACH_ACTIVE])
+        self._unreached -= active
+        self._last = Done(active, "early-exit pull" if looks else "push", edges)
+        self._free.took("X2" if looks else "P")
+        return (self._last,)
+
+    def _should_look(self, pushed: NDArray[np.uint8], looked: NDArray[np.uint8]) -> bool:
+        """Whether a look reads fewer bytes; where both read none, whether it is cheaper."""
+        push, look = self._out.missing(pushed), self._into.missing(looked)
+        if push or look:
+            return look < push
+        passes, was = self._passes, self._last.mode == "early-exit pull"
+        return should_look(passes.costs, was, passes.graph.n, self._out.pages.edges, self._last.active,
+                           self._out.edges(self._front), self._unreached, self._into.edges(self._left))
+
+    def _mark(self, name: str, way: Frontiers, wanted: NDArray[np.uint8], bits: tuple[NDArray[np.uint64], ...]) -> None:
+        """Mark vertices page by page. name: of the kernels; bits: the bitmaps that they read."""
+        kernels, cpu = paged_frontier_kernels(), self._passes.cpu
+        rows, segments = (tasks_of(tasks, wanted) for tasks in (way.pages.tasks, way.pages.segment_tasks))
+        after = (*bits, self._marks, self._words)
+        for short, long in by_page(self._passes.source, way.kind, (), way.table, rows, segments):
+            launches = (("rows", (way.table,), short), ("segments", (way.table, way.pages.segments), long))
+            for role, before, tasks in launches:
+                if len(tasks):
+                    self._taken[0] = 0
+                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks),
+                               way.pages.edges // way.pages.count, (self._taken,))
+
+    def _launch(self, role: str, number: int) -> None:
+        """Launch a kernel of the pass over the words of bitmaps."""
+        self._table[REACH_SENDER] = self._counts[REACH_ONE]
+        self._counts[:REACH_ONE] = 0
+        self._table[REACH_FRONT], self._table[REACH_COMING] = address_of(self._front), address_of(self._coming)
+        self._tasks[:] = _RUN, number
+        kernel: Any = self._passes.kernels[self._stage.kernels[role]]
+        self._passes.cpu.launch(kernel, (self._passes.state.frame,), self._tasks, -(-self._words // _RUN), self._words,
+                                (self._table,))

@@ -1,0 +1,94 @@
+"""A graph whose edges stay in a page file: `Graph.open`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.paged.in_memory import order_of, rows_of
+from vlang.runtime.graph.paged.merged import MergedPages
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.direct import DirectFiles
+from vlang.runtime.storage.page_file import PageFile, PageView
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["FileEdges", "open_graph"]
+
+
+class FileEdges:
+    """The edges of a page file; a `vlang.runtime.graph.topology.stored.StoredEdges`."""
+
+    def __init__(self, file: PageFile) -> None:
+        self._file = file
+        self._read = DirectFiles(file.stripes)
+        self.name, self.path = file.path.name, os.path.abspath(file.path)
+        self.n, self.m, self.directed = file.n, file.m, file.directed
+        self.columns: Mapping[str, Column] = {
+            name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
+
+    @cached_property
+    def _merged(self) -> MergedPages:
+        def read(kind: str, page: int, buffer: NDArray[np.uint8]) -> PageView:
+            return self.read(kind, page, buffer)[0]
+
+        return MergedPages(self._file, read)
+
+    @property
+    def note(self) -> str:
+        """How pages are read, if not as they should be."""
+        return self._read.note
+
+    def cuts(self, kind: str) -> PageCuts:
+        """How the adjacency of a kind is cut into pages."""
+        d = self._merged.directory if kind == "both" else self._file.directory(kind)
+        return PageCuts(self.n, d.starts, d.firsts, d.longs, d.segments, d.segment_pages, d.cost, d.tasks,
+                        d.segment_tasks)
+
+    def kinds(self) -> Sequence[str]:
+        """The kinds that are stored, one for an undirected graph."""
+        return self._file.kinds
+
+    def degrees(self, kind: str) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]."""
+        return self._file.degrees(kind)
+
+    def nbytes(self, kind: str, page: int) -> int:
+        """Bytes of a page."""
+        return self._merged.nbytes(page) if kind == "both" else self._file.extent(kind, page).nbytes
+
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
+        """Read a page into an aligned buffer, and check every byte of it. Raises DiskError, GraphError."""
+        if kind == "both":
+            return self._merged.read(page, buffer)
+        extent = self._file.extent(kind, page)
+        self._read.read(extent.stripe, extent.offset, buffer)
+        return self._file.view(kind, page, buffer), extent.nbytes
+
+    def spare(self, kind: str) -> int:
+        """Bytes that reads of a kind take beside the buffers of the caller."""
+        return self._merged.spare if kind == "both" else 0
+
+    def random_cost(self) -> float:
+        """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
+        return self._read.random_cost
+
+    def rows(self) -> Rows:
+        """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
+        return rows_of(self._file)
+
+
+def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: int | None) -> Graph:
+    """See `Graph.open`. graph_type: the class to build."""
+    file = PageFile.open(Path(path))
+    return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
+                               order_of(file))

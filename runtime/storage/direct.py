@@ -1,0 +1,131 @@
+"""Reads of whole pages that go around the page cache of the system (O_DIRECT), where the file system allows it."""
+
+from __future__ import annotations
+
+import errno
+import os
+import time
+import weakref
+from collections.abc import Sequence
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import DiskError
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.threads.workers import on_threads
+
+__all__ = ["DirectFiles"]
+
+_BLOCK = 4096
+_SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure a disk
+_DEPTH = 8  # random reads under way at a time
+_DIRECT = getattr(os, "O_DIRECT", 0)
+
+
+class DirectFiles:
+    """Files that several threads read at any place; closed with the last reference.
+
+    Without O_DIRECT every page would be copied once more, and take memory of the system beside the budget of a run.
+
+    Attributes:
+        note: why reads go through the page cache, one sentence; "" if they do not.
+
+    Raises DiskError if a file cannot be opened.
+    """
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.note = ""
+        self._paths = list(paths)
+        self._files: list[int] = []
+        self._buffered: set[int] = set()  # of the files, those read through the page cache
+        self._closed = weakref.finalize(self, _close, self._files)
+        for number, path in enumerate(self._paths):
+            try:
+                self._files.append(self._open(number, path))
+            except OSError as error:
+                raise DiskError(f"{path}: cannot be read: {error.strerror or error}") from None
+
+    def read(self, number: int, offset: int, buffer: NDArray[np.uint8]) -> None:
+        """Fill a buffer from a file.
+
+        Args:
+            number: of the file.
+            offset: the first byte, a multiple of 4096.
+            buffer: uint8, at an address and of a length that are multiples of 4096.
+
+        Raises DiskError: the file cannot be read, or ends before the buffer is full.
+        """
+        have = 0
+        while have < len(buffer):
+            file = self._files[number]
+            try:
+                got = os.preadv(file, [buffer[have:].data], offset + have)
+            except OSError as error:
+                if error.errno != errno.EINVAL or file in self._buffered:
+                    raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
+                if file == self._files[number]:  # else another thread has replaced it meanwhile
+                    self._replace(number)
+                continue
+            if not got:
+                raise DiskError(f"{self._paths[number]}: cut off: it ends at byte {offset + have:,}, and a page goes "
+                                f"on to byte {offset + len(buffer):,}; convert the graph again")
+            have += got
+
+    @cached_property
+    def random_cost(self) -> float:
+        """How many times as long a random read of 4096 bytes takes as a sequential one, on the slowest of the disks.
+
+        It is measured on the files, in some milliseconds. Raises DiskError.
+        """
+        return max(self._ratio(number) for number in range(len(self._paths)))
+
+    def _ratio(self, number: int) -> float:
+        blocks = os.fstat(self._files[number]).st_size // _BLOCK
+        run = min(blocks, _SEQUENTIAL)
+        if run < _RANDOM:
+            return 1.0  # too small to tell
+        room = empty(run * _BLOCK + _BLOCK, np.uint8)
+        room = room[-room.ctypes.data % _BLOCK :][: run * _BLOCK]
+        begin = time.perf_counter()
+        self.read(number, (blocks - run) // 2 * _BLOCK, room)
+        middle = time.perf_counter()
+        step = blocks // _RANDOM
+
+        def read(k: int) -> None:  # spread over the file, in an order without runs
+            self.read(number, (k * 37 % _RANDOM) * step * _BLOCK, room[k * _BLOCK : (k + 1) * _BLOCK])
+
+        on_threads(_DEPTH, read, range(_RANDOM))
+        sequential, random = (middle - begin) / run, (time.perf_counter() - middle) / _RANDOM
+        return max(1.0, random / sequential)
+
+    def _open(self, number: int, path: Path) -> int:
+        if _DIRECT:
+            try:
+                return os.open(path, os.O_RDONLY | os.O_CLOEXEC | _DIRECT)
+            except OSError as error:
+                if error.errno != errno.EINVAL:
+                    raise
+        return self._through_cache(number)
+
+    def _replace(self, number: int) -> None:
+        """Read a file through the page cache from now on: some systems refuse direct reads only when they are tried."""
+        try:
+            other = self._through_cache(number)
+        except OSError as error:
+            raise DiskError(f"{self._paths[number]}: cannot be read: {error.strerror or error}") from None
+        self._files.append(self._files[number])  # which another thread may be reading: it is closed with the others
+        self._files[number] = other
+
+    def _through_cache(self, number: int) -> int:
+        file = os.open(self._paths[number], os.O_RDONLY | os.O_CLOEXEC)
+        self._buffered.add(file)
+        self.note = f"the file system of {self._paths[number]} refuses direct reads, and pages go through its cache"
+        return file
+
+
+def _close(files: list[int]) -> None:
+    for file in set(files):
+        os.close(file)

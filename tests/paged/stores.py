@@ -1,0 +1,158 @@
+"""A page source for tests: the pages of a graph in memory, served late, in any order, or not at all."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from vlang import Graph
+from vlang.errors import DiskError
+from vlang.options import Options
+from vlang.runtime.cpu import placement
+from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.graph.edges.columns import Column
+from vlang.runtime.graph.topology.build import Rows
+from vlang.runtime.graph.topology.pages import PageCuts, Pages
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.ring import ALIGNED
+
+__all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
+
+
+@dataclass(frozen=True)
+class Views:
+    """A page in a buffer."""
+
+    offsets: NDArray[np.uint32]
+    targets: NDArray[np.uint32]
+    columns: Mapping[str, NDArray[Any]]
+
+
+class MemoryStore:
+    """The pages of a graph in memory as if they were on disk; a `StoredEdges`.
+
+    A page is copied into the buffer, whose rest is filled with ones, so that a kernel that reads a page which is not
+    there, or behind its end, gets wrong values.
+
+    Args:
+        graph: the graph.
+        page_size: bytes of the neighbours of a page.
+        late: seconds that a read takes at most; reads then end in any order.
+        broken: the page, by kind and number, whose read fails.
+
+    Attributes:
+        reads: the pages read so far, in order.
+    """
+
+    def __init__(self, graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> None:
+        self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
+        self.path = ""  # in memory
+        self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
+        self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
+        self.note = ""
+        self.reads: list[tuple[str, int]] = []
+        self._rng = np.random.default_rng(7)
+        self._lock = threading.Lock()
+
+    def cuts(self, kind: str) -> PageCuts:
+        """How an adjacency direction is cut, without its edges."""
+        pages = self._pages(kind)
+        return PageCuts(**{spec.name: getattr(pages, spec.name) for spec in fields(PageCuts)})
+
+    def kinds(self) -> Sequence[str]:
+        """The kinds that are stored."""
+        return ("in", "out") if self.directed else ("in",)
+
+    def degrees(self, kind: str) -> NDArray[np.uint32]:
+        """Lengths of rows."""
+        return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
+
+    def nbytes(self, kind: str, page: int) -> int:
+        """Bytes of a page."""
+        used = sum(_stored(array) for array in self._arrays(kind, page).values())
+        return max(1, -(-used // ALIGNED)) * ALIGNED
+
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[Views, int]:
+        """Copy a page, perhaps late."""
+        assert buffer.ctypes.data % ALIGNED == 0
+        assert len(buffer) == self.nbytes(kind, page)
+        with self._lock:
+            self.reads.append((kind, page))
+            late = self._late * float(self._rng.random())
+        if late:
+            time.sleep(late)
+        if self._broken == (kind, page):
+            raise DiskError(f"{self.name}: page {page} cannot be read: input/output error")
+        buffer[:] = 255
+        found, at = {}, 0
+        for name, array in self._arrays(kind, page).items():
+            found[name] = buffer[at : at + array.nbytes].view(array.dtype)
+            found[name][:] = array
+            at += _stored(array)
+        return Views(found.pop(" offsets"), found.pop(" targets"), found), len(buffer)
+
+    def spare(self, kind: str) -> int:
+        """Bytes that reads take beside the buffer."""
+        return 0
+
+    def random_cost(self) -> float:
+        """As of a disk."""
+        return 4.7
+
+    def rows(self) -> Rows:
+        """All in-edges."""
+        base = self._graph.adjacency("in", tuple(self.columns))
+        return Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
+
+    def _pages(self, kind: str) -> Pages:
+        adjacency = self._graph.adjacency(kind)
+        pages: Pages = adjacency.derived(("pages", self._size), lambda: Pages.cut(adjacency, self._size))
+        return pages
+
+    def _arrays(self, kind: str, page: int) -> dict[str, NDArray[Any]]:
+        pages = self._pages(kind)
+        low, high = pages.starts[page : page + 2].tolist()
+        begin = int(pages.offset_starts[page])
+        end = int(pages.offset_starts[page + 1]) if page + 1 < pages.count else len(pages.offsets)
+        columns = {name: pages.adjacency.stored(name)[low:high] for name in self.columns}
+        return {" offsets": pages.offsets[begin:end], " targets": pages.adjacency.targets[low:high], **columns}
+
+
+def _stored(array: NDArray[Any]) -> int:
+    return -(-array.nbytes // 64) * 64
+
+
+def store_of(graph: Graph) -> MemoryStore:
+    """The store of a graph from `opened`."""
+    assert isinstance(graph.stored, MemoryStore)
+    return graph.stored
+
+
+def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> Graph:
+    """The graph with its edges on a `MemoryStore`."""
+    return Graph.on_pages(MemoryStore(graph, page_size, late, broken), graph.ids)
+
+
+@contextmanager
+def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
+    """A context in which runs stream every graph on disk.
+
+    buffers: of the ring. kept: the share of the pages that fit into memory beside it.
+    """
+
+    def place(plan: Plan, graph: Graph, options: Options) -> Placement:
+        assert graph.stored is not None
+        sizes = page_sizes(plan, graph.stored)
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placement, "place", place)
+        yield

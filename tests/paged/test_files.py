@@ -1,0 +1,246 @@
+"""Runs on page files: the bits of a run in memory, what is read, files that fail, and the command."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from tests.paged.stores import streaming
+from vlang import Graph, Result, load
+from vlang.cli import main
+from vlang.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory
+from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.storage.page_file import PageFile
+
+PAGERANK, SSSP = load("pagerank"), load("sssp")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    """4,096 vertices, with weights."""
+    return Graph.read("rmat:12,20", weights="1..9")
+
+
+@pytest.fixture(scope="module")
+def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Its page file, of over 100 pages each way."""
+    made = tmp_path_factory.mktemp("pages") / "r.vg"
+    save(graph, made, page_bytes=4096)
+    assert PageFile.open(made).directory("in").count > 100
+    return made
+
+
+def assert_same(one: Result, other: Result) -> None:
+    for name in one.fields:
+        assert same_bits(np.asarray(one[name]), np.asarray(other[name])), name
+
+
+def test_every_budget_and_number_of_threads(graph: Graph, path: Path) -> None:
+    disk = Graph.open(path)
+    for program, options in ((PAGERANK, {}), (SSSP, {"source": 0})):
+        want = program(graph, **options)
+        for memory in ("260K", "400K", "1G"):
+            for threads in (1, 3):
+                found = program(disk, memory=memory, threads=threads, **options)
+                assert_same(want, found)
+                assert bool(found.read_bytes) == (memory != "1G")
+
+
+def test_page_sizes_and_stripes_change_no_bit(graph: Graph, tmp_path: Path) -> None:
+    want = PAGERANK(graph)
+    disks = [tmp_path / name for name in ("a", "b", "c")]
+    for disk in disks:
+        disk.mkdir()
+    for number, (size, folders) in enumerate(((1 << 14, []), (1 << 13, disks))):
+        file = tmp_path / f"{number}.vg"
+        save(graph, file, page_bytes=size, disks=folders)
+        found = PAGERANK(Graph.open(file), memory="260K")
+        assert found.read_bytes > 0
+        assert_same(want, found)
+
+
+def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
+    """Two hubs of 100,000 edges: their rows take several pages, each with some of their segments."""
+    at = np.arange(200_000)
+    hubs = Graph.from_edges(at % 4_000, np.where(at < 100_000, 4_001, 4_005), directed=False)
+    save(hubs, tmp_path / "h.vg", page_bytes=1 << 16)
+    want = PAGERANK(hubs)
+    found = PAGERANK(Graph.open(tmp_path / "h.vg"), memory="1M")
+    assert found.read_bytes > 0
+    assert_same(want, found)
+
+
+@pytest.mark.parametrize("name", ["components", "bipartite", "kcore", "cdlp"])
+def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
+    """Rows of in- and out-edges together, which no page of the file holds."""
+    program = load(name)
+    found = program(Graph.open(path), memory="1M", threads=2)
+    assert found.read_bytes > 0
+    assert_same(program(graph), found)
+
+
+def test_components_read_each_edge_once(graph: Graph, path: Path) -> None:
+    file, found = PageFile.open(path), load("components")(Graph.open(path), memory="500K")
+    assert {row.mode for row in found.history} == {"connect"}
+    assert found.read_bytes == sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+
+
+def test_searches_read_the_pages_of_the_frontier_or_of_the_rest(graph: Graph, path: Path, tmp_path: Path) -> None:
+    """Few bytes: less than by full passes, and on a grid about each page once, however many supersteps there are."""
+    bfs, disk = load("bfs"), Graph.open(path)
+    found = bfs(disk, source=0, memory="400K")
+    assert {row.mode for row in found.history} == {"push", "early-exit pull"}
+    assert_same(bfs(graph, source=0), found)
+    pulled = bfs(disk, source=0, memory="400K", research={"mode": "pull"})
+    assert_same(pulled, found)
+    assert found.read_bytes < 0.7 * pulled.read_bytes
+    grid = Graph.read("grid:100x100")
+    save(grid, tmp_path / "g.vg", page_bytes=4096)
+    file, found = PageFile.open(tmp_path / "g.vg"), bfs(Graph.open(tmp_path / "g.vg"), source=0, memory="500K")
+    assert_same(bfs(grid, source=0), found)
+    pages = sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+    print(found.read_bytes / pages, found.rounds)
+    assert 0 < found.read_bytes < 3 * pages
+
+
+def test_pushes_read_the_pages_of_active_vertices(path: Path) -> None:
+    """Weights are read with the pages; a full pass runs only where it reads no more."""
+    disk = Graph.open(path)
+    found = SSSP(disk, source=0, memory="400K")
+    pulled = SSSP(disk, source=0, memory="400K", research={"mode": "pull"})
+    assert_same(pulled, found)
+    assert found.rounds == pulled.rounds
+    assert "push" in {row.mode for row in found.history}
+    assert found.read_bytes < 0.7 * pulled.read_bytes
+
+
+def test_a_pass_over_merged_pages_reads_each_page_once(graph: Graph, path: Path) -> None:
+    program, file = load("degree"), PageFile.open(path)
+    found = program(Graph.open(path), memory="600K")
+    assert_same(program(graph), found)
+    pages = sum(file.extent(kind, page).nbytes for kind in file.kinds for page in range(file.directory(kind).count))
+    assert pages <= found.read_bytes <= 1.15 * pages
+
+
+def test_what_a_graph_on_disk_knows_without_its_edges(graph: Graph, path: Path) -> None:
+    disk = Graph.open(path)
+    assert (disk.n, disk.m, disk.directed, dict(disk.columns)) == (graph.n, graph.m, True, dict(graph.columns))
+    assert disk.column_range("weight") == graph.column_range("weight")
+    assert np.array_equal(disk.in_degree, graph.in_degree)
+    assert np.array_equal(disk.degree, graph.degree)
+    assert disk.find(7) == graph.find(7)
+    with pytest.raises(GraphError, match="are on disk"):
+        disk.adjacency("in")
+    assert np.array_equal(disk.loaded().adjacency("in").targets, graph.adjacency("in").targets)
+
+
+def test_a_file_system_that_refuses_direct_reads(
+    graph: Graph, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At once, or only when it is tried: reads are buffered, and the run says so."""
+    want, real_open, real_read = PAGERANK(graph), os.open, os.preadv
+
+    def refused(file: Any, flags: int, *more: Any) -> int:
+        if flags & os.O_DIRECT:
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real_open(file, flags, *more)
+
+    def tried(file: int, buffers: Sequence[Any], offset: int) -> int:
+        if os.readlink(f"/proc/self/fd/{file}") and fcntl_direct(file):
+            raise OSError(errno.EINVAL, "Invalid argument")
+        return real_read(file, buffers, offset)
+
+    def fcntl_direct(file: int) -> bool:
+        return bool(fcntl.fcntl(file, fcntl.F_GETFL) & os.O_DIRECT)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "open", refused)
+        disk = Graph.open(path)
+        found = PAGERANK(disk, memory="260K")
+        assert "refuses direct reads" in found.placement
+        assert_same(want, found)
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "preadv", tried)
+        assert_same(want, PAGERANK(Graph.open(path), memory="260K"))
+
+
+def test_short_reads_are_continued(graph: Graph, path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real_read = os.preadv
+
+    def short(file: int, buffers: Sequence[Any], offset: int) -> int:
+        return real_read(file, [buffers[0][:4096]], offset)
+
+    monkeypatch.setattr(os, "preadv", short)
+    assert_same(PAGERANK(graph), PAGERANK(Graph.open(path), memory="260K"))
+
+
+def test_a_file_that_changes_after_it_was_opened(graph: Graph, tmp_path: Path) -> None:
+    """Cut off, or a byte of a page flipped: one message that names the file."""
+    file = tmp_path / "x.vg"
+    save(graph, file, page_bytes=4096)
+    disk, size = Graph.open(file), file.stat().st_size
+    with file.open("r+b") as opened:
+        opened.seek(20 * 4096 + 77)
+        byte = opened.read(1)
+        opened.seek(-1, os.SEEK_CUR)
+        opened.write(bytes([byte[0] ^ 4]))
+    with pytest.raises(GraphError, match=r"x\.vg: damaged: page \d+ of the in-edges: its sum is wrong"):
+        PAGERANK(disk, memory="260K")
+    os.truncate(file, size // 4)
+    with pytest.raises((DiskError, GraphError), match=r"x\.vg: (cut off|damaged)"):
+        PAGERANK(disk, memory="260K")
+
+
+def test_the_least_that_would_do(path: Path) -> None:
+    with pytest.raises(OutOfMemory, match=r"to stream them .*, and the budget is 50\.0 kB: give memory=1M"):
+        PAGERANK(Graph.open(path), memory="50K")
+
+
+@pytest.mark.parametrize(("name", "precision"), [
+    *((name, 32) for name in ("pagerank", "pagerank_delta", "betweenness", "components", "cdlp", "coloring", "mis")),
+    ("pagerank", 64), ("coloring", 64)])
+def test_rows_in_order_of_degree(tmp_path: Path, name: str, precision: int) -> None:
+    """Streams have the bits of a run in memory on that file; of the graph as read, sums of floats are rounded apart."""
+    graph = Graph.read("rmat:9", weights="1..9")
+    program, options = load(name, precision), {"sources": [0, 7]} if name == "betweenness" else {}
+    file = tmp_path / "d.vg"
+    save(graph, file, layout="degree", page_bytes=4096)
+    want, here = program(graph, **options), program(Graph.read(file), **options)
+    with streaming(3):
+        found = program(Graph.open(file), **options)
+    assert found.read_bytes > 0
+    assert_same(here, found)
+    for field in want.fields:
+        if want[field].dtype.kind == "f":
+            np.testing.assert_allclose(found[field], want[field], rtol=2e-4 if precision == 32 else 1e-9, atol=1e-7)
+        else:
+            assert np.array_equal(found[field], want[field])
+
+
+def test_what_pages_do_not_have(path: Path) -> None:
+    disk = Graph.open(path)
+    with pytest.raises(BindError, match="page_size cuts adjacency lists in memory"):
+        PAGERANK(disk, memory="260K", research={"page_size": 4096})
+    with pytest.raises(DeviceError):
+        PAGERANK(disk, memory="260K", device="gpu")
+
+
+def test_the_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "pagerank", str(path), "--memory", "260K", "--verify", "--top", "2"]) == 0
+    said = capsys.readouterr().err
+    assert "edges streamed from r.vg" in said
+    assert "verified: the same bits with" in said
+    assert main(["run", "pagerank", str(path)]) == 0
+    assert "edges in memory" in capsys.readouterr().err
+    assert main(["run", "pagerank", str(path), "--memory", "10K"]) == 1
+    said = capsys.readouterr().err
+    assert "give memory=1M" in said
+    assert "Traceback" not in said

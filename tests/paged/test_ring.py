@@ -1,0 +1,167 @@
+"""The ring: every page once a pass, in any order of arrival, within its budget, and one error where a page fails."""
+
+from __future__ import annotations
+
+import gc
+import threading
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from tests.paged.stores import MemoryStore
+from vlang import Graph
+from vlang.errors import DiskError, InternalError, OutOfMemory
+from vlang.runtime.storage.ring import ALIGNED, Ring, aligned
+from vlang.runtime.threads.tasks import Task
+
+
+def store(late: float = 0.0, broken: tuple[str, int] | None = None) -> MemoryStore:
+    """40 pages of 64 edges each."""
+    rng = np.random.default_rng(3)
+    src, dst = rng.integers(0, 160, (2, 2560))
+    made = MemoryStore(Graph.from_edges(src, dst, n=160), 256, late, broken)
+    assert made.cuts("in").count >= 30
+    return made
+
+
+def sizes(made: MemoryStore) -> list[int]:
+    return [made.nbytes("in", page) for page in range(made.cuts("in").count)]
+
+
+def singles(made: MemoryStore) -> list[tuple[int]]:
+    return [(page,) for page in range(made.cuts("in").count)]
+
+
+def sweep(ring: Ring, made: MemoryStore, groups: list[tuple[int]] | None = None) -> list[int]:
+    """One pass over all pages, whose contents are compared; the pages in the order of their arrival."""
+    seen = []
+    cuts = made.cuts("in")
+    targets = made._graph.adjacency("in").targets
+    with closing(ring.stream("in", singles(made) if groups is None else groups)) as batches:
+        for batch in batches:
+            for page, views in batch:
+                assert np.array_equal(views.targets, targets[cuts.starts[page] : cuts.starts[page + 1]])
+                seen.append(page)
+    return seen
+
+
+@pytest.mark.parametrize("late", [0.0, 0.001])
+@pytest.mark.parametrize("buffers", [2, 3, 7])
+def test_every_page_once(buffers: int, late: float) -> None:
+    made = store(late)
+    largest = max(sizes(made))
+    with closing(Ring(made, largest, buffers * largest, readers=3, buffers=buffers)) as ring:
+        for _ in range(3):
+            assert sorted(sweep(ring, made)) == list(range(made.cuts("in").count))
+        assert ring.reading.pages == len(made.reads)
+        assert ring.reading.nbytes == sum(made.nbytes(*read) for read in made.reads)
+        assert len({id(slot) for slot in ring._slots}) <= buffers
+
+
+def test_what_fits_is_read_once_and_half_of_it_halves_the_reads() -> None:
+    made = store()
+    largest, every = max(sizes(made)), sum(sizes(made))
+    with closing(Ring(made, largest, every + 2 * largest, buffers=2)) as ring:
+        for _ in range(3):
+            sweep(ring, made)
+        assert ring.reading.nbytes == every
+    with closing(Ring(made, largest, every // 2)) as ring:
+        sweep(ring, made)
+        first = ring.reading.nbytes
+        for _ in range(4):
+            sweep(ring, made)
+        assert first == every
+        assert (ring.reading.nbytes - first) / 4 <= 0.55 * every
+        assert ring.cached > 0
+
+
+def test_pages_in_memory_come_first() -> None:
+    made = store()
+    largest = max(sizes(made))
+    with closing(Ring(made, largest, 12 * largest, buffers=3)) as ring:
+        sweep(ring, made)
+        before = len(made.reads)
+        seen = sweep(ring, made)
+        read = {page for _, page in made.reads[before:]}
+        hits = len(seen) - len(read)
+        assert hits >= 10
+        assert not read & set(seen[:hits])
+
+
+def test_groups_arrive_together() -> None:
+    made = store(0.0005)
+    largest, count = max(sizes(made)), made.cuts("in").count
+    groups = [tuple(range(low, min(low + 5, count))) for low in range(0, count, 5)]
+    with closing(Ring(made, largest, 6 * largest, buffers=2)) as ring:
+        for _ in range(2):
+            seen = []
+            for batch in ring.stream("in", groups):
+                pages = sorted(page for page, _ in batch)
+                assert all(set(group) <= set(pages) or not set(group) & set(pages) for group in groups)
+                seen += pages
+            assert sorted(seen) == list(range(count))
+    with closing(Ring(made, largest, 4 * largest, buffers=2)) as ring, \
+            pytest.raises(OutOfMemory, match="one row needs 5 pages"):
+        list(ring.stream("in", groups))
+
+
+def test_a_page_that_cannot_be_read_is_one_error() -> None:
+    made = store(0.001, ("in", 17))
+    largest = max(sizes(made))
+    with closing(Ring(made, largest, 4 * largest, readers=3)) as ring:
+        with pytest.raises(DiskError, match="page 17 cannot be read"):
+            sweep(ring, made)
+        with pytest.raises(InternalError):
+            sweep(ring, made)
+
+
+def test_an_abandoned_pass_waits_for_its_reads() -> None:
+    """An interrupt of the consumer leaves no read under way into a buffer."""
+    made = store(0.005)
+    largest = max(sizes(made))
+
+    def begun(ring: Ring) -> None:
+        with closing(ring.stream("in", singles(made))) as batches:
+            next(batches)
+            raise KeyboardInterrupt
+
+    with closing(Ring(made, largest, 4 * largest)) as ring:
+        with pytest.raises(KeyboardInterrupt):
+            begun(ring)
+        assert ring._flying == 0
+
+
+def test_threads_end_with_the_ring() -> None:
+    made = store()
+    largest, before = max(sizes(made)), threading.active_count()
+    ring = Ring(made, largest, 4 * largest)
+    sweep(ring, made)
+    threads = ring._threads
+    assert len(threads) == 2
+    del ring
+    gc.collect()
+    for thread in threads:
+        thread.wait()
+    assert threading.active_count() == before
+
+
+def test_without_threads_the_run_reads_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = store()
+    largest = max(sizes(made))
+    monkeypatch.setattr(Task, "begin", lambda task: setattr(task, "begun", False))
+    with closing(Ring(made, largest, 3 * largest)) as ring:
+        assert sorted(sweep(ring, made)) == list(range(made.cuts("in").count))
+
+
+def test_a_budget_below_two_pages_is_refused() -> None:
+    made = store()
+    largest = max(sizes(made))
+    with pytest.raises(OutOfMemory, match="too few to stream"):
+        Ring(made, largest, 2 * largest - 1)
+
+
+@pytest.mark.parametrize("nbytes", [ALIGNED, 3 * ALIGNED, 1 << 20])
+def test_buffers_are_aligned(nbytes: int) -> None:
+    assert aligned(nbytes).ctypes.data % ALIGNED == 0
+    assert len(aligned(nbytes)) == nbytes

@@ -1,0 +1,142 @@
+"""Programs on streamed pages: the bits of a run in memory, for every program, page size, ring and number of threads."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.both import long_graph
+from tests.cpu.compare import same_bits
+from tests.paged.stores import opened, store_of, streaming
+from tests.reference.cases import MORE, STDLIB, Case, case
+from tests.reference.graphs import all_families, to_graph
+from tests.spelled import spelled
+from vlang import Graph, Program, Result, load
+from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
+
+FAMILIES = dict(all_families())
+IN_MEMORY_ONLY = ("lcc", "triangles")  # they call `common`
+
+
+@functools.cache
+def program(name: str) -> Program:
+    """Each program is compiled once."""
+    return load(name)
+
+
+def assert_same(one: Result, other: Result) -> None:
+    """Equal bits of all outputs."""
+    for name in one.fields:
+        assert same_bits(np.asarray(one[name]), np.asarray(other[name])), (one.program, name)
+    assert str(one.globals) == str(other.globals), one.program
+    assert one.converged == other.converged, one.program
+
+
+def run(name: str, given: Case, graph: Graph, **options: Any) -> Result:
+    return program(name)(graph, **given.params, **given.fields, **spelled(**options))
+
+
+@pytest.mark.parametrize("family", ["rmat-directed-int", "messy-undirected-float", "empty-directed-int"])
+@pytest.mark.parametrize("name", sorted(STDLIB + MORE))
+def test_every_program(name: str, family: str) -> None:
+    """Those that are refused name the line and the reason."""
+    given = case(name, FAMILIES[family])
+    if given is None:
+        pytest.skip("a program with a source needs a vertex")
+    graph = to_graph(given.graph)
+    with streaming(3, 0.3):
+        if name in IN_MEMORY_ONLY:
+            with pytest.raises(BindError, match=r"line \d+: `common` .* cannot be streamed"):
+                run(name, given, opened(graph, 64))
+        else:
+            assert_same(run(name, given, graph), run(name, given, opened(graph, 64), threads=2))
+
+
+@pytest.mark.parametrize("name", ["pagerank", "components", "sssp", "bfs", "pagerank_delta", "betweenness", "kcore"])
+def test_rings_pages_threads_and_late_pages(name: str) -> None:
+    given = case(name, FAMILIES["rmat-undirected-int"])
+    assert given is not None
+    graph = to_graph(given.graph)
+    want = run(name, given, graph)
+    for page_size, buffers, kept, threads, late in ((64, 2, 0.0, 1, 0.0), (256, 3, 0.5, 3, 0.0005),
+                                                    (4096, 2, 0.0, 2, 0.0), (128, 5, 2.0, 2, 0.0005)):
+        with streaming(buffers, kept):
+            assert_same(want, run(name, given, opened(graph, page_size, late), threads=threads))
+
+
+@pytest.mark.parametrize("mode", ["pull", "notify-pull"])
+@pytest.mark.parametrize("name", ["cdlp", "kcore", "smooth", "pagerank", "mis"])
+def test_rows_in_several_pages(name: str, mode: str) -> None:
+    """The segments of a vertex of 17,000 edges come one by one, or together where the program needs them all."""
+    given = case(name, long_graph())
+    assert given is not None
+    graph = to_graph(given.graph)
+    want = run(name, given, graph, mode=mode, threads=1)
+    for page_size in (1 << 14, 1 << 16, 1 << 20):
+        with streaming(7):
+            assert_same(want, run(name, given, opened(graph, page_size), mode=mode, threads=2))
+
+
+def test_a_row_of_more_pages_than_the_memory_holds() -> None:
+    graph = Graph.from_edges(np.arange(60_000) % 90, np.full(60_000, 7), n=90)
+    with streaming(2), pytest.raises(OutOfMemory, match=r"one row needs \d+ pages .* more memory"):
+        program("cdlp")(opened(graph, 1 << 14))
+
+
+def test_the_error_of_a_page_ends_the_run() -> None:
+    graph = to_graph(FAMILIES["rmat-directed-int"])
+    with streaming(3), pytest.raises(DiskError, match="page 5 cannot be read"):
+        program("pagerank")(opened(graph, 64, 0.0005, ("in", 5)))
+
+
+def test_a_graph_that_fits_is_read_once() -> None:
+    graph = Graph.read("rmat:8", weights="1..9")
+    disk = opened(graph, 256)
+    want = program("sssp")(graph, source=0)
+    found = program("sssp")(disk, source=0)
+    assert_same(want, found)
+    assert found.placement.startswith("edges in memory")
+    assert found.read_bytes == 0
+    whole = disk.loaded()
+    assert_same(want, program("sssp")(disk, source=0))
+    assert disk.loaded() is whole
+
+
+def test_memory_decides() -> None:
+    """A graph of 100 pages: in memory, streamed with a part that stays, or refused with the least that would do."""
+    graph = Graph.read("rmat:12")
+    disk, want = opened(graph, 2600), program("pagerank")(graph)
+    count = store_of(disk).cuts("in").count
+    assert count > 100
+    found = program("pagerank")(disk, memory="250K")
+    assert_same(want, found)
+    assert found.placement.startswith("edges streamed from rmat:12")
+    pages = sum(store_of(disk).nbytes("in", page) for page in range(count))
+    assert pages < found.read_bytes < pages * want.rounds
+    assert found.summary_dict()["read_bytes"] == found.read_bytes
+    with pytest.raises(OutOfMemory, match=r"needs .* to stream them .* give memory=1M"):
+        program("pagerank")(disk, memory="20K")
+
+
+def test_what_needs_lists_says_so() -> None:
+    disk = opened(Graph.read("rmat:6"), 256)
+    for act in (lambda: disk.adjacency("in"), disk.built, disk.neighbours, disk.edges,
+                lambda: disk.thinned("drop"), lambda: disk.changed(removed=[(0, 1)]),
+                lambda: disk.with_rule_weights(1, 2)):
+        with pytest.raises(GraphError, match="are on disk, and this needs them in memory: read the graph"):
+            act()
+    assert np.array_equal(disk.degree, Graph.read("rmat:6").degree)
+
+
+def test_options_that_streamed_pages_do_not_have() -> None:
+    disk = opened(Graph.read("rmat:6", weights="1..9"), 256)
+    with streaming(3):
+        with pytest.raises(BindError, match="cannot run in order of priority: the edges are on disk"):
+            program("sssp")(disk, source=0, research={"schedule": "priority"})
+        with pytest.raises(BindError, match="cannot run in order of priority: the edges are on disk"):
+            program("sssp")(disk, source=0, target=3)
+        with pytest.raises(BindError, match="chaos takes the edges of every vertex in random order"):
+            program("bfs")(disk, source=0, chaos=1)

@@ -1,0 +1,45 @@
+"""Programs on a graph whose edges are on disk: where they are in a run, and what cannot be streamed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vlang.errors import BindError
+from vlang.runtime.machines import placement_of
+from vlang.runtime.storage.available import size_option
+from vlang.syntax.expression_tree import Call
+from vlang.syntax.rewrite import inside
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+    from vlang.options import Options
+    from vlang.runtime.cpu.placement import Placement
+    from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
+
+__all__ = ["placed", "whole_lists"]
+
+
+def whole_lists(program: Program) -> int | None:
+    """The line of the first call that reads the neighbour lists of two vertices at once; None if there is none."""
+    calls = [node for node in inside(program.stages().checked.file) if isinstance(node, Call) and node.name == "common"]
+    return min((call.span.line for call in calls), default=None)
+
+
+def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Placement | None:
+    """Where the edges of a run on the CPU are; None for a graph in memory.
+
+    Raises OutOfMemory, and BindError for a program that can only run in memory, with the line and the need.
+    """
+    found = placement_of(plan, graph, options)
+    for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):
+        if found is not None and found.streams and given:
+            raise BindError(f"{name} cuts adjacency lists in memory, and the pages of {graph.name} are streamed as "
+                            "they are; leave it out")
+    line = whole_lists(program)
+    if found is None or not found.streams or line is None:
+        return found
+    assert graph.stored is not None
+    raise BindError(f"{program.name}, line {line}: `common` intersects the neighbours of two vertices, which may be in "
+                    f"any pages of {graph.stored.name}, so its edges cannot be streamed; with memory="
+                    f"{size_option(found.needed)} or more they are read into memory")
