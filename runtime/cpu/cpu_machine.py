@@ -181,10 +181,6 @@ class CpuMachine:
         """Store the values of a vertex array."""
         np.copyto(self.state.arrays[slot], array)
 
-    def recount(self, stats: Stats) -> None:
-        """Set the counts of the last pass that decided activity."""
-        self._stats = stats
-
     def scalar_bits(self) -> dict[str, int]:
         """Every graph-level value as 64 bits."""
         slots = self._plan.slots

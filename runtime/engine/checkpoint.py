@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.engine.cycle import watched_slots
-from vlang.runtime.engine.machine import Machine, Stats
+from vlang.runtime.engine.machine import Machine
 from vlang.runtime.engine.position import Block, walk
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
 from vlang.runtime.storage.state_file import StateFile
 
-__all__ = ["HEARD", "Restorable", "Saved", "Slot", "loaded", "packed", "restored", "saved_slots"]
+__all__ = ["HEARD", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
 
 _NONE = 0xFFFFFFFF  # no vertex
 HEARD = "heard"
@@ -39,9 +39,6 @@ class Restorable(Machine, Protocol):
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Store the values of any vertex array."""
-
-    def recount(self, stats: Stats) -> None:
-        """Set the counts of the last pass that decided activity."""
 
     def scalar_bits(self) -> dict[str, int]:
         """Every graph-level value as 64 bits, by name."""
@@ -80,8 +77,17 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
                 spec = fields[name]
                 found[slot] = Slot(DTYPES[spec.dtype], spec.width, spec.type.partition("[")[0])
         elif base == "work" and slot in arrays and not slot.startswith(passing) and (name != "active" or deep <= level):
-            found[slot] = Slot(DTYPES[arrays[slot].dtype], arrays[slot].width, "bool" if name == "active" else "")
+            kept = arrays[slot]
+            found[slot] = Slot(DTYPES[kept.dtype], kept.width, "bool" if name == "active" else kept.type)
     return found
+
+
+def largest_slots(plan: Plan) -> list[str]:
+    """The vertex arrays of the largest checkpoint that a run may need, without copies of a CycleWatch."""
+    passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
+    kinds = ("field", "told", "start")
+    return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
+            or (slot.startswith("work") and slot in over and not slot.startswith(passing))]
 
 
 def _passing(plan: Plan) -> tuple[str, ...]:
@@ -115,8 +121,7 @@ def packed(
             copies = machine.copies(block.watch.kept)
             arrays |= {f"kept{number}:{slot}": copy for slot, copy in zip(block.watch.slots, copies)}
     modes, rows = history.packed()
-    about = {"position": list(position), "scalars": machine.scalar_bits(), "modes": modes,
-             "counted": [machine.counted().changed, machine.counted().active], "outcome": dict(outcome)}
+    about = {"position": list(position), "scalars": machine.scalar_bits(), "modes": modes, "outcome": dict(outcome)}
     return about, {**arrays, **dict(zip(_HISTORY, rows))}
 
 
@@ -128,7 +133,6 @@ class Saved:
     Attributes:
         blocks: its position, with the steps.
         scalars: 64 bits by name.
-        counted: of the last pass that decided activity.
         outcome: by the names in _OUTCOME.
         history: the supersteps so far.
         arrays: by slot.
@@ -138,7 +142,6 @@ class Saved:
 
     blocks: Sequence[tuple[Block, Step | None]]
     scalars: Mapping[str, int]
-    counted: Stats
     outcome: Mapping[str, Any]
     history: History
     arrays: Mapping[str, NDArray[Any]]
@@ -167,12 +170,13 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
         raise ValueError(f"its arrays are not those of the program (`{odd[0]}`)")
     if any(what is None or what[0] != np.dtype(_HISTORY[name]) for name, what in rows.items()):
         raise ValueError("its history cannot be read")
-    scalars, counted, outcome = about.get("scalars"), about.get("counted"), about.get("outcome")
+    scalars, outcome = about.get("scalars"), about.get("outcome")
     if not isinstance(scalars, dict) or set(scalars) != set(plan.scalars) or \
             not all(type(bits) is int and 0 <= bits < 1 << 64 for bits in scalars.values()):
         raise ValueError("its graph-level values are not those of the program")
-    if not isinstance(counted, list) or [type(count) for count in counted] != [int, int] or \
-            not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
+    if n and any(n <= scalars[name] & _NONE < _NONE for name in plan.vertices):
+        raise ValueError("its graph-level values name vertices that the graph does not have")
+    if not isinstance(outcome, dict) or {name: type(value) for name, value in outcome.items()} != _OUTCOME:
         raise ValueError("its counts cannot be read")
     arrays = file.arrays()
     for slot, one in slots.items():
@@ -180,7 +184,7 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
     kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
     placed = {slot: arrays[slot] for slot in slots if slot != HEARD}
-    return Saved(blocks, scalars, Stats(*counted), outcome, history, placed, kept, arrays.get(HEARD))
+    return Saved(blocks, scalars, outcome, history, placed, kept, arrays.get(HEARD))
 
 
 def _watched(
@@ -207,4 +211,3 @@ def restored(saved: Saved, machine: Restorable, given: frozenset[str]) -> None:
     for name, bits in saved.scalars.items():
         if name not in given:
             machine.put_scalar_bits(name, bits)
-    machine.recount(saved.counted)

@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
-from vlang.runtime.engine.checkpoint import HEARD, Restorable, Saved, packed
+from vlang.runtime.engine.checkpoint import HEARD, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.state_file import Image
+from vlang.runtime.storage.state_file import PAGE, Image, page_aligned
 from vlang.runtime.storage.state_folder import StateFolder, reason
 from vlang.runtime.threads.interrupts import Interrupts
 from vlang.runtime.threads.tasks import Task
@@ -95,9 +95,11 @@ class Keeper:
         self._writer: Task[float] | None = None
         self._collected = True
         self._buffer: NDArray[np.uint8] | None = None
+        self._coming: Task[NDArray[np.uint8]] | None = None  # the first buffer, with memory for all of its pages
         self._abandoned = False
         self._cost = 0.0
         self._due = time.monotonic() + (INTERVAL if self.every is None else self.every)
+        self._soon = (time.monotonic() + self._due) / 2
         self._span = _CALL if self.every is None else min(_CALL, self.every)
         self.begin_loop()
 
@@ -138,15 +140,30 @@ class Keeper:
             return
         self._collect()
         asked = self.interrupts.asked
-        if not asked and (self.folder is None or time.monotonic() < self._due):
+        now = time.monotonic()
+        if not asked and (self.folder is None or now < self._due):
+            if self.folder is not None and self._coming is None and now > self._soon:
+                self._prepare()
             return
-        if not asked and self._writer is not None and not self._writer.ended:
+        if not asked and any(task is not None and not task.ended for task in (self._writer, self._coming)):
             return
         heard = loop.sync() if isinstance(loop, Syncing) else None
         if self.folder is not None:
             self._save(self.folder, kept, heard)
         if asked:
             self._stop()
+
+    def _prepare(self) -> None:
+        """Begin to take the memory of the first copy: the system finds and clears it beside the run."""
+        size = sum(self.machine.array(slot).nbytes + PAGE for slot in largest_slots(self.plan))
+
+        def touched() -> NDArray[np.uint8]:
+            room = page_aligned(size + size // 16)
+            room.fill(0)
+            return room
+
+        self._coming = Task(touched)
+        self._coming.begin()
 
     def _stop(self) -> None:
         if self.folder is not None and self._await() and not self.problems:
@@ -169,6 +186,8 @@ class Keeper:
                                    kept.history)
             arrays |= {} if heard is None else {HEARD: heard}
             about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
+            if self._buffer is None and self._coming is not None:
+                self._buffer = self._coming.result()
             image = Image(about, arrays, self._buffer, self.threads)
         except (MemoryError, OutOfMemory):
             self._problem("its copy does not fit into memory")

@@ -31,14 +31,14 @@ def estimate(
     try:
         if is_spec(spec) and not path.exists():
             found = _generated(spec, directed)
+        elif not path.is_file():  # a pipe can be read once, by the reader
+            return None
         elif zipfile.is_zipfile(path):
             found = _archive(path, directed)
-        elif path.is_file():
+        else:
             from vlang.runtime.graph.read.estimate_text import estimate_text  # start-up
 
             found = estimate_text(path, directed, threads or available_threads())
-        else:
-            return None
     except (GraphError, OSError, ValueError, KeyError, zipfile.BadZipFile):
         return None  # the reader says what is wrong
     if found is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.given import given_flag, given_name, given_path, given_whole
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.shape import Shape
@@ -22,9 +23,11 @@ from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
-from vlang.runtime.storage.room import memory_named, require_room
-from vlang.runtime.storage.spool import seekable
+from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.pickled import Source
 
 __all__ = ["Graph"]
 
@@ -49,6 +52,9 @@ class Graph:
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
     """
+
+    _source: Source | None = None  # how it was read, if it was not changed since
+    _light: Source | None = None  # how its pickle says that it is read again
 
     def __init__(
         self,
@@ -165,6 +171,24 @@ class Graph:
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids)
+
+    def by_path(self) -> Graph:
+        """This graph, whose pickle holds the path and the options by which it was read, and not its arrays.
+
+        The process that loads it reads the file again, and refuses one that has changed. Raises GraphError for a graph
+        that was not read from a file or a generator, or was changed afterwards.
+        """
+        if self._source is None:
+            raise GraphError(f"{self.name} is not as it was read from a file or a generator: save it, and read that "
+                             "file: vlang.Graph.read(path).by_path()")
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__, _light=self._source)
+        return other
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        from vlang.runtime.graph.pickled import reduced  # start-up
+
+        return reduced(self, self._light)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {self._summary()}>"
@@ -306,7 +330,7 @@ class Graph:
         """
         if self.order is not None:
             return self.plain().with_rule_weights(low, high)
-        rule = WeightRule(int(low), int(high))
+        rule = WeightRule(given_whole("low", low), given_whole("high", high))
         ends = "tail u, head v" if self.directed else "smaller number u, larger v"
         other = self._varied(self._orientations.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
@@ -344,7 +368,7 @@ class Graph:
         path: str | Path,
         directed: bool | None = None,
         symmetrize: bool = False,
-        weights: str | None = None,
+        weights: str | int | None = None,
         self_loops: str = "keep",
         parallel: str = "keep",
         threads: int | None = None,
@@ -379,14 +403,13 @@ class Graph:
             GraphError: the content is wrong.
             DiskError: the file cannot be read.
         """
-        from vlang.runtime.graph.edges.ends import Ends, parse_column  # start-up
-        from vlang.runtime.graph.sources import read  # start-up
+        from vlang.runtime.graph.reading import read_graph  # start-up
 
-        ends = Ends(parse_column("source_column", source_column), parse_column("target_column", target_column),
-                    vertices)  # fmt: skip
-        with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
-            return read(Graph, file, directed, symmetrize, weights, self_loops, parallel, threads, columns, missing,
-                        ends)  # fmt: skip
+        return read_graph(Graph, path, {
+            "directed": directed, "symmetrize": symmetrize, "weights": weights, "self_loops": self_loops,
+            "parallel": parallel, "threads": threads, "columns": columns, "missing": missing,
+            "source_column": source_column, "target_column": target_column, "vertices": vertices,
+        })  # fmt: skip
 
     @staticmethod
     def from_edges(
@@ -424,6 +447,11 @@ class Graph:
         """
         from vlang.runtime.graph.edges.from_arrays import edge_list  # start-up
 
+        n = None if n is None else given_whole("n", n)
+        threads = None if threads is None else given_whole("threads", threads, 1)
+        directed, symmetrize = given_flag("directed", directed), given_flag("symmetrize", symmetrize)
+        if not isinstance(columns, (Mapping, type(None))):
+            raise GraphError(f"columns is a dict of names and arrays, not {type(columns).__name__}")
         twice = sorted(set(columns or ()) & set(edge_columns))
         if twice:
             raise GraphError(f"the edge column `{twice[0]}` is given twice")
@@ -433,7 +461,7 @@ class Graph:
                              "give one of the two")
         edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
         edges = edges if vertices is None else _among(edges, vertices, name, threads or available_threads())
-        graph = Graph(edges, name=name, symmetrize=symmetrize, threads=threads)
+        graph = Graph(edges, name=given_name("name", name), symmetrize=symmetrize, threads=threads)
         del edges  # so that it can be freed when the adjacency lists are built
         return graph.thinned(self_loops, parallel)
 
@@ -495,7 +523,7 @@ class Graph:
         """Write the graph as .npz, atomically; `Graph.read` reads it. Raises DiskError."""
         from vlang.runtime.graph.npz import save  # start-up
 
-        save(self.plain(), Path(path))
+        save(self.plain(), Path(given_path(path)))
 
 
 def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:

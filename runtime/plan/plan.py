@@ -145,12 +145,14 @@ class ArraySpec:
             sums), "later" (one a vertex; allocated when a pass first sends messages for the pass after it) or "set:S"
             (one a member of S).
         width: consecutive entries for each of these.
+        type: the type in the program; "" where the array has none.
     """
 
     slot: str
     dtype: str
     length: str
     width: int = 1
+    type: str = ""
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,7 @@ class Plan:
         defaults: scalars used for parameters that are not given, and for edge fields ("edge.NAME") that the graph does
             not have.
         faults: what ends the run.
+        vertices: the scalars that name vertices.
     """
 
     name: str
@@ -224,6 +227,7 @@ class Plan:
     globals: tuple[tuple[str, str], ...]
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
+    vertices: frozenset[str] = frozenset()
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

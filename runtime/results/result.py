@@ -11,6 +11,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.errors import BindError
 from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
@@ -210,6 +211,8 @@ class Result:
         Raises:
             KeyError: there is no such field.
         """
+        if isinstance(k, bool) or not isinstance(k, (int, np.integer)):
+            raise BindError(f"k is a whole number of rows, not {k!r}")
         if k <= 0 or not self._rows:
             return []
         name = by if by is not None else next((f for f in self._raw if self.types.get(f) != "vertex"), None)

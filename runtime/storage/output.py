@@ -187,6 +187,8 @@ def write_text(file: str | os.PathLike[str] | IO[Any], blocks: Iterator[str]) ->
             for block in blocks:
                 out.write(block.encode("utf-8"))
         return
+    if not hasattr(file, "write"):
+        raise DiskError(f"cannot write to {file!r}: it is neither a path nor an open file")
     text = isinstance(file, io.TextIOBase) or hasattr(file, "encoding")
     for block in blocks:
         file.write(block if text else block.encode("utf-8"))

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from vlang.runtime.storage.memory import empty
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["PAGE", "Damaged", "Foreign", "Image", "StateFile", "digest", "write_image"]
+__all__ = ["PAGE", "Damaged", "Foreign", "Image", "StateFile", "digest", "page_aligned", "write_image"]
 
 PAGE = 4096  # bytes: offsets, addresses and lengths of direct writes are multiples of it
 _MAGIC = b"vlangST\n"
@@ -80,7 +80,7 @@ class Image:
             entry[3] = at
             at = _up(at + array.nbytes)
         self._entries, self.size = entries, at
-        self.buffer = _aligned(at) if buffer is None or len(buffer) < at else buffer
+        self.buffer = page_aligned(at + at // 16) if buffer is None or len(buffer) < at else buffer  # histories grow
         self.buffer[: _HEAD.size] = 0
         self._copy(list(arrays.values()), threads)
 
@@ -114,7 +114,8 @@ class Image:
         return self.buffer[: self.size]
 
 
-def _aligned(size: int) -> NDArray[np.uint8]:
+def page_aligned(size: int) -> NDArray[np.uint8]:
+    """A buffer of so many bytes at an address that is a multiple of PAGE, uninitialised. Raises MemoryError."""
     room = empty(size + PAGE, np.uint8)
     skip = -room.ctypes.data % PAGE
     found: NDArray[np.uint8] = room[skip : skip + size]

@@ -39,7 +39,7 @@ def test_checking_a_program_loads_no_compiler() -> None:
 
 
 def test_public_names() -> None:
-    assert len(vlang.__all__) < 22
+    assert len(vlang.__all__) < 24
     for name in vlang.__all__:
         assert getattr(vlang, name) is not None
     assert set(vlang.__all__) <= set(dir(vlang))
@@ -53,6 +53,7 @@ def test_public_names() -> None:
         (errors.ProgramError, SyntaxError), (errors.ProgramTypeError, TypeError), (errors.BindError, TypeError),
         (errors.GraphError, ValueError), (errors.DiskError, OSError), (errors.OutOfMemory, MemoryError),
         (errors.DeviceError, RuntimeError), (errors.ChaosError, AssertionError), (errors.ResumeError, ValueError),
+        (errors.CheckpointError, ValueError),
     ],
 )  # fmt: skip
 def test_errors_are_also_builtins(ours: type[Exception], builtin: type[Exception]) -> None:

@@ -116,3 +116,50 @@ def test_the_command_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str])
     program.write_text(INSIDE)
     assert main(["run", str(program), str(graph), "s=0", "--quiet"]) == 1
     assert "error: line 6:" in capsys.readouterr().err
+
+
+# ------------------------------------------------------------------ integers
+
+SEARCH = """program p(s: vertex)
+edge weight: int = 1
+require weight >= 0
+vertex d: int = 0 if self == s else inf
+repeat:
+    gather m = min(u.d + weight for u -> self)
+    apply d = min(d, m)
+"""
+POWERS = """program p
+vertex x: i64 = 3000000000
+repeat 2 times:
+    apply x = x * (indegree + 1)
+vertex y: int = sum(u.z for u -> self)
+""".replace("vertex x", "vertex z: int = 2000000000\nvertex x")
+STEPS = "program p\nvertex x: i8 = 100\nvertex y: i8 = x + 20\nvertex w: i8 = y + 20 if indegree > 5 else 0\n"
+
+
+def _paths(*weights: int) -> Graph:
+    """0 -> 1 -> 2 and 3, which nothing reaches."""
+    return Graph.from_edges([0, 1], [1, 2], weight=np.array(weights, np.int32), n=4)
+
+
+@pytest.mark.parametrize(("weights", "far"), [((2000000000, 1000000000), True), ((1000000000, 5), False),
+                                              ((2147483646, 1), True), ((2147483646, 0), False)])
+def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far: bool,
+                                                  monkeypatch: pytest.MonkeyPatch) -> None:
+    """Vertices that are not reached are infinite without a warning and, among small values, without a second run."""
+    if max(weights) == 1000000000:
+        monkeypatch.setattr("vlang.api.infinite.noting_integers", None)
+    result = run(SEARCH, _paths(*weights), s=0)
+    assert result.d[3] == 2**31 - 1
+    assert [warning.split(", although")[0] for warning in result.warnings] == \
+        ["line 6: `gather m = min(u.d + weight for u -> self)` is infinite for vertex 2"][: int(far)]
+
+
+@pytest.mark.parametrize(("text", "line", "vertex"), [
+    (POWERS, 6, "0"), (POWERS.replace("2 times", "12 times"), 5, "0"), (STEPS, 4, "0"),
+    (STEPS.replace("indegree > 5", "false"), 0, ""),
+])
+def test_integers_that_become_infinite_are_warned_of(text: str, line: int, vertex: str) -> None:
+    warnings = run(text, STAR).warnings
+    assert [w.split(":")[0] for w in warnings] == ([f"line {line}"] if line else []), warnings
+    assert all(f"for vertex {vertex}, although its operands are finite" in w for w in warnings)

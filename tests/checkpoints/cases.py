@@ -37,7 +37,8 @@ class Case:
 
 _Ways = tuple[Mapping[str, Any], ...]
 _PUSHED: _Ways = ({}, {"mode": "pull"}, {"mode": "notify-pull"}, {"mode": "push"})
-_ANY: _Ways = ({}, {"mode": "pull"}, {"mode": "push"}, {"schedule": "rounds"}, {"schedule": "priority"})
+_ANY: _Ways = ({}, {"mode": "pull"}, {"mode": "push"}, {"schedule": "rounds"}, {"schedule": "priority"},
+                {"asynchronous": True})
 _GRID, _SPREAD = "grid:24x16,weights=1..9", "uniform:9,weights=1..9"
 
 CASES: Mapping[str, Case] = {
@@ -58,7 +59,8 @@ CASES: Mapping[str, Case] = {
     "sweep, for-vertices": Case("betweenness", "grid:9x6", {"sources": [3, 11, 20]}),
     "for-vertices": Case("lcc_directed", "rmat:6", {"sources": list(range(1, 40))}),
     "for-range": Case("kcore_peel", "kron:7", {}),
-    "repeating": Case(FLIP, "ring", {}, ({}, {"mode": "pull"})),
+    "repeating": Case(FLIP, "ring", {"x": np.where(np.arange(24) % 5 == 0, np.float32(0.25), np.float32(0.5))},
+                      ({}, {"mode": "pull"})),  # with a period of 24 supersteps
     "several passes": Case("hits", _SPREAD, {}),
 }
 
@@ -74,7 +76,7 @@ def program_of(case: str) -> Program:
 def graph_of(case: str) -> Graph:
     """The graph of a case, read once."""
     name = CASES[case].graph
-    return Graph.from_edges([0, 1, 2, 3, 4], [1, 2, 3, 4, 0]) if name == "ring" else Graph.read(name)
+    return Graph.from_edges(range(24), [*range(1, 24), 0]) if name == "ring" else Graph.read(name)
 
 
 def assert_same(case: str, result: Result, want: Result) -> None:

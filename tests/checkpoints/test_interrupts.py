@@ -73,6 +73,14 @@ def test_the_values_so_far() -> None:
     assert not want.interrupted
 
 
+def test_calls_of_many_supersteps_are_short() -> None:
+    """A search of a narrow frontier would run all of its supersteps in one call."""
+    program, graph = program_of("reach"), graph_of("reach")
+    whole = program(graph, source=3).rounds
+    rounds = program(graph, source=3, on_interrupt="write", progress=after(1, signal.SIGINT)).rounds
+    assert 1 <= rounds < whole
+
+
 def test_values_so_far_of_words_beside_the_fields() -> None:
     """A loop in order of priority stores them when it is asked."""
     program, graph = program_of("priority, words apart"), graph_of("priority, words apart")

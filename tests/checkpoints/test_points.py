@@ -37,14 +37,14 @@ def stopped_after(rounds: int) -> Any:
 
 @pytest.mark.parametrize("case", CASES)
 def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every part runs a few rounds, under other threads, pages and ways than the part before it."""
+    """Every part runs a few rounds, under other threads, pages, ways and budgets than the part before it."""
     written_at_once(monkeypatch)
     program, graph, given = program_of(case), graph_of(case), CASES[case].given
     want = program(graph, **given)
     step, part, resumed = max(2, len(want.history) // 4), 0, 0
     while True:
         research = {**CASES[case].others[part % len(CASES[case].others)], "page_size": (4096, 65536)[part % 2]}
-        more = {**given, "research": research, "threads": 1 + part % 3}
+        more = {**given, "research": research, "threads": 1 + part % 3, "memory": (None, "1G")[part % 2]}
         try:
             result = program(graph, checkpoint=tmp_path, every=0,
                              progress=stopped_after(step) if part < 12 else None, **more)
@@ -56,6 +56,22 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
     assert_same(case, result, want)
     assert resumed or part == 0
     assert program(graph, checkpoint=tmp_path, **given).resumed == ""  # it had finished
+
+
+def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The vertices that are settled, and their values, are the same."""
+    written_at_once(monkeypatch)
+    program, graph = program_of("priority"), graph_of("priority")
+    want = program(graph, source=3, target=200)
+    with pytest.raises(Stopped):
+        program(graph, source=3, target=200, checkpoint=tmp_path, every=0, progress=stopped_after(4))
+    result = program(graph, source=3, target=200, checkpoint=tmp_path)
+    assert result.resumed
+    assert result.settled is not None
+    assert want.settled is not None
+    assert np.array_equal(result.settled, want.settled)
+    assert np.array_equal(result["dist"][result.settled], want["dist"][want.settled])
+    assert (result.row(200), result.reason) == (want.row(200), want.reason)
 
 
 def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,7 +25,7 @@ def fails(*_: object, **__: object) -> None:
 def test_an_array_that_does_not_fit(vlang: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(room, "available_bytes", lambda: 5 << 30)
     monkeypatch.setattr(resource, "getrlimit", unlimited)
-    monkeypatch.setattr("vlang.runtime.graph.sources.read", fails)
+    monkeypatch.setattr("vlang.runtime.graph.reading.read", fails)
     done = vlang("info", "karate")
     assert done.status == 1
     assert done.err.startswith("error: out of memory: reading karate needs 4294967296.0 GB more for one array, and "

@@ -20,7 +20,8 @@ from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import USUAL, Sizes, sizes_of
+from vlang.ir.forms.ranges import USUAL, Ranges, Sizes, sizes_of
+from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
@@ -58,6 +59,7 @@ class Program:
     derive: str | None = None
     _stages: dict[int, Stages] = field(default_factory=dict, repr=False)
     _plans: dict[tuple[Any, ...], Plan] = field(default_factory=dict, repr=False)
+    _leaving: dict[tuple[Any, ...], tuple[Ranges, Leaving]] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         stages = self.stages()
@@ -81,7 +83,7 @@ class Program:
         return signature_of(self.params, self.fields)
 
     def __call__(
-        self, graph: Graph, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
+        self, graph: Graph | None = None, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
     ) -> Result:
         """Run the program on a graph.
 
@@ -101,8 +103,9 @@ class Program:
         return _apart(self._called, graph, options, arguments)
 
     def _called(
-        self, graph: Graph, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
+        self, given: Graph | None, options: Options | Mapping[str, Any] | None, arguments: dict[str, Any]
     ) -> Result:
+        graph = checked_graph(given, self.name)
         chosen, rest = bind_options(self, arguments, options)
         program = self.derived(chosen.derive)
         from vlang.runtime.storage.room import memory_named  # start-up
@@ -158,7 +161,10 @@ class Program:
         Raises ResumeError, with the reason, where no loop may continue, and the errors of a call.
         """
         from vlang.api.resume import resume  # start-up
+        from vlang.runtime.results.result import Result  # start-up
 
+        if not isinstance(result, Result):
+            raise BindError(f"{self.name}.resume goes on from a vlang.Result, not from {_shown(result)}")
         return _apart(resume, self, result, added, removed, options)
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
@@ -183,6 +189,8 @@ class Program:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
             outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
         warnings = self._overflows(call, outcome) if outcome.infinite else ()
+        if draws is None and not warnings:
+            warnings = self._integers(call, outcome)
         falling = {name for loop in facts.loops.values()
                    for name, direction in loop.directions.items() if direction == "down"}
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
@@ -237,24 +245,39 @@ class Program:
         Raises RangeError where the outputs do not show it.
         """
         from vlang.api.overflow import reported  # start-up
+
+        program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
+        return reported(outcome, places, lambda: self._noted(call, program), call.graph)
+
+    def _noted(self, call: Call, program: f.Program) -> Mapping[str, Any]:
+        """The fields after a run of the program with notes."""
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
 
-        arrays = {**call.fields, **call.old}
-        columns, given, sizes = frozenset(call.graph.columns), frozenset(arrays), sizes_of(call.graph.n, call.graph.m)
-        program, places = noting(self.stages(call.precision).program, given)
-        facts = analyse(program)
+        graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
+        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
         options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                           device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
+        with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
+                                                  graph.order is not None, sizes), graph, options) as opened:
+            return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options,
+                            call.starts).values.fields
 
-        def run() -> Mapping[str, Any]:
-            with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
-                                                      call.graph.order is not None, sizes),
-                              call.graph, options) as opened:
-                return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, options,
-                                call.starts).values.fields
+    def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
+        """The warning after a run in which an integer became infinite from finite operands; () without one."""
+        from vlang.api.infinite import integer_warnings  # start-up
 
-        return reported(outcome, places, run, call.graph)
+        stages, given = self.stages(call.precision), frozenset({**call.fields, **call.old})
+        sizes = sizes_of(call.graph.n, call.graph.m)
+        key = (call.precision, given, sizes)
+        if key not in self._leaving:
+            ranges = Ranges(stages.program, given, sizes)
+            self._leaving[key] = ranges, leaving(stages.program, stages.facts, ranges)
+        ranges, found = self._leaving[key]
+        if not found.fields:
+            return ()
+        return integer_warnings(stages, ranges, found, call, outcome.values.fields, given,
+                                lambda program: self._noted(call, program))
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
         """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
@@ -264,6 +287,8 @@ class Program:
         """
         from vlang.api.lowered import lower_program  # start-up
 
+        if graph is not None:
+            checked_graph(graph, self.name)
         return lower_program(self, graph, device, options)
 
     def explain(self, stage: str = "facts", graph: Graph | None = None, **options: Any) -> str:
@@ -272,6 +297,9 @@ class Program:
         stage: "tree", "ir", "facts", "numba", "cuda" or "plan".
         """
         return self.lower(graph, **options).text(stage)
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return type(self), (self.source, self.filename, self.precision, self.derive)
 
     def stages(self, precision: int | None = None) -> Stages:
         """The stages of the program up to the facts, at a precision (default: its own)."""
@@ -323,6 +351,22 @@ class Program:
         return known
 
 
+def checked_graph(graph: object, name: str) -> Graph:
+    """The graph. Raises BindError for what is no graph."""
+    from vlang.runtime.graph.graph import Graph  # start-up
+
+    if not isinstance(graph, Graph):
+        file = str(graph) if isinstance(graph, (str, Path)) else "FILE"
+        raise BindError(f"{name} runs on a vlang.Graph, not on {_shown(graph)}; write "
+                        f"{name}(vlang.Graph.read({file!r}), ...)")
+    return graph
+
+
+def _shown(value: object) -> str:
+    shown = repr(value)
+    return shown if len(shown) <= 40 else f"a {type(value).__name__}"
+
+
 def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Given.kwargs) -> _Found:
     """Make a function run in a copy of the context, which holds NumPy's error handling.
 
@@ -356,8 +400,19 @@ def _derived(plain: Stages) -> Stages:
 
 
 def compile(text: str, filename: str = "<text>", precision: int = 32) -> Program:
-    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice."""
+    """The program of a text. Raises ProgramError with every problem of the text, each with its line and advice.
+
+    BindError for a text that is no str, or a precision that is not 32 or 64.
+    """
+    if not isinstance(text, str) or not isinstance(filename, str):
+        raise BindError(f"vlang.compile takes the text of a program, not {_shown(text)}")
+    _check_precision(precision)
     return Program(text, filename, precision)
+
+
+def _check_precision(precision: object) -> None:
+    if isinstance(precision, bool) or precision not in (32, 64):
+        raise BindError(f"precision is 32 or 64 bits, not {precision!r}")
 
 
 def load(name: str | Path, precision: int = 32) -> Program:
@@ -367,6 +422,9 @@ def load(name: str | Path, precision: int = 32) -> Program:
     """
     from vlang import stdlib  # start-up
 
+    if not isinstance(name, (str, Path)) or "\0" in str(name):
+        raise BindError(f"vlang.load takes the name of a program or a path, not {_shown(name)}")
+    _check_precision(precision)
     path = Path(STDIN if str(name) == "-" else name)
     if path.suffix != ".vp" and str(name) in stdlib.names() and not path.is_file():
         path = stdlib.path(str(name))

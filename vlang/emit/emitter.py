@@ -150,7 +150,7 @@ class _Emitter:
         module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds, self.followed)
         return Plan(
             name=self.program.name, text=module.text, exports=module.exports, slots=dict(self.frame.slots),
-            scalars=dict(self.frame.scalars), fields=fields,
+            scalars=dict(self.frame.scalars), fields=fields, vertices=frozenset(self.frame.vertices),
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
             faults=tuple(self.frame.faults.values()),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import operator
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, SupportsIndex
 
@@ -16,6 +17,7 @@ from vlang.errors import GraphError
 __all__ = ["EdgeList", "LeftOut", "VertexIds", "taken"]
 
 FEW = 10_000
+_SHOWN = 8
 
 _PRINTED = re.compile(r"0|-?[1-9]\d{0,19}", re.ASCII)  # an integer as it is printed: 007 is another id than 7
 
@@ -27,7 +29,7 @@ def taken(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class VertexIds:
-    """The user's ids in increasing order: the id of dense vertex i is `ids[i]`.
+    """The user's ids in increasing order, a read-only sequence: the id of dense vertex i is `ids[i]`.
 
     Dense numbers are ranks, so they compare as the user's ids do. `values` is a read-only int64 or uint64 array, or an
     object array of str. Consecutive integers from `base` are not stored; `values` creates them.
@@ -68,11 +70,63 @@ class VertexIds:
             return self.base % 2**64, None
         return 0, np.ascontiguousarray(self._values).view(np.uint64)
 
+    # ------------------------------------------------------------- as an array
+
     def __len__(self) -> int:
         return self.count
 
+    def __getitem__(self, index: Any) -> Any:
+        """An id for an integer, from the end if it is negative; an array of ids for a slice or an array of indices."""
+        if isinstance(index, SupportsIndex) and not isinstance(index, (bool, np.bool_, np.ndarray)):
+            at = operator.index(index)
+            if not -self.count <= at < self.count:
+                raise IndexError(f"index {at} of {self.count} ids")
+            return self.label(at % self.count)
+        return self.values[index]
+
+    def __iter__(self) -> Iterator[int | str]:
+        values = self.values
+        for first in range(0, self.count, FEW):
+            yield from values[first : first + FEW].tolist()
+
+    def __contains__(self, vertex: object) -> bool:
+        return self.lookup(vertex) is not None
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        values = self.values if dtype is None else self.values.astype(dtype, copy=False)
+        return values.copy() if copy else values
+
+    @property
+    def shape(self) -> tuple[int]:
+        """(count,)."""
+        return (self.count,)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """int64, uint64 or object (str)."""
+        return self.values.dtype
+
+    def tolist(self) -> list[int | str]:
+        """The ids as Python integers or strings."""
+        listed: list[int | str] = self.values.tolist()
+        return listed
+
+    def __repr__(self) -> str:
+        if self.count <= _SHOWN:
+            return f"VertexIds({self.tolist()})"
+        first, last = (", ".join(repr(self.label(i)) for i in part)
+                       for part in (range(3), range(self.count - 3, self.count)))  # fmt: skip
+        return f"VertexIds([{first}, ..., {last}], count={self.count:,})"
+
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return _ids_again, (self._values, self.base, self.count)
+
+    # ------------------------------------------------------------- ids and numbers
+
     def label(self, vertex: int) -> int | str:
-        """The id of a dense vertex. Raises IndexError outside of 0..count-1."""
+        """The id of a dense vertex. Raises IndexError outside of 0..count-1, GraphError for what is no integer."""
+        if not isinstance(vertex, SupportsIndex) or isinstance(vertex, (bool, np.bool_)):
+            raise GraphError(f"{vertex!r} is not the number of a vertex, from 0 to {self.count - 1}")
         if not 0 <= vertex < self.count:
             raise IndexError(f"vertex {vertex} of {self.count}")
         if self._values is None:
@@ -146,6 +200,10 @@ class VertexIds:
         names = [str(name) for name in (self.values if self.count <= FEW else around)]
         close = difflib.get_close_matches(key, names, n=1)
         return close[0] if close else None
+
+
+def _ids_again(values: NDArray[Any] | None, base: int, count: int) -> VertexIds:
+    return VertexIds(values, base=base, count=count)
 
 
 class LeftOut(NamedTuple):

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds
+from vlang.runtime.graph.edges.given import given_array
 from vlang.runtime.graph.edges.numbering import IntegerIds, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.store import Store
@@ -53,8 +54,8 @@ def edge_list(
         raise GraphError(f"src has {len(ends[0])} entries and dst {len(ends[1])}: give one of each for an edge")
     values = {name: _column(name, column) for name, column in columns.items()}
     if ids is not None:
-        if n is not None and n != len(np.asarray(ids)):
-            raise GraphError(f"n is {n}, but there are {len(np.asarray(ids))} ids: give one of the two")
+        if n is not None and n != len(given_array("ids", ids)):
+            raise GraphError(f"n is {n}, but there are {len(given_array('ids', ids))} ids: give one of the two")
         known, ranks = _given_ids(ids)
         tails, heads = (ranks[_positions(end, len(known), "the ids given")] for end in ends)
         return EdgeList(tails, heads, known, values, directed)
@@ -130,7 +131,7 @@ def edges_of_networkx(graph: Any) -> EdgeList:
 
 def ends_of(name: str, values: ArrayLike) -> Array:
     """One end of every edge, as an array of integers or of objects (str). Raises GraphError."""
-    array = np.asarray(values)
+    array = given_array(name, values)
     if array.ndim != 1:
         raise GraphError(f"{name} must have one dimension, not {array.ndim}")
     if array.dtype.kind in "iu":
@@ -138,7 +139,7 @@ def ends_of(name: str, values: ArrayLike) -> Array:
     if len(array) == 0:
         return array.astype(np.int64) if array.dtype.kind in "bf" else np.empty(0, dtype=np.int64)
     if array.dtype.kind in "UT":
-        return array.astype(object)
+        return _texts(name, array.astype(object))
     if array.dtype.kind == "O":
         return _objects(name, array)
     hint = "; convert them with .astype(int) if they are whole" if array.dtype.kind == "f" else ""
@@ -149,7 +150,7 @@ def _objects(name: str, array: Array) -> Array:
     """Convert an object array to integers or strings."""
     kinds = {type(value) for value in array.tolist()}
     if all(issubclass(kind, str) for kind in kinds):
-        return array
+        return _texts(name, array)
     if all(issubclass(kind, (int, np.integer)) and not issubclass(kind, bool) for kind in kinds):
         least, most = int(array.min()), int(array.max())
         if least < -(2**63) or most >= 2**64 or (least < 0 and most >= 2**63):
@@ -159,9 +160,20 @@ def _objects(name: str, array: Array) -> Array:
     raise GraphError(f"{name} holds {shown}; vertex ids are all integers or all strings")
 
 
+def _texts(name: str, array: Array) -> Array:
+    """Ids that are strings. Raises GraphError for one that is no Unicode text: it could not be written to any file."""
+    texts = array.tolist()
+    try:
+        "".join(texts).encode("utf-8")
+    except UnicodeEncodeError as error:
+        bad = next(text for text in texts if any("\ud800" <= c <= "\udfff" for c in text))
+        raise GraphError(f"{name} holds {bad!a}, which is not Unicode text ({error.reason})") from None
+    return array
+
+
 def _column(name: str, values: ArrayLike) -> Array:
     """A copy of the values of an edge column in the type that a graph stores."""
-    given = np.asarray(values)
+    given = given_array(f"edge column {name!r}", values)
     stored = narrowed(name, given)
     return stored.copy() if np.may_share_memory(stored, given) else stored
 

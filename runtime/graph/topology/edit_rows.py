@@ -13,6 +13,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import narrowed
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
+from vlang.runtime.graph.edges.given import given_array
 from vlang.runtime.graph.topology.build import Rows
 
 __all__ = ["Edges", "Renumbered", "edges_given", "entries_of", "inserted", "renumbered", "withdrawn"]
@@ -55,7 +56,8 @@ def edges_given(what: str, edges: Any, columns: tuple[str, ...]) -> Edges:
     if edges is None:
         edges = {"src": [], "dst": [], **{name: [] for name in columns}}
     if not isinstance(edges, Mapping):
-        pairs = np.asarray(edges) if len(edges) else np.empty((0, 2), np.int64)
+        pairs = given_array(what, edges)
+        pairs = pairs if pairs.size or pairs.ndim != 1 else np.empty((0, 2), np.int64)
         if pairs.ndim != 2 or pairs.shape[1] != 2:
             raise GraphError(f"{what} is a list of pairs of vertices, or a mapping with \"src\", \"dst\" and the "
                              f"values of edge columns; not an array of shape {pairs.shape}")

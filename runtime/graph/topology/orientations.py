@@ -106,6 +106,15 @@ class Orientations:
                 self._degrees[kind] = frozen(self._counted(kind))
             return self._degrees[kind]
 
+    def source(self) -> EdgeList | tuple[str, Rows]:
+        """The edges, or the adjacency lists with every stored column, from which all else can be built."""
+        with self._lock:
+            if self._edges is not None:
+                return self._edges
+            base = self.any()
+            names = [name for name in self.columns if self.rule is None or name != WEIGHT]
+            return base.kind, Rows(base.offsets, base.targets, {name: base.stored(name) for name in names})
+
     def excess(self) -> tuple[int, int]:
         """The self-loops and the parallel edges, an undirected one once; counted once."""
         with self._lock:

@@ -11,7 +11,7 @@ from vlang.emit.shared.formulas import Unwritable
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import Ranges
 from vlang.runtime.plan.plan import FIRST_SLOT, ArraySpec, Fault, level_slot
-from vlang.types import I64, Scalar, Type
+from vlang.types import I64, VERTEX, Scalar, Type
 
 __all__ = ["Environment", "Frame", "Scope", "Times", "parts_of_name"]
 
@@ -27,6 +27,7 @@ class Frame:
         slots: The number of each slot.
         scalars: The stored type of each graph-level value.
         arrays: The arrays that are no fields.
+        vertices: The graph-level values that name vertices.
         renumbered: Whether the graph has an order of its own, so that the number of a vertex is not its index.
     """
 
@@ -36,6 +37,7 @@ class Frame:
     slots: dict[str, int] = field(default_factory=dict)
     scalars: dict[str, str] = field(default_factory=dict)
     arrays: dict[str, ArraySpec] = field(default_factory=dict)
+    vertices: set[str] = field(default_factory=set)
     renumbered: bool = False
 
     def slot(self, name: str) -> int:
@@ -45,9 +47,11 @@ class Frame:
     def scalar(self, name: str, type_: Type) -> int:
         """The slot of a graph-level value; for a vertex set, the slot of its size."""
         self.scalars[name] = stored_as(type_)
+        if type_ == VERTEX:
+            self.vertices.add(name)
         return self.slot(f"scalar:{name}")
 
-    def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1) -> int:
+    def array(self, slot: str, dtype: str, length: str = "vertices", width: int = 1, type_: str = "") -> int:
         """The slot of an array that is no field.
 
         Args:
@@ -55,8 +59,9 @@ class Frame:
             dtype: The stored type.
             length: What it has entries for: "vertices", or another length of the plan.
             width: The number of entries for each vertex (or row).
+            type_: The type in the program, if it has one.
         """
-        self.arrays[slot] = ArraySpec(slot, dtype, length, width)
+        self.arrays[slot] = ArraySpec(slot, dtype, length, width, type_)
         return self.slot(slot)
 
 
@@ -95,7 +100,7 @@ class Environment:
         """The texts of pointers to the arrays SLOT.0, SLOT.1, ... with values of a type (see `runs_of`)."""
         pointers = []
         for number, run in enumerate(runs_of(type_)):
-            self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width)
+            self.frame.array(f"{slot}.{number}", stored_as(run.type), length, run.width, str(run.type))
             pointers.append(self.pointer(f"{slot}.{number}", stored_as(run.type)))
         return pointers
 

@@ -1,0 +1,62 @@
+"""Checks of what callers pass: types that are wrong end in a GraphError, which is also a ValueError."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vlang.errors import DiskError, GraphError
+
+__all__ = ["given_array", "given_flag", "given_name", "given_path", "given_whole"]
+
+
+def given_whole(name: str, value: object, least: int | None = None) -> int:
+    """A whole number, from `least` on."""
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) and (least is None or value >= least):
+        return int(value)
+    bound = "" if least is None else f" from {least} on"
+    raise GraphError(f"{name}={_shown(value)}: write a whole number{bound}")
+
+
+def given_flag(name: str, value: object) -> bool:
+    """True or False."""
+    if isinstance(value, (bool, np.bool_)):
+        return bool(value)
+    raise GraphError(f"{name}={_shown(value)}: write True or False")
+
+
+def given_name(name: str, value: object) -> str:
+    """A text."""
+    if isinstance(value, str):
+        return value
+    raise GraphError(f"{name}={_shown(value)}: write a text")
+
+
+def given_path(value: object) -> str | Path:
+    """A path as a text or a Path. Raises DiskError for a text that cannot be one."""
+    if not isinstance(value, (str, os.PathLike)) or not isinstance(os.fspath(value), str):
+        raise GraphError(f"{_shown(value)} is not a path: write a text or a pathlib.Path")
+    text = os.fspath(value)
+    try:
+        os.fsencode(text)
+    except UnicodeEncodeError:
+        raise DiskError(f"{text!a}: no file can have this name, which is not Unicode text") from None
+    if "\0" in text or not text:
+        raise DiskError(f"{text!a}: no file can have this name")
+    return value if isinstance(value, (str, Path)) else text
+
+
+def given_array(name: str, value: Any) -> np.ndarray[Any, Any]:
+    """A value as an array. Raises GraphError for lists of different lengths."""
+    try:
+        return np.asarray(value)
+    except (ValueError, TypeError, OverflowError) as error:
+        raise GraphError(f"{name} is no array: {str(error).partition('.')[0]}") from None
+
+
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

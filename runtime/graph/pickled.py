@@ -1,0 +1,95 @@
+"""Graphs in pickles: as their arrays, or as the path and the options by which they were read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.edge_list import EdgeList, taken
+from vlang.runtime.graph.topology.orientations import Orientations
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["Source", "reduced", "source_of"]
+
+_Stamp = tuple[str, int, int]
+
+
+@dataclass(frozen=True)
+class Source:
+    """How a graph was read.
+
+    Attributes:
+        path: an absolute path, or the text of a generator.
+        options: the keywords of `Graph.read`.
+        stamps: path, size in bytes and time of the last change (ns) of each file that was read.
+    """
+
+    path: str
+    options: Mapping[str, Any]
+    stamps: tuple[_Stamp, ...]
+
+
+def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
+    """How a graph is read; None for a stream, which can be read once."""
+    text, vertices = os.fspath(path), options.get("vertices")
+    files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
+    if any(os.fspath(one) == "-" or (Path(one).exists() and not Path(one).is_file()) for one in files):
+        return None
+    stamps = tuple(_stamp(os.path.abspath(one)) for one in files if Path(one).is_file())
+    if isinstance(vertices, (str, os.PathLike)) and Path(vertices).is_file():
+        options = {**options, "vertices": os.path.abspath(vertices)}
+    return Source(os.path.abspath(text) if Path(text).is_file() else text, options, stamps)
+
+
+def _stamp(path: str) -> _Stamp:
+    found = os.stat(path)
+    return path, found.st_size, found.st_mtime_ns
+
+
+def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
+    """What `__reduce__` returns. light: how the graph is to be read again; None for its arrays."""
+    if light is not None:
+        return _read_again, (type(graph), light.path, dict(light.options), light.stamps)
+    orientations = graph._orientations
+    state = {
+        "name": graph.name, "ids": graph.ids, "m": graph.m, "directed": graph.directed, "threads": graph.threads,
+        "order": graph.order, "rule": graph.rule, "source": orientations.source(), "left_out": dict(graph.left_out),
+        "notes": list(graph._notes), "kept": graph._kept, "warnings": graph.warnings, "read": graph._source,
+    }  # fmt: skip
+    return _restored, (type(graph), state)
+
+
+def _restored(graph_type: type[Graph], state: dict[str, Any]) -> Graph:
+    source = state["source"]
+    if isinstance(source, EdgeList):
+        for array in (source.src, source.dst, *source.columns.values()):
+            taken(array)
+    built = Orientations(len(state["ids"]), state["directed"], source, rule=state["rule"], threads=state["threads"])
+    graph = object.__new__(graph_type)
+    graph._notes, graph._kept, graph.warnings = state["notes"], state["kept"], state["warnings"]
+    graph.left_out = MappingProxyType(state["left_out"])
+    graph._source = state["read"]
+    graph._take(state["name"], state["ids"], state["m"], built, state["order"])
+    return graph
+
+
+def _read_again(
+    graph_type: type[Graph], path: str, options: Mapping[str, Any], stamps: tuple[_Stamp, ...]
+) -> Graph:
+    for file, size, time in stamps:
+        try:
+            same = _stamp(file) == (file, size, time)
+        except OSError:
+            raise GraphError(f"{file}: a graph that was pickled by this path cannot be read: the file is not there") \
+                from None
+        if not same:
+            raise GraphError(f"{file}: the file has changed since the graph that was pickled by this path was read; "
+                             "read it again")
+    return graph_type.read(path, **options).by_path()

@@ -1,0 +1,55 @@
+"""`Graph.read`: its options are checked, a stream is made seekable, and the graph remembers how it was read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.edges.ends import Ends, parse_column
+from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole
+from vlang.runtime.graph.pickled import source_of
+from vlang.runtime.graph.sources import read
+from vlang.runtime.storage.room import memory_named
+from vlang.runtime.storage.spool import seekable
+
+if TYPE_CHECKING:
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["read_graph"]
+
+
+def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, Any]) -> Graph:
+    """The graph of a file or a generator. options: all keywords of `Graph.read`. Raises GraphError, DiskError."""
+    given = {**options, "columns": _names(options["columns"]), "weights": _weights(options["weights"])}
+    path = given_path(path)
+    for name in ("directed", "symmetrize"):
+        given[name] = given[name] if name == "directed" and given[name] is None else given_flag(name, given[name])
+    if given["threads"] is not None:
+        given["threads"] = given_whole("threads", given["threads"], 1)
+    source = source_of(path, dict(given))
+    given["ends"] = Ends(parse_column("source_column", given.pop("source_column")),
+                         parse_column("target_column", given.pop("target_column")), given.pop("vertices"))
+    with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
+        graph = read(graph_type, file, **given)
+    graph._source = source
+    return graph
+
+
+def _weights(value: object) -> str | None:
+    """The name or the number of a column, or a range, as text."""
+    return value if value is None or isinstance(value, str) else str(given_whole("weights", value, 1))
+
+
+def _names(values: object) -> str | list[str] | None:
+    """A list of names; None, and a single text, for which `read` has a message."""
+    if values is None or isinstance(values, str):
+        return values
+    if not isinstance(values, Iterable):
+        raise GraphError(f"columns={values!r}: write a list of names")
+    listed = list(values)
+    for name in listed:
+        if not isinstance(name, str):
+            raise GraphError(f"columns=[{name!r}]: write a list of names")
+    return listed

@@ -1,0 +1,71 @@
+"""Runs in which an integer became infinite from finite operands: the statement and a vertex, once a run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Ranges
+from vlang.ir.integer_watch import Leaving, leaving, noting_integers
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call, Stages
+
+__all__ = ["integer_warnings"]
+
+
+def integer_warnings(
+    stages: Stages, ranges: Ranges, found: Leaving, call: Call, fields: Mapping[str, Any], given: frozenset[str],
+    run: Callable[[f.Program], Mapping[str, Any]],
+) -> tuple[str, ...]:
+    """The warning after a run, or nothing.
+
+    Args:
+        stages: Of the program.
+        ranges: The values that its integers may have on graphs of this size.
+        found: What may become infinite.
+        call: The call.
+        fields: The output fields after the run, by name.
+        given: The fields that the caller passed.
+        run: Runs the program with notes and returns its fields.
+    """
+    arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}
+    if not any(map(_infinite, arrays.values())):
+        return ()
+    actual = _actual(stages.program, call, fields) if found.settled else {}
+    if actual and not leaving(stages.program, stages.facts, ranges, actual).fields:
+        return ()
+    program, places = noting_integers(stages.program, given, ranges)
+    notes = run(program)
+    for place in places:
+        at = np.flatnonzero(np.asarray(notes[place.note]))
+        if at.size:
+            return (f"line {place.span.line}: `{place.what}` is infinite for vertex {call.graph.label(int(at[0]))}, "
+                    f"although its operands are finite: the value does not fit {place.type}",)
+    return ()
+
+
+def _infinite(array: NDArray[Any]) -> bool:
+    """Whether an array of signed integers holds an infinity."""
+    ends = np.iinfo(array.dtype)
+    return bool(array.size) and ends.min < 0 and (array.max() == ends.max or array.min() == ends.min)
+
+
+def _actual(program: f.Program, call: Call, fields: Mapping[str, Any]) -> dict[str, tuple[int, int]]:
+    """The least and largest finite value of each output field and edge field of signed integers."""
+    found: dict[str, tuple[int, int]] = {}
+    for decl in program.edges:
+        if decl.type.kind == "int" and decl.name in call.graph.columns:
+            low, high = call.graph.column_range(decl.name)
+            found[decl.name] = int(low), min(int(high), decl.type.highest - 1)
+    for name, array in fields.items():
+        values = np.asarray(array)
+        if values.dtype.kind == "i" and values.size:
+            ends = np.iinfo(values.dtype)
+            finite = values[(values > ends.min) & (values < ends.max)]
+            found[name] = (int(finite.min()), int(finite.max())) if finite.size else (0, 0)
+    return found

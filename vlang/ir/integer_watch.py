@@ -1,0 +1,253 @@
+"""Integers that become infinite from finite operands: the fields that may, and a program with notes that finds where.
+
+A run tests only whether a field that is written by such an operation holds an infinity. If it does, and the values of
+the run do not exclude the operation, the program runs once more with a bool field for every such statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import reduce as fold
+
+from vlang.ir.facts import Facts
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Ranges, whole
+from vlang.ir.forms.visible import statements
+from vlang.ir.overflow_watch import Place
+from vlang.types import BOOL, Scalar
+
+__all__ = ["Leaving", "leaving", "noting_integers"]
+
+NOTHING: Mapping[str, tuple[int, int]] = {}
+_OPERATIONS = frozenset({"add", "sub", "mul", "pow"})
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What may become infinite.
+
+    Attributes:
+        fields: Output fields that are written by such an operation, or read one.
+        settled: Whether all these operations are in loops of rule A, whose final values bound those on the way.
+    """
+
+    fields: frozenset[str]
+    settled: bool
+
+
+Actual = Mapping[str, tuple[int, int]]
+"""The least and largest finite value of fields and edge fields, after a run."""
+
+
+def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = NOTHING) -> Leaving:
+    """The output fields that may become infinite from finite operands.
+
+    Args:
+        program: The program.
+        facts: Its facts.
+        ranges: The values that its integers may have.
+        actual: Values that narrow the ranges.
+    """
+    steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
+    ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
+               for one in statements(loop.body)}
+    gathered, fields, settled = set(), set(), True
+    for statement in statements(program.body):
+        risky = any(op not in steps for expr in _values(statement) for op in _risky(expr, ranges, actual))
+        reads = any(isinstance(e, f.Accumulator) and e.name in gathered
+                    for expr in _values(statement) for e in f.walk(expr))
+        settled = settled and (not risky or statement in ordered)
+        if (risky or reads) and isinstance(statement, f.Gather):
+            gathered.add(statement.name)
+        elif risky or reads:
+            fields |= set(statement.fields) if isinstance(statement, f.Apply) else \
+                {statement.name} if isinstance(statement, f.InitField) else set()
+    outputs = {decl.name for decl in program.fields if decl.output and whole(decl.type) is not None}
+    return Leaving(frozenset(fields & outputs), settled)
+
+
+def _values(statement: f.Statement) -> tuple[f.Expr, ...]:
+    """The expressions that a statement computes for each vertex."""
+    if isinstance(statement, f.Gather):
+        return (statement.reduce,)
+    return (statement.value,) if isinstance(statement, (f.Apply, f.InitField)) else ()
+
+
+def _risky(expr: f.Expr, ranges: Ranges, actual: Actual = NOTHING) -> Iterator[f.Op | f.Reduce]:
+    """The operations on signed integers inside an expression that may give an infinity from finite operands."""
+    if isinstance(expr, f.Reduce):
+        if not expr.user and expr.name == "sum" and isinstance(expr.type, Scalar) and expr.type.kind == "int":
+            low, high = _side(expr.body, ranges.within(expr.cond), actual) or (0, 0)
+            most = ranges.terms(expr)
+            if not (expr.type.lowest < min(0, low * most) and max(0, high * most) < expr.type.highest):
+                yield expr
+        yield from _risky(expr.body, ranges.within(expr.cond), actual)
+        return
+    for child in f.children(expr):
+        yield from _risky(child, ranges, actual)
+    if isinstance(expr, f.Op) and expr.op in _OPERATIONS and isinstance(expr.type, Scalar) and expr.type.kind == "int":
+        exact = _exact(expr, ranges, actual)
+        if exact is None or not (expr.type.lowest < exact[0] and exact[1] < expr.type.highest):
+            yield expr
+
+
+def _side(expr: f.Expr, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
+    """The least and largest finite value of an operand; None if it has none."""
+    while isinstance(expr, f.Op) and expr.op == "cast" and whole(expr.args[0].type) is not None:
+        (expr,) = expr.args
+    if isinstance(expr, (f.Field, f.EdgeValue)) and expr.name in actual:
+        return actual[expr.name]
+    known = ranges.of(expr)
+    return known.finite if known is not None else None
+
+
+def _exact(expr: f.Op, ranges: Ranges, actual: Actual) -> tuple[int, int] | None:
+    """The least and largest result of finite operands; None where it is not known."""
+    if expr.op == "pow":
+        return None
+    (a, b), (c, d) = (_side(arg, ranges, actual) or (0, 0) for arg in expr.args)
+    if expr.op == "mul":
+        corners = (a * c, a * d, b * c, b * d)
+        return min(corners), max(corners)
+    return (a + c, b + d) if expr.op == "add" else (a - d, b - c)
+
+
+def _bounded_steps(program: f.Program, facts: Facts, loop: f.Repeat, ranges: Ranges) -> Iterator[f.Expr]:
+    """Sums `u.x + c` of a search from constants: a shortest path has fewer edges than the graph has vertices."""
+    inside = set(statements(loop.body))
+    elsewhere = {name for s in statements(program.body) if isinstance(s, f.Apply) and s not in inside
+                 for name in s.fields}
+    for write in facts.loop(loop).writes:
+        body = write.joined.reduce.body if write.joined is not None and write.direction == "down" else None
+        body = body.args[0] if isinstance(body, f.Op) and body.op == "tuple" else body
+        if not (isinstance(body, f.Op) and body.op == "add" and isinstance(body.type, Scalar)):
+            continue
+        name, step = write.fields[0], body.args[1]
+        starts = [s.value for s in statements(program.body) if isinstance(s, f.InitField) and s.name == name]
+        finite = [value for start in starts for value in _constants(start)]
+        own = body.args[0] == f.Field(body.type, name, "other")
+        plain = own and name not in elsewhere and None not in finite
+        if plain and isinstance(step, f.Const) and isinstance(step.value, int):
+            first = max((v for v in finite if v is not None and v != body.type.highest), default=0)
+            if step.value >= 0 and first + step.value * ranges.sizes.vertices < body.type.highest:
+                yield body
+
+
+def _constants(expr: f.Expr) -> list[int | None]:
+    """The constants among which an expression chooses; None for anything else."""
+    if isinstance(expr, f.Op) and expr.op == "select":
+        return _constants(expr.args[1]) + _constants(expr.args[2])
+    return [expr.value] if isinstance(expr, f.Const) and isinstance(expr.value, int) else [None]
+
+
+# --------------------------------------------------------------------------------------------------------- notes
+
+
+def noting_integers(program: f.Program, given: frozenset[str], ranges: Ranges) -> \
+        tuple[f.Program, tuple[Place, ...]]:
+    """The program with notes, and the place of each note. given: fields with initializers that do not run."""
+    notes = _Notes(program, given, ranges)
+    body = notes.block(program.body)
+    start = tuple(f.InitField(p.span, p.note, f.Const(BOOL, False)) for p in notes.places)
+    fields = tuple(f.FieldDecl(p.note, BOOL, True, False, p.span) for p in notes.places)
+    names = program.names | {name: name for name in notes.made}
+    return replace(program, body=start + body, fields=program.fields + fields, names=names), tuple(notes.places)
+
+
+class _Notes:
+    """Inserts the statements of notes into a program."""
+
+    def __init__(self, program: f.Program, given: frozenset[str], ranges: Ranges) -> None:
+        self._program, self._given, self._ranges = program, given, ranges
+        self.places: list[Place] = []
+        self.made: set[str] = set()
+
+    def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
+        """A block with notes; `activate when` stays the last statement."""
+        return tuple(part for statement in body for part in self._statement(statement))
+
+    def _statement(self, statement: f.Statement) -> Iterator[f.Statement]:
+        if isinstance(statement, (f.Where, f.Repeat, f.Sweep, f.ForVertices, f.ForRange)):
+            yield replace(statement, body=self.block(statement.body))
+        elif isinstance(statement, f.Gather):
+            yield statement
+            yield from self._gather(statement, statement.reduce, statement.name)
+        elif isinstance(statement, f.Apply):
+            yield from self._value(statement, statement.value)
+            yield statement
+        elif isinstance(statement, f.InitField) and statement.name not in self._given:
+            yield statement
+            for part in dict.fromkeys(f.walk(statement.value)):
+                if isinstance(part, f.Reduce) and part.domain.edges and any(True for _ in _risky(part, self._ranges)):
+                    name = self._fresh("gathered")
+                    yield f.Gather(statement.span, name, part)
+                    yield from self._gather(statement, part, name)
+            if not any(isinstance(part, f.Reduce) for part in f.walk(statement.value)):
+                yield from self._value(statement, statement.value)
+        else:
+            yield statement
+
+    def _gather(self, statement: f.Statement, reduce: f.Reduce, name: str) -> Iterator[f.Statement]:
+        """Note where a gather is infinite, and an operation on finite values at an edge, or the sum of finite terms."""
+        found = list(_risky(reduce, self._ranges))
+        value = f.Accumulator(reduce.type, name)
+        if reduce.user or not found or not isinstance(reduce.type, Scalar) or reduce.type.kind != "int":
+            return
+        left = self._fresh("left")
+        inside = [op for op in found if isinstance(op, f.Op)]
+        if inside:
+            yield f.Gather(statement.span, left, replace(reduce, type=BOOL, name="any", default=None,
+                                                         body=_either(map(_leaves, inside))))
+            yield self._note(statement, value, _both([_infinite(value), f.Accumulator(BOOL, left)]))
+        if reduce in found:
+            terms = self._fresh("terms")
+            yield f.Gather(statement.span, terms, replace(reduce, type=BOOL, name="any", default=None,
+                                                          body=_infinite(reduce.body)))
+            yield self._note(statement, value, _both([_infinite(value), _not(f.Accumulator(BOOL, terms))]))
+
+    def _value(self, statement: f.Apply | f.InitField, value: f.Expr) -> Iterator[f.Statement]:
+        """Note where a written value is infinite, and so is an operation on finite values in it."""
+        found = [op for op in _risky(value, self._ranges) if isinstance(op, f.Op)]
+        if found and isinstance(value.type, Scalar) and value.type.kind == "int":
+            yield self._note(statement, value, _both([_infinite(value), _either(map(_leaves, found))]))
+
+    def _note(self, statement: f.Statement, value: f.Expr, now: f.Expr) -> f.Statement:
+        span = statement.span
+        text = " ".join(self._program.source[span.start : span.end].split())
+        place = Place(self._fresh("infinite"), span, text, value.type, True)
+        self.places.append(place)
+        return f.Apply(span, (place.note,), f.Op(BOOL, "or", (f.Field(BOOL, place.note, "self"), now)))
+
+    def _fresh(self, wish: str) -> str:
+        """A name that neither the program nor another note has."""
+        name = f"{wish}_{len(self.made)}"
+        while name in self._program.names or name in self.made:
+            name += "_"
+        self.made.add(name)
+        return name
+
+
+def _leaves(op: f.Op) -> f.Expr:
+    """Whether the operands of an operation are finite and its result is not."""
+    finite = [_not(_infinite(arg)) for arg in op.args if arg.type == op.type and not isinstance(arg, f.Const)]
+    return _both([_infinite(op), *finite])
+
+
+def _infinite(value: f.Expr) -> f.Expr:
+    """Whether a signed integer is `inf` or `-inf`."""
+    assert isinstance(value.type, Scalar)
+    ends = (f.Const(value.type, end) for end in (value.type.highest, value.type.lowest))
+    return _either(f.Op(BOOL, "eq", (value, end)) for end in ends)
+
+
+def _either(tests: Iterable[f.Expr]) -> f.Expr:
+    return fold(lambda a, b: f.Op(BOOL, "or", (a, b)), tests)
+
+
+def _both(tests: Iterable[f.Expr]) -> f.Expr:
+    return fold(lambda a, b: f.Op(BOOL, "and", (a, b)), tests)
+
+
+def _not(expr: f.Expr) -> f.Expr:
+    return f.Op(BOOL, "not", (expr,))
