@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import asdict
@@ -17,6 +16,7 @@ from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.runtime.graph.graph import Graph
+from vlang.runtime.results.columns import best_rows, described, missing_values, plain_values
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
@@ -192,7 +192,7 @@ class Result:
         A vector must have proper values in all components.
         """
         self[name]  # raises KeyError for an unknown name
-        missing = self._missing(self._host(name), name)
+        missing = missing_values(self._host(name), self.types.get(name, ""))
         if missing is None:
             return np.ones(len(self), np.bool_)
         lost = missing if missing.ndim == 1 else np.any(missing, axis=1)
@@ -346,54 +346,17 @@ class Result:
             return self.none
         return self._ids.label(int(value))
 
-    def _missing(self, raw: NDArray[Any], name: str) -> NDArray[np.bool_] | None:
-        """Where there is no proper value; None if every value of the type is proper."""
-        missing: NDArray[np.bool_]
-        if self.types.get(name) == "vertex":
-            missing = raw == NONE
-        elif raw.dtype.kind == "f":
-            missing = np.isinf(raw)
-        elif raw.dtype.kind == "i":
-            limits = np.iinfo(raw.dtype)
-            missing = (raw == limits.max) | (raw == limits.min)
-        else:
-            return None
-        return missing
-
     def _plain(self, name: str, rows: NDArray[Any]) -> list[Any]:
         """The values of some rows as Python objects, infinities as floats and none as None."""
-        raw = self._host(name)[rows]
-        values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
-        missing = self._missing(raw, name)
-        if missing is not None and raw.dtype.kind != "f":
-            values = values.astype(object)
-            if self.types.get(name) == "vertex":
-                values[missing] = None
-            else:
-                values[missing & (raw > 0)], values[missing & (raw < 0)] = math.inf, -math.inf
-        plain: list[Any] = values.tolist()
-        return plain
+        return plain_values(self._ids, self._host(name)[rows], self.types.get(name, ""))
 
     def _order(self, name: str, largest: bool | None, k: int) -> NDArray[Any]:
         """The first k rows, best first; ties in the order of rows."""
         raw = self._host(name) if self._listed is None else self._host(name)[self._listed]
-        raw = raw[:, 0] if raw.ndim > 1 else raw
         if largest is None:
             falls = name in self._smallest_first or self.types.get(name) == "vertex"
             largest = not falls or raw.dtype == np.bool_
-        if raw.dtype == np.bool_:
-            raw = raw.view(np.uint8)
-        if raw.dtype.kind == "f":
-            key = -raw if largest else raw  # NaN sorts last either way
-        else:
-            key = ~raw if largest else raw  # the complement reverses the order without overflow
-        kept: NDArray[Any] = np.arange(len(key))
-        if k < len(key):
-            bound = np.partition(key, k - 1)[k - 1]
-            if bound == bound:  # no NaN among the first k
-                better, ties = np.flatnonzero(key < bound), np.flatnonzero(key == bound)
-                kept = np.concatenate([better, ties[: k - len(better)]])
-        first = kept[np.argsort(key[kept], kind="stable")][:k]
+        first = best_rows(raw[:, 0] if raw.ndim > 1 else raw, largest, k)
         return first if self._listed is None else self._listed[first]
 
     def _describe(self, name: str) -> str:
@@ -401,23 +364,7 @@ class Result:
         raw, reached = self._host(name), self.reached(name)
         if self._listed is not None:
             raw, reached = raw[self._listed], reached[self._listed]
-        count = len(raw)
-        if raw.dtype == np.bool_:
-            what = "vertices" if raw.ndim == 1 else "components"
-            return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
-        proper = raw[reached]
-        if raw.dtype.kind == "f":
-            unknown = np.isnan(proper)
-            proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
-        missing = count - len(proper)
-        if not len(proper):
-            return f"no value for any of {count:,} vertices"
-        if self.types.get(name) == "vertex":
-            text = f"{len(np.unique(proper)):,} different vertices"
-        else:
-            text = f"{proper.min()!s} to {proper.max()!s}"
-        what = "none" if self.types.get(name) == "vertex" else "not finite"
-        return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"
+        return described(raw, reached, self.types.get(name, ""))
 
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
         """The columns of a file for the rows start..stop-1: ids first."""
@@ -430,7 +377,7 @@ class Result:
         for name in self._raw:
             raw = self._host(name)[rows]
             values = user_ids(self._ids, raw) if self.types.get(name) == "vertex" else raw
-            yield Column(name, values, self._missing(raw, name))
+            yield Column(name, values, missing_values(raw, self.types.get(name, "")))
 
 
 def _counted(count: int, one: str, many: str) -> str:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import difflib
 import inspect
-import keyword
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidden_columns, kept_parameters
-from vlang.api.bind_options import bind_options, shadowed_note
+from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
+from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
+from vlang.api.outcomes import result_of
 from vlang.api.verified import verified_plan, verified_program, verified_schedule
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
@@ -26,7 +27,7 @@ from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.plan.plan import NO_WATCH
 from vlang.syntax.program_file import STDIN, program_bytes
-from vlang.syntax.tree import EdgeField, Param
+from vlang.syntax.tree import EdgeField
 
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered
@@ -38,39 +39,12 @@ if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
-    from vlang.runtime.results.origin import Origin
     from vlang.runtime.results.result import Result
 
-__all__ = ["FieldInfo", "Parameter", "Program", "compile", "load"]
+__all__ = ["Program", "compile", "load"]
 
 _Given = ParamSpec("_Given")
 _Found = TypeVar("_Found")
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """A parameter of a program.
-
-    Attributes:
-        name: its name.
-        type: its type, as text.
-        default: its value if the text has a literal, else the text of the expression; None if required.
-        required: whether a call must pass it.
-    """
-
-    name: str
-    type: str
-    default: bool | int | float | str | None
-    required: bool
-
-
-@dataclass(frozen=True)
-class FieldInfo:
-    """A vertex or edge field. required: it has no initializer (vertex) or default (edge)."""
-
-    name: str
-    type: str
-    required: bool
 
 
 @dataclass
@@ -93,11 +67,11 @@ class Program:
         file, program = stages.checked.file, stages.program
         self.name = file.name
         self.doc = file.doc
-        self.params = tuple(_parameter(p, d, self.source) for p, d in zip(file.params, program.params))
+        self.params = tuple(parameter_of(p, d, self.source) for p, d in zip(file.params, program.params))
         self.fields = tuple(FieldInfo(d.name, str(d.type), d.required) for d in program.fields if d.output)
         self.edges = tuple(FieldInfo(d.name, str(d.type), d.default is None) for d in program.edges)
         self.globals = tuple(g.name for g in program.globals)
-        self.__doc__ = _documented(self)
+        self.__doc__ = documented(self)
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -107,14 +81,7 @@ class Program:
     @property
     def __signature__(self) -> inspect.Signature:
         """The keywords of a call; a name that Python does not allow, such as `lambda`, is passed through `**`."""
-        own = inspect.Parameter
-        keywords = {p.name: own.empty if p.required else p.default for p in self.params}
-        keywords |= {field.name: own.empty for field in self.fields if field.required}
-        params = [own(_fresh("graph", keywords), own.POSITIONAL_ONLY)]
-        params += [own(name, own.KEYWORD_ONLY, default=default) for name, default in keywords.items()
-                   if not keyword.iskeyword(name)]
-        params.append(own(_fresh("options", keywords), own.VAR_KEYWORD))
-        return inspect.Signature(params)
+        return signature_of(self.params, self.fields)
 
     def __call__(
         self, graph: Graph | None = None, options: Options | Mapping[str, Any] | None = None, /, **arguments: Any
@@ -230,7 +197,7 @@ class Program:
         told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
                 for number, names in keep.items()}
         origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
-        result = _result(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+        result = result_of(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
         if opened.placement is not None:
             result.placement = opened.placement.text
             result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
@@ -493,58 +460,3 @@ def _unreadable(name: str, error: Exception, known: tuple[str, ...]) -> Exceptio
         return DiskError(f"there is no program file {name!r}, and no program of that name{hint}")
     assert isinstance(error, OSError)
     return DiskError(f"{name} cannot be read: {(error.strerror or str(error)).lower()}")
-
-
-def _documented(program: Program) -> str:
-    """The docstring of a program: its signature, and the comment above its header."""
-    signature = inspect.signature(program)
-    graph = next(iter(signature.parameters))
-    values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
-    values |= {one.name: "..." for one in program.fields if one.required}
-    words = [f"`{name}` is a word of Python: write program({graph}, **{{{name!r}: {value}}})"
-             for name, value in values.items() if keyword.iskeyword(name)]
-    parts = (f"{program.name}{signature}", "\n".join(words), program.doc, shadowed_note(program))
-    return "\n\n".join(part for part in parts if part)
-
-
-def _fresh(name: str, taken: Collection[str]) -> str:
-    """The name, or one like it that is not taken."""
-    while name in taken:
-        name += "_"
-    return name
-
-
-def _parameter(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
-    default: bool | int | float | str | None = None
-    if node.default is not None:
-        value = decl.default
-        text = source[node.default.span.start : node.default.span.end]
-        default = value.value if isinstance(value, f.Const) and value.value is not None else text
-    return Parameter(decl.name, str(decl.type), default, node.default is None)
-
-
-def _result(
-    plan: Plan, graph: Graph, outcome: Outcome, falling: set[str], origin: Origin, device: str, device_reason: str
-) -> Result:
-    import numpy as np  # start-up
-
-    from vlang.runtime.results.result import Result  # start-up
-
-    outputs = [spec for spec in plan.fields if spec.output]
-    fields: dict[str, Any] = {}
-    for spec in outputs:
-        array = outcome.values.fields[spec.name]
-        array = array.view({"bool": np.bool_, "f16": np.float16}.get(spec.type.partition("[")[0], array.dtype))
-        fields[spec.name] = array.reshape(-1, spec.width) if "[" in spec.type else array  # also of vectors of length 1
-    values: Mapping[str, Any] = {
-        name: bool(value) if type_ == "bool" else value
-        for (name, type_), value in zip(plan.globals, outcome.values.globals.values())
-    }
-    return Result(
-        program=plan.name, ids=graph.ids, fields=fields,
-        types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
-        rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
-        seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
-        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, settled=outcome.settled,
-        interrupted=outcome.interrupted,
-    )

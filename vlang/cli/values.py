@@ -13,7 +13,8 @@ import click
 from vlang.errors import DiskError, GraphError
 
 if TYPE_CHECKING:
-    from vlang.api.program import Parameter, Program
+    from vlang.api.described import Parameter
+    from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["bindings", "field_values", "parameter_values", "unknown", "vertex_of"]

@@ -1,0 +1,79 @@
+"""The values of one output: missing ones, the best rows, Python objects, and a line that describes them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import NONE, user_ids
+
+__all__ = ["best_rows", "described", "missing_values", "plain_values"]
+
+
+def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
+    """Where there is no proper value; None if every value of the type is proper. type_: in the program."""
+    missing: NDArray[np.bool_]
+    if type_ == "vertex":
+        missing = raw == NONE
+    elif raw.dtype.kind == "f":
+        missing = np.isinf(raw)
+    elif raw.dtype.kind == "i":
+        limits = np.iinfo(raw.dtype)
+        missing = (raw == limits.max) | (raw == limits.min)
+    else:
+        return None
+    return missing
+
+
+def plain_values(ids: VertexIds, raw: NDArray[Any], type_: str) -> list[Any]:
+    """Values as Python objects, infinities as floats and none as None. type_: in the program."""
+    values = user_ids(ids, raw) if type_ == "vertex" else raw
+    missing = missing_values(raw, type_)
+    if missing is not None and raw.dtype.kind != "f":
+        values = values.astype(object)
+        if type_ == "vertex":
+            values[missing] = None
+        else:
+            values[missing & (raw > 0)], values[missing & (raw < 0)] = math.inf, -math.inf
+    plain: list[Any] = values.tolist()
+    return plain
+
+
+def best_rows(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
+    """The first k rows of values of shape [n], best first; ties in the order of rows, NaN last."""
+    if raw.dtype == np.bool_:
+        raw = raw.view(np.uint8)
+    if raw.dtype.kind == "f":
+        key = -raw if largest else raw  # NaN sorts last either way
+    else:
+        key = ~raw if largest else raw  # the complement reverses the order without overflow
+    kept: NDArray[Any] = np.arange(len(key))
+    if k < len(key):
+        bound = np.partition(key, k - 1)[k - 1]
+        if bound == bound:  # no NaN among the first k
+            better, ties = np.flatnonzero(key < bound), np.flatnonzero(key == bound)
+            kept = np.concatenate([better, ties[: k - len(better)]])
+    return kept[np.argsort(key[kept], kind="stable")][:k]
+
+
+def described(raw: NDArray[Any], reached: NDArray[np.bool_], type_: str) -> str:
+    """Values in one line. reached: bool[n], where there is a proper value; type_: in the program."""
+    count = len(raw)
+    if raw.dtype == np.bool_:
+        what = "vertices" if raw.ndim == 1 else "components"
+        return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
+    proper = raw[reached]
+    if raw.dtype.kind == "f":
+        unknown = np.isnan(proper)
+        proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
+    missing = count - len(proper)
+    if not len(proper):
+        return f"no value for any of {count:,} vertices"
+    text = f"{len(np.unique(proper)):,} different vertices" if type_ == "vertex" else \
+        f"{proper.min()!s} to {proper.max()!s}"
+    what = "none" if type_ == "vertex" else "not finite"
+    return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"

@@ -1,0 +1,85 @@
+"""What a program tells its users: parameters and fields, the signature of a call, and its docstring."""
+
+from __future__ import annotations
+
+import inspect
+import keyword
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from vlang.api.bind_options import shadowed_note
+from vlang.ir.forms import forms as f
+from vlang.syntax.tree import Param
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
+
+__all__ = ["FieldInfo", "Parameter", "documented", "parameter_of", "signature_of"]
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a program.
+
+    Attributes:
+        name: its name.
+        type: its type, as text.
+        default: its value if the text has a literal, else the text of the expression; None if required.
+        required: whether a call must pass it.
+    """
+
+    name: str
+    type: str
+    default: bool | int | float | str | None
+    required: bool
+
+
+@dataclass(frozen=True)
+class FieldInfo:
+    """A vertex or edge field. required: it has no initializer (vertex) or default (edge)."""
+
+    name: str
+    type: str
+    required: bool
+
+
+def signature_of(params: Sequence[Parameter], fields: Sequence[FieldInfo]) -> inspect.Signature:
+    """The signature of a call, without names that Python does not allow, such as `lambda`."""
+    own = inspect.Parameter
+    keywords = {p.name: own.empty if p.required else p.default for p in params}
+    keywords |= {field.name: own.empty for field in fields if field.required}
+    found = [own(_fresh("graph", keywords), own.POSITIONAL_ONLY)]
+    found += [own(name, own.KEYWORD_ONLY, default=default) for name, default in keywords.items()
+              if not keyword.iskeyword(name)]
+    found.append(own(_fresh("options", keywords), own.VAR_KEYWORD))
+    return inspect.Signature(found)
+
+
+def documented(program: Program) -> str:
+    """The docstring of a program: its signature, and the comment above its header."""
+    signature = inspect.signature(program)
+    graph = next(iter(signature.parameters))
+    values = {one.name: "..." if one.required else repr(one.default) for one in program.params}
+    values |= {one.name: "..." for one in program.fields if one.required}
+    words = [f"`{name}` is a word of Python: write program({graph}, **{{{name!r}: {value}}})"
+             for name, value in values.items() if keyword.iskeyword(name)]
+    parts = (f"{program.name}{signature}", "\n".join(words), program.doc, shadowed_note(program))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _fresh(name: str, taken: Collection[str]) -> str:
+    """The name, or one like it that is not taken."""
+    while name in taken:
+        name += "_"
+    return name
+
+
+def parameter_of(node: Param, decl: f.ParamDecl, source: str) -> Parameter:
+    """A parameter from its node and declaration. source: the text of the program."""
+    default: bool | int | float | str | None = None
+    if node.default is not None:
+        value = decl.default
+        text = source[node.default.span.start : node.default.span.end]
+        default = value.value if isinstance(value, f.Const) and value.value is not None else text
+    return Parameter(decl.name, str(decl.type), default, node.default is None)
