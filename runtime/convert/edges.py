@@ -46,7 +46,14 @@ class StoredColumn:
 
 @dataclass(frozen=True)
 class RuleColumn:
-    """Weights computed from the numbers of the ends of an edge."""
+    """Weights computed from the numbers of the ends of an edge.
+
+    Attributes:
+        rule: computes them.
+        src: uint32[E], the tails.
+        dst: uint32[E], the heads.
+        directed: whether tail and head differ for the rule.
+    """
 
     rule: WeightRule
     src: NDArray[np.uint32]

@@ -37,7 +37,14 @@ Sink = Callable[[NDArray[np.uint64], list[Array]], None]
 
 @dataclass(frozen=True)
 class Entries:
-    """Entries on the disk: keys `row << shift | neighbour`, and columns; bucket b is starts[b] to starts[b + 1]."""
+    """Entries on the disk, in buckets.
+
+    Attributes:
+        keys: uint64[entries], `row << shift | neighbour`.
+        columns: the values of each column, in the order of the keys.
+        starts: int64[B + 1]; bucket b is starts[b] to starts[b + 1].
+        shift: bits of a neighbour.
+    """
 
     keys: NDArray[np.uint64]
     columns: list[Array]

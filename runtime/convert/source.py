@@ -28,7 +28,12 @@ __all__ = ["Reading", "open_source", "rule_of", "with_rule"]
 
 @dataclass(frozen=True)
 class Reading:
-    """The options for reading a graph: see `Graph.read`."""
+    """The options for reading a graph.
+
+    Attributes:
+        directed, symmetrize, weights, self_loops, parallel, missing, source_column, target_column, vertices: as the
+            arguments of `Graph.read`.
+    """
 
     directed: bool | None = None
     symmetrize: bool = False

@@ -97,7 +97,15 @@ def is_own(archive: Archive) -> bool:
 def own_graph(
     graph_type: type[Graph], archive: Archive, path: Path, weights: str | None, threads: int | None
 ) -> Graph:
-    """The graph of an open archive of vlang's format; arguments and errors as of `load`."""
+    """The graph of an open archive of vlang's format; errors as of `load`.
+
+    Args:
+        graph_type: the class to build.
+        archive: the open file.
+        path: its name, for messages.
+        weights: the edge column that becomes `weight`; None for none.
+        threads: how many threads build adjacency lists; None for one per processor.
+    """
     version = archive.number("vlang_graph")
     if version != FORMAT:
         raise GraphError(f"{path}: graph format {version}; this version of vlang reads format {FORMAT}")

@@ -68,7 +68,14 @@ class PageReader(Protocol):
 
 @dataclass
 class Reading:
-    """What a ring has read. seconds: for which the run waited for pages; hits: pages that were in memory already."""
+    """What a ring has read.
+
+    Attributes:
+        pages: read from disk.
+        nbytes: of those.
+        hits: pages that were in memory already.
+        seconds: for which the run waited for pages.
+    """
 
     pages: int = 0
     nbytes: int = 0

@@ -89,6 +89,8 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": i64 = min(max(a + b, -2147483648), 2147483647), identity 0", "associative", "f(f(1, 2147483647), -1)"),
         (" = max(a + b, 0), identity 0", "associative", "f(f(0, -1), 1)"),
         (": (float, int) = a if a[0] >= b[0] else b, identity (-inf, 0)", "commutative", "f((0, 0), (0, 1))"),
+        (": u8 = a + b + 128 * a * 2, identity 0", "commutative", "f(1, 0) = 257"),  # a law if integers wrapped
+        (": int = a + b + 1073741824 * a * 4, identity 0", "commutative", "f(1, 0) = 4294967297"),
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),
     ],

@@ -11,7 +11,7 @@ import pytest
 import vlang as library
 from tests.cli.conftest import Call
 from vlang import stdlib
-from vlang.cli.show import Progress, table
+from vlang.cli.show import Advance, Progress, table
 from vlang.runtime.engine.trace import Round
 
 
@@ -155,6 +155,20 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
         assert (done.status, message in done.err) == (2, True), done.err
     done = vlang("convert", "karate", path, "--disks", tmp_path / "none")
     assert (done.status, "there is no folder" in done.err) == (1, True)
+
+
+def test_how_far_a_conversion_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Without a terminal a line every five seconds, with the time that is left by the fraction that is done."""
+    now = [100.0]
+    monkeypatch.setattr("vlang.cli.show.time.monotonic", lambda: now[0])
+    with Advance() as advance:
+        for seconds, fraction in ((1, 0.01), (4, 0.1), (1, 0.1), (1, 0.2), (13, 0.4), (10_000, 0.41)):
+            now[0] += seconds
+            advance("reading", fraction)
+    assert capsys.readouterr().err.splitlines() == [
+        "reading: 10% of all done, about 54 s left", "reading: 40% of all done, about 30 s left",
+        "reading: 41% of all done, about 4.0 h left",
+    ]  # fmt: skip
 
 
 def test_doctor(vlang: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

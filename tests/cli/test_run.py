@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.conftest import Call
 from vlang import stdlib
-from vlang.api import outcomes
 from vlang.options import OPTIONS
+from vlang.runtime.results import outcomes
 
 ROADS = "from,to,weight\nUlm,Augsburg,83\nAugsburg,Munich,80\nUlm,Munich,200\nHamburg,Bremen,126\n"
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import sys
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ from vlang.options import EVERYDAY, OPTIONS, RENAMED, RESEARCH, Option, Options,
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
+    from vlang.runtime.engine.trace import Round
 
 __all__ = ["bind_options", "check_options", "option_choices", "options_by_name", "read_option", "shadowed_note"]
 
@@ -252,11 +254,16 @@ def _derive(option: Option, value: Any) -> str:
     return "delta"
 
 
+def _print_round(row: Round) -> None:
+    """Print a round on stderr: the progress of `progress=True`."""
+    print(f"round {row.round}: {row.mode}, {row.active:,} active, {row.edges:,} edges, {row.seconds:.3f} s",
+          file=sys.stderr, flush=True)
+
+
 def _progress(option: Option, value: Any) -> Any:
     if value is True:
-        from vlang.api.progress import print_round  # start-up
 
-        return print_round
+        return _print_round
     if not value:
         return None
     if not callable(value):

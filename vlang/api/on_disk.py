@@ -29,7 +29,15 @@ def whole_lists(program: Program) -> int | None:
 def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Placement | None:
     """Where the edges of a run on the CPU are; None for a graph in memory.
 
-    Raises OutOfMemory, and BindError for a program that can only run in memory, with the line and the need.
+    Args:
+        program: the program.
+        plan: its plan for the CPU.
+        graph: the graph, in memory or on disk.
+        options: of the run.
+
+    Raises:
+        OutOfMemory: not even a stream of pages fits.
+        BindError: the program can only run in memory; the message has the line and the need.
     """
     found = placement_of(plan, graph, options)
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):

@@ -14,7 +14,6 @@ from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidde
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
 from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
-from vlang.api.outcomes import result_of
 from vlang.api.verified import verified_plan, verified_program, verified_schedule
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
@@ -26,6 +25,7 @@ from vlang.ir.lower import lower
 from vlang.ir.overflow_watch import noting, watch_of
 from vlang.ir.schedule import schedule
 from vlang.runtime.plan.plan import NO_WATCH
+from vlang.runtime.results.outcomes import result_of
 from vlang.syntax.program_file import STDIN, program_bytes
 from vlang.syntax.tree import EdgeField
 

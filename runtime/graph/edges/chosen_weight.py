@@ -15,7 +15,14 @@ T = TypeVar("T")
 
 
 def check_weights(path: Path, weights: str | None, there: list[str], left_out: Mapping[str, LeftOut]) -> None:
-    """Raise GraphError if the column to take as weight does not exist."""
+    """Raise GraphError if the column to take as weight does not exist.
+
+    Args:
+        path: the file, for the message.
+        weights: the column; None for none.
+        there: the columns that the file has.
+        left_out: those that could not be read, and why.
+    """
     if weights in left_out:
         raise GraphError(left_out[str(weights)].reason)
     if weights is not None and weights not in there:

@@ -134,14 +134,29 @@ def fingerprint_of(header: bytes) -> bytes:
 
 
 def stripe_to_bytes(size: int, fingerprint: bytes, number: int, stripes: int) -> bytes:
-    """The header of a stripe of `size` bytes that belongs to the page file with this fingerprint."""
+    """The header of a stripe.
+
+    Args:
+        size: bytes of the stripe.
+        fingerprint: of the page file to which it belongs.
+        number: of the stripe, from 0.
+        stripes: how many the page file has.
+    """
     data = bytearray(HEADER_BYTES)
     STRIPE_FIELDS.pack_into(data, 0, STRIPE_MAGIC, VERSION, HEADER_BYTES, 0, size, fingerprint, number, stripes)
     return _summed(data)
 
 
 def stripe_from_bytes(data: bytes, size: int, fingerprint: bytes, number: int, stripes: int) -> None:
-    """Check the first bytes of a stripe; arguments as in `stripe_to_bytes`. Raises ValueError."""
+    """Check the first bytes of a stripe. Raises ValueError.
+
+    Args:
+        data: the bytes.
+        size: bytes that the stripe should have.
+        fingerprint: that of its page file.
+        number: of the stripe, from 0.
+        stripes: how many the page file has.
+    """
     _magic(data, STRIPE_MAGIC, STRIPE_FIELDS, "a stripe of a page file")
     _check_sum(data, "header")
     _, _, _, _, file_bytes, of, mine, count = STRIPE_FIELDS.unpack_from(data)

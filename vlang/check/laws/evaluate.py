@@ -1,12 +1,13 @@
 """Bodies of declared reductions, evaluated for many operands at once, to test their laws.
 
 Values are NumPy arrays of shape [n], tuples of them for tuple types. Floats are evaluated in 64 bits, since a law
-is about real numbers; integers wrap as they do in a run, and the largest signed value is `inf`.
+is about real numbers. Integers are exact: they are evaluated in 64 bits, where `inf` is the largest value, and operands
+for which a result leaves these are left out, since such a run ends with an error.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -17,7 +18,7 @@ from vlang.check.tables.typing import settle
 from vlang.syntax import tree as t
 from vlang.types import BOOL, Scalar, Tuple, Type
 
-__all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of"]
+__all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
 Array = NDArray[Any]
 Operand = Array | tuple[Array, ...]
@@ -30,6 +31,8 @@ _BINARY: dict[str, Callable[[Array, Array], Array]] = {
     "**": np.power, "<<": np.left_shift, ">>": np.right_shift, "|": np.bitwise_or, "&": np.bitwise_and,
     "^": np.bitwise_xor,
 }
+_HIGH, _LOW = np.iinfo(np.int64).max, np.iinfo(np.int64).min
+_LIMIT = 2.0**62  # below this, a result that floats estimate is surely one of 64 bits
 _COMPARE: dict[str, Callable[[Array, Array], Array]] = {
     "==": np.equal, "!=": np.not_equal, "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal,
 }
@@ -47,7 +50,15 @@ def dtype_of(type_: Scalar) -> np.dtype[Any]:
         return np.dtype(np.float64)
     if not type_.integral:
         raise Unsupported
-    return np.dtype(f"{'u' if type_.kind == 'uint' else 'i'}{max(type_.bits, 8) // 8}")
+    return np.dtype(np.int64)
+
+
+def stored(values: Sequence[Any], type_: Scalar) -> Array:
+    """Values of a type as they are evaluated: the ends of a signed type are infinite."""
+    if dtype_of(type_) != np.int64:
+        return np.array(values, dtype_of(type_))
+    ends = {type_.highest: _HIGH, type_.lowest: _LOW} if type_.kind == "int" else {}
+    return np.array([ends.get(int(v), min(max(int(v), _LOW), _HIGH)) for v in values], np.int64)
 
 
 def converted(value: Operand, type_: Type) -> Operand:
@@ -59,19 +70,49 @@ def converted(value: Operand, type_: Type) -> Operand:
     if isinstance(value, tuple) or not isinstance(type_, Scalar):
         raise Unsupported
     dtype = dtype_of(type_)
-    if value.dtype.kind == "f" and dtype.kind in "iu":
+    if value.dtype.kind == "f" and dtype.kind == "i":
         finite = np.where(np.isfinite(value), value, 0).astype(dtype)
-        above = np.where(value == np.inf, np.array(type_.highest, dtype), finite)
-        return np.where(value == -np.inf, np.array(type_.lowest, dtype), above)
+        most = _HIGH if type_.kind == "int" else min(type_.highest, _HIGH)
+        return np.where(value == np.inf, most, np.where(value == -np.inf, _LOW, finite)).astype(dtype)
+    if value.dtype.kind == "i" and dtype.kind == "f":
+        return _real(value)
     return value.astype(dtype)
 
 
+def _real(value: Array) -> Array:
+    """Integers as floats; infinite ones stay infinite."""
+    if value.dtype.kind != "i":
+        return value.astype(np.float64)
+    far = np.where(value == _HIGH, np.inf, np.where(value == _LOW, -np.inf, 0.0))
+    return np.where(far != 0, far, value.astype(np.float64))
+
+
+def _negative(value: Array) -> Array:
+    """-x; infinite integers swap signs."""
+    if value.dtype.kind != "i":
+        return np.asarray(np.negative(value))
+    return np.where(value == _HIGH, _LOW, np.where(value == _LOW, _HIGH, -np.where(value == _LOW, 0, value)))
+
+
 class Evaluator:
-    """Evaluates expressions over operands and parameters. given: the values of the parameters that they read."""
+    """Evaluates expressions over operands and parameters.
+
+    Attributes:
+        run: the check.
+        given: the values of the parameters that the expressions read.
+        left: where an integer left 64 bits, since the last call of `within`.
+    """
 
     def __init__(self, run: Run, given: dict[str, Array]) -> None:
         self.run = run
         self.given = given
+        self.left: Array = np.asarray(False)
+        self._wraps = False
+
+    def within(self, wrong: Array) -> Array:
+        """`wrong`, without operands for which an integer left 64 bits since the last call."""
+        left, self.left = self.left, np.asarray(False)
+        return np.asarray(wrong & ~left)
 
     def call(self, node: t.Reduction, left: Operand, right: Operand, type_: Type) -> Operand:
         """f(left, right) for a declared reduction. Raises Unsupported.
@@ -127,7 +168,7 @@ class Evaluator:
     def _operator(self, node: t.Expr, env: dict[str, Operand]) -> Operand:
         if isinstance(node, t.Unary):
             value = self._scalar(node.value, env)
-            return np.logical_not(value) if node.op == "not" else np.negative(value)
+            return np.logical_not(value) if node.op == "not" else _negative(value)
         if isinstance(node, t.Logical):
             left, right = self._scalar(node.left, env), self._scalar(node.right, env)
             return np.logical_and(left, right) if node.op == "and" else np.logical_or(left, right)
@@ -142,11 +183,18 @@ class Evaluator:
         if self.run.types[node] != type_ and left.ndim == right.ndim == 0:
             return _BINARY[node.op](left, right)  # of literals only
         if node.op == "/" or type_.floating:
-            left, right = left.astype(np.float64), right.astype(np.float64)
-            return _BINARY[node.op](left, right)
+            return _BINARY[node.op](_real(left), _real(right))
         left, right = cast(Array, converted(left, type_)), cast(Array, converted(right, type_))
+        if self._wraps and node.op in ("+", "-", "*", "**"):
+            work = np.dtype(f"{'u' if type_.kind == 'uint' else 'i'}{type_.bits // 8}")
+            return _BINARY[node.op](left.astype(work), right.astype(work)).astype(work).astype(np.int64)
         result = _BINARY[node.op](left, right)
-        return _absorbed(node.op, left, right, result, type_) if type_.kind == "int" else result
+        if node.op not in ("+", "-", "*", "**"):
+            return result
+        far = (np.abs(left) >= _HIGH) | (left == _LOW) | (np.abs(right) >= _HIGH) | (right == _LOW)
+        size = np.abs(_BINARY[node.op](left.astype(np.float64), right.astype(np.float64)))
+        self.left = self.left | (~far & ~(size < _LIMIT))
+        return _absorbed(node.op, left, right, result)
 
     def _compare(self, op: str, left: Operand, right: Operand) -> Array:
         if not isinstance(left, tuple) and not isinstance(right, tuple):
@@ -164,6 +212,11 @@ class Evaluator:
         return np.where(test, yes, no)
 
     def _call(self, node: t.Call, env: dict[str, Operand]) -> Operand:
+        if node.name == "wrap":
+            outer, self._wraps = self._wraps, True
+            wrapped = self.value(node.args[0], env)
+            self._wraps = outer
+            return wrapped
         symbol = self.run.symbols.get(node)
         args = [self.value(arg, env) for arg in node.args]
         if symbol is not None and isinstance(symbol.decl, t.Reduction) and symbol.type is not None:
@@ -181,11 +234,9 @@ class Evaluator:
 
     def _of_one(self, name: str, value: Array) -> Array:
         if name in _REAL:
-            return _REAL[name](value.astype(np.float64))
+            return _REAL[name](_real(value))
         if name == "abs":
-            return np.abs(value)
-        if name == "wrap":
-            return value
+            return np.where(value < 0, _negative(value), value)
         if name == "floor":
             return np.floor(value)
         raise Unsupported
@@ -209,14 +260,15 @@ class Evaluator:
         return self._choice(takes, second, first)
 
 
-def _absorbed(op: str, left: Array, right: Array, result: Array, type_: Scalar) -> Array:
-    """`inf + x` and `inf - x` of signed integers."""
-    if op not in ("+", "-"):
-        return result
-    high, low = np.array(type_.highest, result.dtype), np.array(type_.lowest, result.dtype)
-    other_high, other_low = (right == high, right == low) if op == "+" else (right == low, right == high)
-    result = np.where(other_high, high, np.where(other_low, low, result))
-    return np.where(left == high, high, np.where(left == low, low, result))
+def _absorbed(op: str, left: Array, right: Array, result: Array) -> Array:
+    """The result of an operation on integers, infinite where an operand is: of two opposite infinities, `inf`."""
+    if op in ("*", "**"):
+        signs = np.sign(left.astype(np.float64)) * np.sign(right.astype(np.float64))
+        far = (left == _HIGH) | (left == _LOW) | (right == _HIGH) | (right == _LOW)
+        return np.where(far, np.where(signs > 0, _HIGH, np.where(signs < 0, _LOW, 0)), result)
+    right = right if op == "+" else _negative(right)
+    high, low = (left == _HIGH) | (right == _HIGH), (left == _LOW) | (right == _LOW)
+    return np.where(high, _HIGH, np.where(low, _LOW, result))
 
 
 def _lexicographic(left: tuple[Array, ...], right: tuple[Array, ...]) -> tuple[Array, Array]:

@@ -16,14 +16,14 @@ from typing import Any, cast
 import numpy as np
 
 from vlang.check.laws.domain import Interval, domain_of, parameter_domains, parameter_values
-from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of
+from vlang.check.laws.evaluate import Array, Evaluator, Operand, Unsupported, converted, dtype_of, stored
 from vlang.check.laws.solver import Found, solve
 from vlang.check.laws.symbolic import installed
 from vlang.check.tables.checked import Laws, Symbol
 from vlang.check.tables.checking import Run
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
-from vlang.types import BOOL, Scalar, Tuple
+from vlang.types import BOOL, I64, Scalar, Tuple
 
 __all__ = ["judge_reduction"]
 
@@ -142,7 +142,7 @@ class _Trial:
     def operands(self, triple: tuple[Any, ...]) -> Pool:
         """One triple of operands, each a number or a tuple of them."""
         rows = [x if isinstance(x, tuple) else (x,) for x in triple]
-        return self._operands([[np.array([value], dtype_of(s)) for value, s in zip(row, self._scalars(), strict=True)]
+        return self._operands([[stored([value], s) for value, s in zip(row, self._scalars(), strict=True)]
                                for row in rows])
 
     def _identity_for(self, evaluator: Evaluator) -> Operand:
@@ -170,7 +170,7 @@ class _Trial:
 
     def idempotent(self) -> bool:
         """Whether f(a, a) = a for all operands tried."""
-        return all(not np.any(_differ(self._f(e, a, a), a)) for e in self.evaluators
+        return all(not np.any(e.within(_differ(self._f(e, a, a), a))) for e in self.evaluators
                    for (a, _, _) in (*self.special_rows, *self.random))
 
     def _f(self, evaluator: Evaluator, left: Operand, right: Operand) -> Operand:
@@ -178,7 +178,8 @@ class _Trial:
 
     def _commutative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
         for a, b, _ in pools:
-            wrong = _differ(self._f(evaluator, a, b), self._f(evaluator, b, a))
+            both = self._f(evaluator, a, b), self._f(evaluator, b, a)
+            wrong = evaluator.within(_differ(*both))
             witness = _smallest(wrong, (a, b))
             if witness is not None:
                 x, y = witness
@@ -188,13 +189,14 @@ class _Trial:
     def _associative(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
         name = self.node.name
         for a, b, c in pools:
-            wrong = _differ(self._f(evaluator, self._f(evaluator, a, b), c),
-                            self._f(evaluator, a, self._f(evaluator, b, c)))
+            both = (self._f(evaluator, self._f(evaluator, a, b), c), self._f(evaluator, a, self._f(evaluator, b, c)))
+            wrong = evaluator.within(_differ(*both))
             witness = _smallest(wrong, (a, b, c))
             if witness is not None:
                 x, y, z = witness
                 left = self._f(evaluator, self._f(evaluator, x, y), z)
                 right = self._f(evaluator, x, self._f(evaluator, y, z))
+                evaluator.within(np.asarray(False))
                 return _Broken("associative", (f"{name}({name}({_text(x)}, {_text(y)}), {_text(z)}) = {_text(left)}",
                                                f"{name}({_text(x)}, {name}({_text(y)}, {_text(z)})) = {_text(right)}"))
         return None
@@ -202,14 +204,16 @@ class _Trial:
     def _identity(self, evaluator: Evaluator, pools: Sequence[Pool]) -> _Broken | None:
         identity = self._identity_for(evaluator)
         for a, _, _ in pools:
-            wrong = _differ(self._f(evaluator, identity, a), a, undefined=True)
+            wrong = evaluator.within(_differ(self._f(evaluator, identity, a), a, undefined=True))
             witness = _smallest(wrong, (a,))
             if witness is not None:
                 return _Broken("identity", (self._shown(evaluator, identity, witness[0]),))
         return None
 
     def _shown(self, evaluator: Evaluator, x: Operand, y: Operand) -> str:
-        return f"{self.node.name}({_text(x)}, {_text(y)}) = {_text(self._f(evaluator, x, y))}"
+        result = self._f(evaluator, x, y)
+        evaluator.within(np.asarray(False))
+        return f"{self.node.name}({_text(x)}, {_text(y)}) = {_text(result)}"
 
     # ------------------------------------------------------------- operands
 
@@ -242,19 +246,19 @@ class _Trial:
     def _triples(self, rows: list[tuple[Any, ...]]) -> Pool:
         """All triples of the rows."""
         grid = np.indices((len(rows),) * 3, dtype=np.int32).reshape(3, -1)
-        parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
+        parts = [stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars())]
         return self._operands([[part[which] for part in parts] for which in grid])
 
     def _with_first(self, rows: list[tuple[Any, ...]], first: int) -> Pool:
         """All triples with one row as first operand."""
         grid = np.indices((len(rows),) * 2).reshape(2, -1)
-        parts = [np.array([row[i] for row in rows], dtype_of(s)) for i, s in enumerate(self._scalars())]
+        parts = [stored([row[i] for row in rows], s) for i, s in enumerate(self._scalars())]
         same = np.full(grid.shape[1], first)
         return self._operands([[part[which] for part in parts] for which in (same, *grid)])
 
     def _drawn(self, special: list[list[Any]], rng: np.random.Generator) -> Pool:
         """Random triples of special values, used where there are too many to try all."""
-        columns = [[rng.choice(np.array(values, dtype_of(s)), 100_000)
+        columns = [[rng.choice(stored(values, s), 100_000)
                     for values, s in zip(special, self._scalars(), strict=True)] for _ in range(3)]
         return self._operands(columns)
 
@@ -347,6 +351,8 @@ def _text(value: Operand) -> str:
     item = value.item()
     if isinstance(item, bool):
         return "true" if item else "false"
+    if isinstance(item, int) and item in (I64.highest, I64.lowest):
+        return "inf" if item > 0 else "-inf"
     return f"{item:.10g}" if isinstance(item, float) else str(item)
 
 

@@ -1,7 +1,7 @@
 """The laws of a declared reduction by z3, where it is installed: proofs for all operands, and witnesses.
 
 A proof holds for every operand that the contracts admit and every finite value of the parameters. Operands for
-which a sum or product of finite integers wraps to the bit pattern of `inf` are left out: check mode reports these. A
+which an integer leaves 64 bits are left out: such a run ends with an error. A
 witness is a hint that the caller must confirm: it may depend on a value that these formulas leave open.
 """
 
@@ -173,7 +173,7 @@ def _number(model: Any, value: Any) -> Any:
         return model.eval(formula, model_completion=True)
 
     if isinstance(value, Whole):
-        return of(value.bits).as_signed_long() if value.type.kind == "int" else of(value.bits).as_long()
+        return of(value.value).as_long()
     if not isinstance(value, Real):
         return str(of(value)) == "True"
     if str(of(value.up)) == "True" or str(of(value.down)) == "True":

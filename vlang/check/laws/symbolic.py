@@ -1,8 +1,8 @@
 """Values as formulas of z3, for proofs about declared reductions (see vlang.check.laws.solver).
 
 Floats are real numbers with two infinities and an undefined value, since a law is about real numbers: the two zeros are
-one, and the result of a division by zero is left open. Integers are bit vectors; in signed ones the largest and the
-least pattern are `inf` and `-inf`.
+one, and the result of a division by zero is left open. Integers are exact; the ends of 64 bits are `inf` and `-inf`.
+Operands for which a result leaves 64 bits are left out, since such a run ends with an error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from vlang.check.laws.domain import Interval
-from vlang.types import BOOL, Scalar, Tuple, Type
+from vlang.types import BOOL, I64, Scalar, Tuple, Type
 
 __all__ = ["Formula", "Real", "Terms", "Untranslatable", "Whole", "installed"]
 
@@ -50,9 +50,9 @@ class Real:
 
 @dataclass(frozen=True)
 class Whole:
-    """An integer."""
+    """An integer; `value` is the end of 64 bits where it is infinite."""
 
-    bits: Formula
+    value: Formula
     type: Scalar
 
 
@@ -88,7 +88,7 @@ class Terms:
             return self._float(name, interval, finite)
         if not type_.integral or type_.weak:
             raise Untranslatable
-        whole = Whole(self.z3.BitVec(name, type_.bits, self.context), type_)
+        whole = Whole(self.z3.Int(name, self.context), type_)
         low, high = type_.lowest, type_.highest
         if math.isfinite(interval.low):
             least = math.ceil(interval.low)
@@ -98,10 +98,11 @@ class Terms:
             high = min(high, most if interval.holds(most) else most - 1)
         if low > high:
             raise Untranslatable
-        if type_.kind == "int":  # inf combined with -inf is unspecified
-            low, high = max(low, type_.lowest + 1), min(high, type_.highest - finite)
-        ends = (self.fit(low, type_), self.fit(high, type_))
-        self.assumed += [self.not_(self.less(whole, ends[0])), self.not_(self.less(ends[1], whole))]
+        infinite = type_.kind == "int" and not finite and high == type_.highest
+        if type_.kind == "int":  # without -inf
+            low, high = max(low, type_.lowest + 1), min(high, type_.highest - 1)
+        within = self.all(whole.value >= low, whole.value <= high)
+        self.assumed.append(self.any(within, whole.value == I64.highest) if infinite else within)
         return whole
 
     def _float(self, name: str, interval: Interval, finite: bool) -> Real:
@@ -143,8 +144,8 @@ class Terms:
             return value
         if isinstance(value, Whole):
             signed = value.type.kind == "int"
-            plain = z3.ToReal(z3.BV2Int(value.bits, signed))
-            up, down = (value.bits == end if signed else no for end in (value.type.highest, value.type.lowest))
+            plain = z3.ToReal(value.value)
+            up, down = (value.value == end if signed else no for end in (I64.highest, I64.lowest))
             return Real(plain, up, down, no)
         if not isinstance(value, (int, float)) or isinstance(value, bool) or value != value:
             raise Untranslatable
@@ -155,22 +156,14 @@ class Terms:
     def _whole(self, value: Any, type_: Scalar) -> Whole:
         z3 = self.z3
         if isinstance(value, Whole):
-            if value.type.kind != type_.kind or value.type.bits > type_.bits:
+            if value.type.kind != type_.kind and not (value.type.kind == "uint" and value.type.bits < type_.bits):
                 raise Untranslatable
-            if value.type.bits == type_.bits:
-                return value
-            more = type_.bits - value.type.bits
-            if type_.kind == "uint":
-                return Whole(z3.ZeroExt(more, value.bits), type_)
-            wide = z3.SignExt(more, value.bits)
-            for old, new in ((value.type.highest, type_.highest), (value.type.lowest, type_.lowest)):
-                wide = z3.If(value.bits == old, self._whole(new, type_).bits, wide)
-            return Whole(wide, type_)
-        if isinstance(value, float) and math.isinf(value):
-            value = type_.highest if value > 0 else type_.lowest
+            return Whole(value.value, type_)
+        if isinstance(value, float) and math.isinf(value) and type_.kind == "int":
+            return Whole(z3.IntVal(I64.highest if value > 0 else I64.lowest, self.context), type_)
         if isinstance(value, bool) or not isinstance(value, int) or not type_.lowest <= value <= type_.highest:
             raise Untranslatable
-        return Whole(z3.BitVecVal(value, type_.bits, self.context), type_)
+        return Whole(z3.IntVal(value, self.context), type_)
 
     # --------------------------------------------------------------- connectives
     def not_(self, a: Formula) -> Formula:
@@ -190,7 +183,7 @@ class Terms:
             return Real(*(self.z3.If(test, y, n) for y, n in
                           zip((yes.value, yes.up, yes.down, yes.nan), (no.value, no.up, no.down, no.nan), strict=True)))
         if isinstance(yes, Whole):
-            return Whole(self.z3.If(test, yes.bits, no.bits), yes.type)
+            return Whole(self.z3.If(test, yes.value, no.value), yes.type)
         return self.z3.If(test, yes, no)
 
     # -------------------------------------------------------------- comparisons
@@ -200,7 +193,7 @@ class Terms:
             first = self.less(a[0], b[0])
             return first if len(a) == 1 else self.any(first, self.all(self.equal(a[0], b[0]), self.less(a[1:], b[1:])))
         if isinstance(a, Whole):
-            return a.bits < b.bits if a.type.kind == "int" else self.z3.ULT(a.bits, b.bits)
+            return a.value < b.value
         if not isinstance(a, Real):
             raise Untranslatable
         known = self.not_(self.any(a.nan, b.nan))
@@ -213,7 +206,7 @@ class Terms:
         if isinstance(a, tuple):
             return self.all(*(self.equal(x, y) for x, y in zip(a, b, strict=True)))
         if isinstance(a, Whole):
-            return a.bits == b.bits
+            return a.value == b.value
         if not isinstance(a, Real):
             return a == b
         return self.any(self.all(a.up, b.up), self.all(a.down, b.down),
@@ -223,7 +216,7 @@ class Terms:
         """Whether a value is a number."""
         if isinstance(a, Real):
             return self.not_(self.any(a.up, a.down, a.nan))
-        return self.all(a.bits != a.type.highest, a.bits != a.type.lowest) if a.type.kind == "int" else True
+        return self.all(a.value != I64.highest, a.value != I64.lowest)
 
     def differ(self, a: Any, b: Any, undefined: bool) -> Formula:
         """Whether two results differ. undefined: undefined values differ from all others; else from none."""
@@ -253,16 +246,14 @@ class Terms:
         return logical(a, b)
 
     def _integers(self, op: str, a: Whole, b: Whole) -> Whole:
-        plain = {"+": lambda: a.bits + b.bits, "-": lambda: a.bits - b.bits, "*": lambda: a.bits * b.bits,
-                 "|": lambda: a.bits | b.bits, "&": lambda: a.bits & b.bits, "^": lambda: a.bits ^ b.bits}.get(op)
+        plain = {"+": lambda: a.value + b.value, "-": lambda: a.value - b.value, "*": lambda: a.value * b.value}.get(op)
         if plain is None:
             raise Untranslatable
         result = Whole(plain(), a.type)
-        if a.type.kind == "uint" or op in "|&^":
-            return result
         both = self.all(self.finite(a), self.finite(b))
-        self.assumed.append(self.z3.Implies(both, self.finite(result)))
-        if op == "*":  # of an infinite integer: unspecified
+        within = self.all(result.value < I64.highest, result.value > I64.lowest)
+        self.assumed.append(self.z3.Implies(both, within))
+        if op == "*":  # of an infinite integer: left to other methods
             self.assumed.append(both)
             return result
         other = b if op == "+" else self.negated(b)
@@ -276,11 +267,9 @@ class Terms:
             return Real(-a.value, a.down, a.up, a.nan)
         if not isinstance(a, Whole):
             raise Untranslatable
-        minus = Whole(-a.bits, a.type)
-        if a.type.kind == "uint":
-            return minus
-        high, low = self.fit(a.type.highest, a.type), self.fit(a.type.lowest, a.type)
-        return self.choice(a.bits == high.bits, low, self.choice(a.bits == low.bits, high, minus))
+        high, low = (Whole(self.z3.IntVal(end, self.context), a.type) for end in (I64.highest, I64.lowest))
+        minus = Whole(-a.value, a.type)
+        return self.choice(a.value == high.value, low, self.choice(a.value == low.value, high, minus))
 
     def absolute(self, a: Any) -> Any:
         """abs(a)."""
