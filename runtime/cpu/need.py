@@ -15,7 +15,7 @@ from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.graph.topology.build import bytes_in_flight
-from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, field_of
+from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
 __all__ = ["Need", "need_of"]
@@ -23,6 +23,8 @@ __all__ = ["Need", "need_of"]
 _ID = 4  # bytes of a neighbour's number
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
+_SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
+_SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
 
@@ -124,7 +126,14 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
             building.build(kind, _columns(loop.stages))
             building.read(kind, _columns(loop.stages))
         account.passing(way.memory(loop, shape, threads))
+    if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
+        account.passing(_SWEPT * shape.n)
+    outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
+    if shape.ordered:  # results are copied into the order of the ids
+        account.passing(outputs)
     held = account.held
+    held["state"] = outputs
+    account.passing(_SHOWN * shape.n)
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 

@@ -231,7 +231,7 @@ class Graph:
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
         held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
-                     streamed=self.streamed)
+                     streamed=self.streamed, ordered=self.order is not None)
 
     def by_path(self) -> Graph:
         """This graph, whose pickle holds the path and the options by which it was read, and not its arrays.

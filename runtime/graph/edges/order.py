@@ -17,6 +17,8 @@ from vlang.runtime.storage.memory import empty
 
 __all__ = ["Order"]
 
+_CHUNK = 1 << 15  # vertices that are translated at a time, so that converted indices stay small
+
 
 @dataclass(frozen=True)
 class Order:
@@ -34,7 +36,9 @@ class Order:
     def of(dense: NDArray[np.uint32]) -> Order:
         """The order in which vertex i has the dense number dense[i]."""
         internal = empty(len(dense), np.uint32)
-        internal[dense] = np.arange(len(dense), dtype=np.uint32)
+        for first in range(0, len(dense), _CHUNK):
+            part = dense[first : first + _CHUNK]
+            internal[part] = np.arange(first, first + len(part), dtype=np.uint32)
         return Order(dense, internal)
 
     def inward(self, array: NDArray[Any]) -> NDArray[Any]:
@@ -47,9 +51,9 @@ class Order:
 
 
 def _taken(array: NDArray[Any], places: NDArray[np.uint32]) -> NDArray[Any]:
+    taken: NDArray[Any] = empty(len(array), array.dtype)
     width = len(array) // len(places) if len(places) else 1
-    if width == 1:
-        taken: NDArray[Any] = empty(len(array), array.dtype)
-        np.take(array, places, out=taken)
-        return taken
-    return np.ascontiguousarray(array.reshape(len(places), width)[places]).reshape(-1)
+    rows, out = array.reshape(-1, width), taken.reshape(-1, width)
+    for first in range(0, len(places), _CHUNK):  # NumPy converts indices to 64 bits
+        out[first : first + _CHUNK] = rows[places[first : first + _CHUNK]]
+    return taken

@@ -44,6 +44,7 @@ class Shape:
         reading: bytes that the reader needs beside the edges, ids and columns.
         exact: whether the counts are those of the graph, and not estimates.
         streamed: whether the edges stay on disk.
+        ordered: whether the rows have an order of their own.
     """
 
     n: int
@@ -57,6 +58,7 @@ class Shape:
     reading: int = 0
     exact: bool = True
     streamed: bool = False
+    ordered: bool = False
 
     @property
     def width(self) -> int:
