@@ -166,7 +166,7 @@ def test_how_far_a_conversion_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest
             now[0] += seconds
             advance("reading", fraction)
     assert capsys.readouterr().err.splitlines() == [
-        "reading: 10% of all done, about 54 s left", "reading: 40% of all done, about 30 s left",
+        "reading: 10% of all done, about 45 s left", "reading: 40% of all done, about 30 s left",
         "reading: 41% of all done, about 4.0 h left",
     ]  # fmt: skip
 

@@ -110,8 +110,10 @@ class PageLayout:
 
 
 def is_page_file(path: str | os.PathLike[str]) -> bool:
-    """Whether the file begins like a page file."""
+    """Whether a regular file begins like a page file; a pipe is not touched, as it can be read once."""
     try:
+        if not os.path.isfile(path):
+            return False
         with open(path, "rb") as file:
             return file.read(len(MAGIC)) == MAGIC
     except OSError:
