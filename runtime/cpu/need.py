@@ -132,8 +132,9 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     if shape.ordered:  # results are copied into the order of the ids
         account.passing(outputs)
     held = account.held
-    held["state"] = outputs
-    account.passing(_SHOWN * shape.n)
+    if not shape.streamed:  # the buffers of a stream are free again when results are written
+        held["state"] = outputs
+        account.passing(_SHOWN * shape.n)
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 

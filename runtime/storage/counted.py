@@ -14,7 +14,6 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 from numpy.typing import NDArray
 
@@ -156,6 +155,8 @@ class _Handler(ctypes.Structure):
 @cache
 def _code() -> Any:
     """The engine that holds the machine code of this module, for as long as the process lives."""
+    import llvmlite.binding as llvm  # start-up
+
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=2, codemodel="jitdefault", jit=True)

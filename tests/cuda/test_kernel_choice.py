@@ -253,7 +253,8 @@ def test_calibration_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 def test_calibration_runs() -> None:
     """The kernels stay inside their memory and end; their times on a CPU mean nothing."""
     folder = Path(cuda.__file__).parent / "skeletons"
-    text = "\n".join((folder / name).read_text() for name in ("prelude.cuh", "atomics.cuh"))
+    names = ("prelude.cuh", "operators.cuh", "saturating.cuh", "atomics.cuh")
+    text = "\n".join((folder / name).read_text() for name in names)
     device = EmulatedDevice(multiprocessors=1)
     constants = calibrate.measure(device, text, rounds=4)
     assert constants.keys() == DEFAULTS.keys()

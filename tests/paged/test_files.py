@@ -78,7 +78,7 @@ def test_undirected_rows_of_many_pages(tmp_path: Path) -> None:
     assert_same(want, found)
 
 
-@pytest.mark.parametrize("name", ["components", "bipartite", "kcore", "cdlp"])
+@pytest.mark.parametrize("name", ["components", "bipartite", "mis", "cdlp"])
 def test_both_directions_are_merged(graph: Graph, path: Path, name: str) -> None:
     """Rows of in- and out-edges together, which no page of the file holds."""
     program = load(name)

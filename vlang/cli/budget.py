@@ -11,7 +11,6 @@ import click
 from vlang.cli.graphs import AS_IT_IS
 from vlang.cli.show import note
 from vlang.errors import BindError
-from vlang.runtime.storage.page_file.form import is_page_file
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -39,6 +38,7 @@ def memory_budget(
     from vlang.api.memory import check_need, chosen_budget, need_on  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up
     from vlang.runtime.storage.ledger import budget  # start-up
+    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
 
     chosen = check_options(options)
     try:

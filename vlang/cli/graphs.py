@@ -11,7 +11,6 @@ import click
 
 from vlang.cli.show import note
 from vlang.errors import GraphError
-from vlang.runtime.storage.page_file.form import is_page_file
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
@@ -105,6 +104,7 @@ def read_graph(
         options: the options of `graph_options`.
     """
     from vlang.runtime.graph.graph import Graph  # start-up
+    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
 
     columns = None if program is None else [edge.name for edge in program.edges]
     if on_disk and {"missing": missing, **options} == AS_IT_IS and is_page_file(spec):

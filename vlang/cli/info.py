@@ -9,11 +9,10 @@ import click
 
 from vlang.cli.graphs import AS_IT_IS, graph_options, read_graph
 from vlang.cli.show import say
-from vlang.runtime.storage.page_file.form import is_page_file
-from vlang.runtime.storage.page_file.page_file import PageFile
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.storage.page_file.page_file import PageFile
 
 __all__ = ["command"]
 
@@ -32,6 +31,9 @@ def command(graph: str, as_json: bool, sums: bool, threads: int | None, **readin
     unchanged = reading == AS_IT_IS
     if not unchanged and sums:
         raise click.UsageError("--sums checks a page file as it is; leave out the options that change the graph")
+    from vlang.runtime.storage.page_file.form import is_page_file  # start-up
+    from vlang.runtime.storage.page_file.page_file import PageFile  # start-up
+
     paged = is_page_file(graph)
     if sums and not paged:
         raise click.UsageError(f"--sums checks page files, and {graph} is none; `vlang convert` writes them")

@@ -53,6 +53,7 @@ def save(
     """
     if layout not in LAYOUTS:
         raise GraphError(f"layout={layout!r}: give {' or '.join(map(repr, LAYOUTS))}")
+    graph = graph.plain()
     order = order_by_degree(graph.degree) if layout == "degree" else None
     kinds = ("in", "out") if graph.directed else ("in",)
     types = {name: graph.columns[name] for name in graph.columns}
