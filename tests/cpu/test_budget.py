@@ -74,8 +74,8 @@ def test_threads_count_towards_the_budget_of_their_caller() -> None:
 
 # ------------------------------------------------------------------------------------------------ what a run will need
 
-CASES = {"pagerank": {}, "bfs": {"source": 1}, "sssp": {"source": 1}, "components": {}, "kcore": {}, "cdlp": {},
-         "triangles": {}}
+CASES = {"pagerank": {}, "bfs": {"source": 1}, "sssp": {"source": 1}, "components": {}, "hits": {}, "cdlp": {},
+         "mis": {}}
 
 
 @pytest.mark.parametrize("spec", ["rmat:18", "grid:700x700"])
