@@ -1,0 +1,63 @@
+"""The table of docs/internals/streaming.md: how every program of the library runs on streamed pages.
+
+`.venv/bin/python -m tests.paged.test_documented` writes it.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from vlang import load, stdlib
+from vlang.api.on_disk import whole_lists
+from vlang.options import Options
+from vlang.runtime.cpu.ways.ways import WAYS
+from vlang.runtime.engine.way import way_of
+from vlang.runtime.graph.edges.shape import Shape
+from vlang.runtime.plan.plan import LoopSpec, every_step
+
+PAGE = Path(__file__).parents[2] / "docs" / "internals" / "streaming.md"
+MARKS = r"(<!-- programs -->\n)(.*?)(<!-- end -->)"
+SHOWN = {"connect": "components, one pass", "reach": "searches, the direction of fewer bytes",
+         "push": "pushes, pages of active vertices", "supersteps": "full passes and notify-pull"}
+
+
+def how(name: str) -> str:
+    """How the loops of a program run on a directed graph whose edges are streamed."""
+    program = load(name)
+    line = whole_lists(program)
+    if line is not None:
+        return f"refused: `common` in line {line}"
+    plan = program.plan(frozenset(edge.name for edge in program.edges))
+    shape = Shape(1000, 5000, True, streamed=True)
+    ways, connected = [], set()
+    for step in every_step(plan.steps):
+        if isinstance(step, LoopSpec):
+            way = "" if step.nested else way_of(WAYS, step, shape, Options()).name
+            ways.append(SHOWN.get(way, "full passes"))
+            connected |= {stage.name for stage in step.stages} if way == "connect" else set()  # reads in-edges only
+    whole = "; rows as a whole" if any(stage.structures for stage in plan.stages) else ""
+    both = "; both directions merged" if any(
+        stage.domain == "both" and stage.name not in connected for stage in plan.stages) else ""
+    return f"{'; '.join(dict.fromkeys(ways)) or 'full passes'}{whole}{both}"
+
+
+def table() -> str:
+    """The rows of the table."""
+    rows = [f"| {name} | {how(name)} |\n" for name in stdlib.names()]
+    return "| program | streamed |\n| --- | --- |\n" + "".join(rows)
+
+
+def test_the_table_is_up_to_date() -> None:
+    found = re.search(MARKS, PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    assert found[2] == table(), "write it anew: .venv/bin/python -m tests.paged.test_documented"
+
+
+def test_few_programs_are_refused() -> None:
+    assert [name for name in stdlib.names() if how(name).startswith("refused")] == ["lcc", "triangles"]
+
+
+if __name__ == "__main__":
+    PAGE.write_text(re.sub(MARKS, lambda found: found[1] + table() + found[3], PAGE.read_text(encoding="utf-8"),
+                           flags=re.DOTALL), encoding="utf-8")
