@@ -262,7 +262,6 @@ def _print_round(row: Round) -> None:
 
 def _progress(option: Option, value: Any) -> Any:
     if value is True:
-
         return _print_round
     if not value:
         return None
