@@ -14,7 +14,7 @@ from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidde
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
 from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
-from vlang.api.verified import verified_plan, verified_program, verified_schedule
+from vlang.api.running.verified import verified_plan, verified_program, verified_schedule
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
 from vlang.ir.facts import Facts, analyse
@@ -170,7 +170,7 @@ class Program:
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run a bound call. draws: makes every free choice at random."""
-        from vlang.api.memory import within_budget  # start-up
+        from vlang.api.running.memory import within_budget  # start-up
         from vlang.runtime.machines import open_machine  # start-up
         from vlang.runtime.results.origin import Origin  # start-up
 
@@ -230,7 +230,7 @@ class Program:
 
         if call.options.checkpoint is None and call.options.on_interrupt == "stop":
             return run(None), "", ()
-        from vlang.api.checkpoints import Notes, keeping  # start-up
+        from vlang.api.running.checkpoints import Notes, keeping  # start-up
 
         if opened.reading is not None:
             raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
@@ -243,7 +243,7 @@ class Program:
         """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
         if call.graph.stored is None or call.options.device != "cpu":
             return None
-        from vlang.api.on_disk import placed  # start-up
+        from vlang.api.running.on_disk import placed  # start-up
 
         return placed(self, plan_for("numba"), call.graph, call.options)
 
@@ -258,7 +258,7 @@ class Program:
 
         Raises RangeError where the outputs do not show it.
         """
-        from vlang.api.overflow import reported  # start-up
+        from vlang.api.running.overflow import reported  # start-up
 
         program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
         return reported(outcome, places, lambda: self._noted(call, program), call.graph)
@@ -279,7 +279,7 @@ class Program:
 
     def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
         """The warning after a run in which an integer became infinite from finite operands; () without one."""
-        from vlang.api.infinite import integer_warnings  # start-up
+        from vlang.api.running.infinite import integer_warnings  # start-up
 
         stages, given = self.stages(call.precision), frozenset({**call.fields, **call.old})
         sizes = sizes_of(call.graph.n, call.graph.m)
