@@ -14,7 +14,8 @@ from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
 from vlang.ir.overflow_watch import noting, watch_of
-from vlang.runtime.engine.engine import Outcome, run_plan
+from vlang.runtime.engine.engine import run_plan
+from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.machines import open_machine
 from vlang.runtime.plan.plan import NO_WATCH
 from vlang.runtime.results.origin import Origin
