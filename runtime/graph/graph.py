@@ -82,6 +82,11 @@ class Graph(HeldGraph):
         other.__dict__.update(self.__dict__, _light=self._source)
         return other
 
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        from vlang.runtime.graph.pickled import reduced  # start-up
+
+        return reduced(self, self._light)
+
     def plain(self) -> Graph:
         """This graph with adjacency lists in the order of the ids: itself, unless it has an `order` of its own."""
         if self.order is None:

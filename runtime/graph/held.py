@@ -194,11 +194,6 @@ class HeldGraph:
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
                      streamed=self.streamed, ordered=self.order is not None)
 
-    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
-        from vlang.runtime.graph.pickled import reduced  # start-up
-
-        return reduced(self, self._light)
-
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {self._summary()}>"
 

@@ -67,7 +67,14 @@ class Request:
 
 @dataclass(frozen=True)
 class Arrival:
-    """A page that was read, or the error."""
+    """A page that was read, or the error.
+
+    Attributes:
+        request: what was asked for.
+        views: the arrays of the page; None after an error.
+        nbytes: read from disk.
+        error: why it could not be read, or None.
+    """
 
     request: Request
     views: PageViews | None

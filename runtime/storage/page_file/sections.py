@@ -59,7 +59,16 @@ def within_bounds(values: Array, info: ColumnInfo) -> bool:
 
 
 def section_bytes(file: FileIO, header: Header, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
-    """The bytes of a section, whose length `Header` has compared with that of the file. Raises ValueError, OSError."""
+    """The bytes of a section, whose length `Header` has compared with that of the file.
+
+    Args:
+        file: open for reading.
+        header: of the file.
+        section: which one.
+        empty: makes the array.
+
+    Raises ValueError, OSError.
+    """
     place = header.sections.get(section)
     if place is None:
         raise ValueError(damaged(f"the section {section.name.lower()} is missing"))
