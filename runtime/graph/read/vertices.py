@@ -11,12 +11,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.library import is_table
+from vlang.runtime.graph.arrow.tables import Frame
+from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read.end_columns import plain_name
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
 from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
@@ -25,10 +28,7 @@ from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_t
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
 from vlang.runtime.storage.spool import seekable
 
-__all__ = ["NAMES", "Vertices", "parse_vertices", "within"]
-
-NAMES = ("id", "vertex", "vertexid", "node", "nodeid", "key", "name", "label")
-"""Names of the column of ids, the best first, as `plain_name` writes them; docs/command.md lists them."""
+__all__ = ["Vertices", "parse_vertices", "within"]
 
 _MOST = (1 << 32) - 2
 _BLOCK = 1 << 18
@@ -52,19 +52,25 @@ class Vertices:
     warnings: tuple[str, ...] = ()
 
 
-def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY) -> Vertices:
+def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, column: object = None) -> Vertices:
     """The vertices that were asked for.
 
     Args:
-        given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; or an array
-            of distinct ids.
+        given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; an array
+            of distinct ids; or a table with a column of distinct ids.
         workers: the threads to use.
         space: where the ids of a file are kept.
+        column: the column of ids of a table; None for the one with a well-known name, else the first.
 
     Raises:
         GraphError: it is none of these, or the file is wrong.
         DiskError: the file cannot be read.
     """
+    if is_table(given):
+        table = VertexTable.of(Frame(given, "the table `vertices`"), column)
+        return Vertices(_distinct(table.ids, table.name), table.name)
+    if column is not None:
+        raise GraphError(f"id={column!r} names a column of a table, and `vertices` is {type(given).__name__}")
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return _between(0, int(given) - 1)
     if isinstance(given, (str, os.PathLike)):
@@ -89,11 +95,16 @@ def _between(low: int, high: int) -> Vertices:
 
 
 def _of_array(given: Any) -> Vertices:
-    values = np.sort(ends_of("vertices", given))
+    return Vertices(_distinct(ends_of("vertices", given), "the array `vertices`"), "the array `vertices`")
+
+
+def _distinct(given: Array, source: str) -> VertexIds:
+    """Ids in increasing order. Raises GraphError for one that is given twice."""
+    values = np.sort(given)
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
-        raise GraphError(f"the vertex {values[same].tolist()[0]!r} is given twice")
-    return Vertices(vertex_ids(values.copy()), "the array `vertices`")
+        raise GraphError(f"{source}: the vertex {values[same].tolist()[0]!r} is given twice")
+    return vertex_ids(values)
 
 
 def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
@@ -125,18 +136,18 @@ def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
 
 def _column(rows: tuple[tuple[str, ...], ...]) -> tuple[int, bool]:
     """(the column of ids, whether the first line is a header)."""
-    names = [plain_name(cell) for cell in rows[0]]
-    if found := next((name for name in NAMES if name in names), None):
-        return names.index(found), True
+    found = vertex_column(rows[0])
+    if found is not None:
+        return found, True
     rest = [row[0] for row in rows[1:] if row]
     return 0, bool(rest) and not INTEGER.fullmatch(rows[0][0]) and all(map(INTEGER.fullmatch, rest))
 
 
 def _doubts(file: TextFile, table: Table, column: int, twice: int) -> list[str]:
     doubts = []
-    if table.header and table.width > 1 and plain_name(table.header[column]) not in NAMES:
+    if table.header and table.width > 1 and plain_name(table.header[column]) not in VERTEX_NAMES:
         doubts.append(f"{file.path}, line {table.first.number}: no column is called like ids of vertices, so column 1 "
-                      f"({shortened(table.header[0])}) is taken; such names are {', '.join(NAMES)}")
+                      f"({shortened(table.header[0])}) is taken; such names are {', '.join(VERTEX_NAMES)}")
     if twice:
         doubts.append(f"{file.path}: {plural(twice, 'line')} of vertices that are listed before")
     return doubts
