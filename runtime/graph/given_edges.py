@@ -125,7 +125,7 @@ def _ends(names: Sequence[str], name: str, given: Mapping[str, Any]) -> Ends:
         if column is not None and column not in names:
             raise GraphError(f"{option}={column!r}: the table has no such column; its columns are {', '.join(names)}")
     try:
-        found = choose_ends(name, names, None, len(names), asked)
+        found = choose_ends(name, names, None, len(names), asked) if len(names) > 1 else None
     except GraphError:
         found = None
     if found is None or found.warnings or asked.source == asked.target is not None:

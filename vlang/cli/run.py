@@ -16,7 +16,7 @@ from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_gra
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, say, table
 from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
-from vlang.errors import BindError
+from vlang.errors import BindError, GraphError
 from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
-
-_FORMATS = (".csv", ".npz", ".json")
 
 
 class _Run(RunCommand):
@@ -46,7 +44,8 @@ class _Run(RunCommand):
 @click.argument("graph", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("-o", "--output", metavar="FILE",
-              help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
+              help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
+              ".csv.zst; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
               help="Values of a vertex field: a .npy or .npz file, or one value for all.")
@@ -73,15 +72,19 @@ def command(
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
                                f"{program or 'pagerank'} karate")  # fmt: skip
     check_stdin(program, graph, given["vertices"])
-    if output not in (None, "-") and not str(output).endswith(_FORMATS):
-        raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
     from vlang.runtime.storage.output import check_writable  # start-up
 
-    if output not in (None, "-"):
-        check_writable(str(output))
+    if output is not None and output != "-":
+        from vlang.runtime.results.files import check_output  # start-up
+
+        try:
+            check_output(output)
+        except GraphError as error:
+            raise click.UsageError(f"{error}; or write -o -" if "cannot tell" in str(error) else str(error)) from None
+        check_writable(output)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
     if verify and "target" in options:
@@ -169,7 +172,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # printed before the summary
     elif output is not None:
-        {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
+        result.save(output)
         if not quiet:
             note(f"wrote {output}: {count:,} rows")
     if as_json and output is None:

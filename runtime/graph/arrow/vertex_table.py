@@ -43,7 +43,7 @@ class VertexTable:
         Args:
             table: the table.
             column: of the ids; None for the one with a well-known name.
-            wanted: the columns to read beside it, of those that exist; None for all.
+            wanted: the columns to read beside it, as far as they exist; None for all.
 
         Raises:
             GraphError: there is no such column, it holds no ids, or one is missing.
