@@ -1,9 +1,11 @@
-"""Edges from the batches of a table of Arrow: a frame in memory, Parquet or Arrow files."""
+"""Edges from files, and from the batches of a table of Arrow: a frame in memory, Parquet or Arrow files."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import os
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
@@ -12,12 +14,15 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow import cells
+from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
+from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.numbering import BadText, Ids, MixedSigns, RawEnds
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read.asked import Asked
+from vlang.runtime.graph.read import read_edges
+from vlang.runtime.graph.read.asked import Asked, parse_missing
 from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import Facts, finish
 from vlang.runtime.graph.read.layout import Field, Role
@@ -26,7 +31,7 @@ from vlang.runtime.graph.read.text_columns import choose_weight
 from vlang.runtime.graph.read.text_errors import problem
 from vlang.runtime.graph.read.vertices import parse_vertices, within
 
-__all__ = ["TableEdges", "read_table", "scan_table"]
+__all__ = ["TableEdges", "fields_of", "read_file", "scan_table"]
 
 _STEP = 1 << 18  # rows that are converted at a time, so that their copies stay in the caches
 _NO_TEXT: NDArray[np.uint8] = np.zeros(0, np.uint8)
@@ -51,7 +56,31 @@ class TableEdges:
     warnings: list[str]
 
 
-def read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY) -> EdgeList:
+def read_file(
+    path: str | os.PathLike[str], *, directed: bool | None = None, weights: str | None = None,
+    columns: Iterable[str] | None = None, missing: object = "error", threads: int = 0,
+    ends: Ends = OF_FILE, space: Space = IN_MEMORY,
+) -> EdgeList:  # fmt: skip
+    """The edges of a file: of text, or of Parquet or Arrow files, which a folder or a glob may name.
+
+    Args:
+        path, directed, weights, missing, threads, ends, space: see `vlang.runtime.graph.read.read_edges`.
+        columns: see there. Of Parquet and Arrow, other columns are not read.
+
+    Raises:
+        GraphError: the content is wrong.
+        DiskError: a file is missing or cannot be read.
+    """
+    files = table_files(path)
+    if files is None:
+        return read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
+                          ends=ends, space=space)
+    asked = Asked(directed, weights, None if columns is None else frozenset(columns), parse_missing(missing), ends)
+    with Workers(threads) as workers:
+        return _read_table(FileTable.open(path if isinstance(path, Path) else Path(path), files), asked, workers, space)
+
+
+def _read_table(table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY) -> EdgeList:
     """The edges of a file, with notes on what was read.
 
     Args:
@@ -85,10 +114,10 @@ def scan_table(
     table: ArrowTable, asked: Asked, workers: Workers, space: Space = IN_MEMORY,
     titles: Mapping[str, str] = MappingProxyType({}),
 ) -> TableEdges:
-    """The edges of a table as they are listed; errors as of `read_table`.
+    """The edges of a table as they are listed; errors as of `_read_table`.
 
     Args:
-        table, asked, workers, space: as of `read_table`.
+        table, asked, workers, space: as of `_read_table`.
         titles: the names that columns get, by those in the table.
     """
     names = list(table.schema.names)
@@ -96,18 +125,27 @@ def scan_table(
         raise GraphError(f"{table.name}: there is only one column, and an edge has two ends" if names else
                          f"{table.name}: the table has no columns")  # fmt: skip
     ends = choose_ends(table.name, names, None, len(names), asked.ends)
-    fields = choose_weight(table.name, _fields(table, ends.source, ends.target, titles), asked)
+    fields = choose_weight(table.name, fields_of(table, ends.source, ends.target, titles), asked)
     left_out, unread = _unread(table, fields, asked)
     fields = tuple(replace(field, role=Role.SKIP) if field.name in left_out else field for field in fields)
     scanner = _Scanner(table, fields, (names[ends.source], names[ends.target]), asked, workers, space)
     read = scanner.run()
     left_out |= scanner.left_out
-    notes = [*unread, *(f"Left out for {why.reason.splitlines()[0].removeprefix(f'{table.name}: ')}."
+    notes = [*table.notes, *unread, *(f"Left out for {why.reason.splitlines()[0].removeprefix(f'{table.name}: ')}."
                         for why in scanner.left_out.values())]
     return TableEdges(read, left_out, notes, list(ends.warnings))
 
 
-def _fields(table: ArrowTable, source: int, target: int, titles: Mapping[str, str]) -> list[Field]:
+def fields_of(
+    table: ArrowTable, source: int, target: int, titles: Mapping[str, str] = MappingProxyType({})
+) -> list[Field]:
+    """The role of each column.
+
+    Args:
+        table: the table.
+        source, target: the columns of the ends, from 0.
+        titles: the names that columns get, by those in the table.
+    """
     fields = []
     for i, column in enumerate(table.schema):
         role = Role.SOURCE if i == source else Role.TARGET if i == target else Role.SKIP
@@ -130,8 +168,8 @@ def _unread(table: ArrowTable, fields: tuple[Field, ...], asked: Asked) -> tuple
             left_out[field.name] = LeftOut(str(error), numbers=False)
             other.append(f"{field.title} ({column.type})")
         elif field.numeric and asked.columns is not None and not field.needed:
-            reason = f"{table.name}: column {field.title!r} was not asked for by `columns`"
-            left_out[field.name] = LeftOut(reason, numbers=False)
+            reason = f"{table.name}: column {field.title!r} was not asked for, and not read"
+            left_out[field.name] = LeftOut(reason, numbers=True)
             unwanted.append(field.title)
     notes = []
     for what, listed in (("Not numbers, so left out", other), ("Not needed, so not read", unwanted)):

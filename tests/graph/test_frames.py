@@ -64,21 +64,25 @@ def tables(draw: st.DrawFn) -> tuple[Any, bool]:
             info = np.iinfo(type_.to_pandas_dtype())
             low, high = int(info.min), int(info.max)
             ids = st.integers(low, min(high, 2**63 - 1)) if signed else st.integers(0, high)
-        arrays[name] = pa.array(draw(st.lists(ids, min_size=count, max_size=count)), _plain(type_)).cast(type_)
+        arrays[name] = _array(draw(st.lists(ids, min_size=count, max_size=count)), type_)
     type_ = draw(st.sampled_from(VALUES))
     some = draw(st.booleans())
     cells = st.one_of(st.none(), values_of(type_)) if some else values_of(type_)
     x = draw(st.lists(cells, min_size=count, max_size=count))
     if pa.types.is_float16(type_):
         x = [None if v is None else np.float16(v) for v in x]
-    arrays["x"] = pa.array(x, _plain(type_)).cast(type_)
+    arrays["x"] = _array(x, type_)
     table = pa.table(arrays)
     cut = draw(st.integers(0, count))
     return pa.concat_tables([table.slice(0, cut), table.slice(cut)]), None in x
 
 
-def _plain(type_: Any) -> Any:
-    return type_.value_type if pa.types.is_dictionary(type_) else pa.string() if type_ == pa.string_view() else type_
+def _array(values: list[Any], type_: Any) -> Any:
+    if not pa.types.is_dictionary(type_):
+        return pa.array(values, type_)
+    array = pa.array(values, type_.value_type)
+    return pa.DictionaryArray.from_arrays(array.dictionary_encode().indices.cast(type_.index_type),
+                                          array.dictionary_encode().dictionary)
 
 
 @given(tables(), st.sampled_from(["error", "drop", 1]))

@@ -19,6 +19,7 @@ class ArrowTable(Protocol):
         format: what it is, for notes.
         schema: of pyarrow.
         rows: how many there are; None if only reading tells.
+        notes: what is not read.
     """
 
     @property
@@ -29,6 +30,8 @@ class ArrowTable(Protocol):
     def schema(self) -> Any: ...
     @property
     def rows(self) -> int | None: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """The rows in order, as record batches of these columns in this order. It can be called once."""
@@ -48,6 +51,7 @@ class Frame:
             raise GraphError(f"{what}: its columns cannot be had as Arrow: {str(error).splitlines()[0]}") from None
         self.schema = self._reader.schema
         self.rows = getattr(given, "num_rows", None) if isinstance(given, (pa.Table, pa.RecordBatch)) else None
+        self.notes: tuple[str, ...] = ()
         check_names(self.name, self.schema)
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import FileTable, seekable_parts, table_files
 from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.arrow.tables import Frame
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
@@ -26,7 +27,6 @@ from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
-from vlang.runtime.storage.spool import seekable
 
 __all__ = ["Vertices", "parse_vertices", "within"]
 
@@ -67,9 +67,8 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
         DiskError: the file cannot be read.
     """
     if is_table(given):
-        table = VertexTable.of(Frame(given, "the table `vertices`"), column)
-        return Vertices(_distinct(table.ids, table.name), table.name)
-    if column is not None:
+        return _of_table(VertexTable.of(Frame(given, "the table `vertices`"), column, ()))
+    if column is not None and not isinstance(given, (str, os.PathLike)):
         raise GraphError(f"id={column!r} names a column of a table, and `vertices` is {type(given).__name__}")
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return _between(0, int(given) - 1)
@@ -80,11 +79,17 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
                 return _between(0, int(text) - 1)
             if ends := _RANGE.fullmatch(text):
                 return _between(int(ends[1]), int(ends[2]))
-        with seekable(given, "a file of vertices") as path:
-            return _of_file(TextFile(path), workers, space)
+        with seekable_parts(given, "a file of vertices") as path:
+            files = table_files(path)
+            return _of_file(TextFile(path), workers, space) if files is None else \
+                _of_table(VertexTable.of(FileTable.open(path, files), column, ()))
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")
     return _of_array(given)
+
+
+def _of_table(table: VertexTable) -> Vertices:
+    return Vertices(_distinct(table.ids, table.name), table.name)
 
 
 def _between(low: int, high: int) -> Vertices:
