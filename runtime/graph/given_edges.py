@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.library import is_table
 from vlang.runtime.graph.arrow.tables import Frame
+from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends
 from vlang.runtime.graph.edges.from_arrays import edge_list
@@ -19,6 +20,7 @@ from vlang.runtime.graph.read.end_columns import choose_ends
 from vlang.runtime.graph.read.finish import column_notes
 from vlang.runtime.graph.read.vertices import parse_vertices, within
 from vlang.runtime.graph.table_edges import scan_table
+from vlang.runtime.graph.vertex_columns import columns_of_vertices, opened_vertices
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -51,12 +53,14 @@ def graph_of_edges(
         edges = _of_table(src, given, edge_columns, name, many)
     else:
         edges = _of_arrays(src, dst, given, edge_columns, many)
-    if given["vertices"] is not None:
-        edges = _among(edges, given["vertices"], given["id"], name, many)
+    vertices = opened_vertices(given["vertices"], given["id"])
+    if vertices is not None:
+        edges = _among(edges, vertices, given["id"], name, many)
     elif given["id"] is not None:
         raise GraphError(f"id={given['id']!r} names the column of ids of a table of `vertices`; give one, or leave it "
                          "out")
     graph = graph_type(replace(edges, directed=directed), name=name, symmetrize=symmetrize, threads=threads)
+    graph.vertex_columns = columns_of_vertices(vertices)
     del edges  # so that it can be freed when the adjacency lists are built
     return graph.thinned(given["self_loops"], given["parallel"])
 
@@ -154,6 +158,6 @@ def _titles(names: Sequence[str], renamed: Mapping[str, Any], ends: Ends) -> dic
 def _among(edges: EdgeList, vertices: object, column: object, name: str, threads: int) -> EdgeList:
     """The edges on the vertices given. Raises GraphError for an end that is none of them."""
     with Workers(threads) as workers:
-        known = parse_vertices(vertices, workers, column=column)
+        known = parse_vertices(vertices, workers, column=None if isinstance(vertices, VertexTable) else column)
     src, dst = within(known, edges.src, edges.dst, edges.ids, name)
     return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])

@@ -41,6 +41,8 @@ class Graph(HeldGraph):
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
+        vertex_columns: the table that was given as `vertices`: its `names`, which a run joins by id to the vertex
+            fields that a call must pass; else None.
     """
 
     _whole: Graph | None = None  # of a graph on disk, once it has been read
@@ -190,6 +192,7 @@ class Graph(HeldGraph):
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
         other.warnings = self.warnings
         other._take(self.name, self.ids, m, orientations, self.order)
+        other.vertex_columns = self.vertex_columns
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:

@@ -27,6 +27,7 @@ from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.pickled import Source
+    from vlang.runtime.graph.vertex_columns import VertexColumns
 
 __all__ = ["HeldGraph"]
 
@@ -47,6 +48,7 @@ class HeldGraph:
     left_out: Mapping[str, LeftOut]
     warnings: tuple[str, ...]
     stored: StoredEdges | None = None
+    vertex_columns: VertexColumns | None = None
     _notes: list[str]
     _kept: tuple[str, ...]
     _orientations: Orientations | StoredOrientations

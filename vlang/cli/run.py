@@ -15,7 +15,7 @@ from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, say, table
-from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
+from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
 from vlang.errors import BindError, GraphError
 from vlang.options import EVERYDAY
 
@@ -48,7 +48,8 @@ class _Run(RunCommand):
               ".csv.zst; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
-              help="Values of a vertex field: a .npy or .npz file, or one value for all.")
+              help="Values of a vertex field: FILE:COLUMN of a table of vertices, a .npy or .npz file, or one "
+              "value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
@@ -71,7 +72,7 @@ def command(
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
                                f"{program or 'pagerank'} karate")  # fmt: skip
-    check_stdin(program, graph, given["vertices"])
+    check_stdin(program, graph, given["vertices"], *("-" for word in parameters if word.endswith("=@-")))
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
@@ -99,14 +100,16 @@ def command(
     with memory_budget(loaded, graph, reading, options, quiet):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
+        if not quiet and (said := unused_columns(loaded, read, keywords)):
+            note(said)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         told: list[str] = []
         if read.stored is not None:
             _place(loaded, read, options, keywords, quiet)
         with Progress() as progress:
-            said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
-            result = loaded(read, {**options, **said}, **keywords)
+            shown: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
+            result = loaded(read, {**options, **shown}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")

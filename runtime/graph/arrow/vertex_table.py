@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.arrow.cells import id_advice, kind_of, numbers_of
+from vlang.runtime.graph.arrow.cells import NUMBERS, advice, id_advice, kind_of, numbers_of, stored_dtype
 from vlang.runtime.graph.arrow.library import pyarrow
 from vlang.runtime.graph.arrow.tables import ArrowTable
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, vertex_column
@@ -59,6 +59,28 @@ class VertexTable:
         schema = pa.schema([table.schema.field(one) for one in read])
         data = pa.Table.from_batches(list(table.batches(read)), schema)
         return VertexTable(table.name, _ids(table.name, name, data.column(0)), data.drop_columns([name]), names)
+
+
+    def values(self, name: str) -> Array:
+        """A column of values, shape [rows]: numbers, or objects of str and None.
+
+        Raises GraphError for other types, and where a number is missing.
+        """
+        column = self.data.column(name)
+        if kind_of(column.type) == "text":
+            texts = np.empty(len(column), dtype=object)
+            texts[:] = column.to_pylist()
+            return texts
+        if kind_of(column.type) not in NUMBERS:
+            raise GraphError(f"{self.name}: column {name!r} holds {column.type}, and a field holds numbers or "
+                             f"vertices\n  expected: {advice(column.type)}")  # fmt: skip
+        parts = [numbers_of(part) for part in column.chunks]
+        if any(lost is not None for _, lost in parts):
+            lost = np.concatenate([np.zeros(len(v), np.bool_) if lost is None else lost for v, lost in parts])
+            at = int(np.flatnonzero(lost)[0])
+            raise GraphError(f"{self.name}: column {name!r} has no value for vertex {self.ids[at]!r}, and for "
+                             f"{int(lost.sum()) - 1:,} more; put numbers there")
+        return np.concatenate([found for found, _ in parts]) if parts else np.empty(0, stored_dtype(column.type))
 
 
 def _id_column(table: ArrowTable, column: object) -> str:

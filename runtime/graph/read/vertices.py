@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.arrow.files import FileTable, seekable_parts, table_files
-from vlang.runtime.graph.arrow.library import is_table
-from vlang.runtime.graph.arrow.tables import Frame
 from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
@@ -23,12 +21,12 @@ from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
-from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
+from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
 
-__all__ = ["Vertices", "parse_vertices", "within"]
+__all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]
 
 _MOST = (1 << 32) - 2
 _BLOCK = 1 << 18
@@ -57,17 +55,17 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, co
 
     Args:
         given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; an array
-            of distinct ids; or a table with a column of distinct ids.
+            of distinct ids; or a table that was read.
         workers: the threads to use.
         space: where the ids of a file are kept.
-        column: the column of ids of a table; None for the one with a well-known name, else the first.
+        column: the column of ids of a Parquet or Arrow file; None for the one with a well-known name.
 
     Raises:
         GraphError: it is none of these, or the file is wrong.
         DiskError: the file cannot be read.
     """
-    if is_table(given):
-        return _of_table(VertexTable.of(Frame(given, "the table `vertices`"), column, ()))
+    if isinstance(given, VertexTable):
+        return _of_table(given)
     if column is not None and not isinstance(given, (str, os.PathLike)):
         raise GraphError(f"id={column!r} names a column of a table, and `vertices` is {type(given).__name__}")
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
@@ -114,6 +112,40 @@ def _distinct(given: Array, source: str) -> VertexIds:
 
 def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
     """The distinct ids of a column of a text: the one with a well-known name, else the first."""
+    table, column = _table(file)
+    read = _scan(file, table, column, None, workers, space)
+    return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
+
+
+def header_of(file: TextFile) -> tuple[str, ...]:
+    """The names of the columns of a text of vertices, but that of the ids; () without a header."""
+    table, column = _table(file)
+    return tuple(name for i, name in enumerate(table.header) if i != column)
+
+
+def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, Array, Array]:
+    """A column of numbers of a text of vertices.
+
+    Returns:
+        The distinct ids, the place of each row's id among them, uint32[rows], and the values, shape [rows].
+
+    Raises:
+        GraphError: there is no such column, or a cell is not a number.
+    """
+    table, column = _table(file)
+    if name not in table.header or table.header.index(name) == column:
+        there = ", ".join(header_of(file))
+        raise problem(file.path, f"there is no column {name!r} of values",
+                      expected=f"one of: {there}" if there else "a header with names of columns beside the ids")
+    try:
+        read = _scan(file, table, column, table.header.index(name), workers, IN_MEMORY)
+    except GraphError as error:
+        raise GraphError(str(error).partition("; or --missing")[0]) from None
+    return read.ids, read.source, read.columns[name]
+
+
+def _table(file: TextFile) -> tuple[Table, int]:
+    """The first lines of a text of vertices, and the column of ids."""
     head = read_head(file)
     if head.format != Format.EDGE_TEXT:
         raise problem(file.path, f"this is {head.format.value}, a list of edges",
@@ -123,20 +155,24 @@ def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
     delimiter = delimiter_of(head.data)
     rows = tuple(cut_line(line.text, delimiter) for line in head.data)
     column, header = _column(rows)
-    table = Table(delimiter, rows[0] if header else (), rows[header:], head.data[header:], head.data[0])
-    fields = tuple(Field("", Role.SOURCE if i == column else Role.SKIP, table.header[i] if header else "")
-                   for i in range(table.width))
+    return Table(delimiter, rows[0] if header else (), rows[header:], head.data[header:], head.data[0]), column
+
+
+def _scan(file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space) -> Scanned:
+    """The ids of all lines as the sources of edges, and a column of numbers; values: its place, None for none."""
+    roles = [Role.SOURCE if i == column else Role.INTEGER if i == values else Role.SKIP for i in range(table.width)]
+    fields = tuple(Field(table.header[i] if i == values else "", role, table.header[i] if table.header else "")
+                   for i, role in enumerate(roles))
     start, line = table.start
     layout = Layout(
-        fields, start=start, line=line, delimiter=ord(delimiter) if delimiter else 0,
+        fields, start=start, line=line, delimiter=ord(table.delimiter) if table.delimiter else 0,
         shape=f"{plural(table.width, 'column')}, as on line {table.first.number}",
         text_ids=first_text_id(table, [column]) is not None,
     )  # fmt: skip
     try:
-        read = scan_edges(file, layout, workers, space)
+        return scan_edges(file, layout, workers, space)
     except TextIdFound:
-        read = scan_edges(file, replace(layout, text_ids=True), workers, space)
-    return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
+        return scan_edges(file, replace(layout, text_ids=True), workers, space)
 
 
 def _column(rows: tuple[tuple[str, ...], ...]) -> tuple[int, bool]:
