@@ -104,7 +104,7 @@ def page_of(firsts, pages, v):
 
 def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, task_starts, edges):
     """Tasks over lists of short vertices, list k at [starts[k], starts[k + 1]), each within one page and of about
-    `cost`; edges[k]: of list k. Returns the number of tasks.
+    `cost`; edges[k]: of list k. Vertices may be in any order. Returns the number of tasks.
     """
     made = 0
     for level in range(levels):
@@ -112,7 +112,7 @@ def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, t
         begin, page, work, total = starts[level], np.int64(-1), np.int64(0), np.int64(0)
         for i in range(starts[level], starts[level + 1]):
             v = np.int64(vertices[i])
-            if page < 0 or (page + 1 < pages and firsts[page + 1] <= v):
+            if page < 0 or v < firsts[page] or (page + 1 < pages and firsts[page + 1] <= v):
                 if i > begin:
                     made = put_task(tasks, made, page, begin, i)
                     begin = i

@@ -271,7 +271,7 @@ class Passes:
                                         len(short), len(long)))
 
     def aimed(self, stage: StageSpec) -> NDArray[np.uint64]:
-        """A frame of its own for launches of a stage over lists, whose counts nobody reads."""
+        """A frame of its own for launches of a stage over lists, whose counts are not read."""
         self.ahead.clear()
         self.state.point(SLOT_STATS, self._stats)
         if stage.domain is not None:
