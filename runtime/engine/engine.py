@@ -234,10 +234,12 @@ class _Run:
         sweep = self.machine.begin_sweep(spec)
         here = self._position.enter("sweep", edges=0)
         levels = sweep.levels
-        for level in range(here.at, len(levels)):
-            here.at = level
-            self.machine.set_scalar(spec.level, levels[level])
-            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, level))
+        while here.at < len(levels):
+            self.machine.set_scalar(spec.level, levels[here.at])
+            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, here.at))
+            ran, edges = sweep.run_levels(here.at + 1)
+            here.at += 1 + ran
+            here.edges += edges
         self._position.leave()
         return here.edges
 

@@ -83,6 +83,12 @@ class Sweep(Protocol):
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the edges traversed."""
 
+    def run_levels(self, first: int) -> tuple[int, int]:
+        """Run all passes of levels from number `first` on in one call, after those of the level before.
+
+        Returns how many levels have run, 0 if they must run one pass at a time, and the edges traversed.
+        """
+
 
 class Machine(Protocol):
     """The state of one run on one kind of processor. Every method may raise OutOfMemory or DeviceError."""

@@ -73,6 +73,10 @@ class MaskedSweep:
         levels: list[int] = np.unique(values[chosen]).tolist()
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
 
+    def run_levels(self, first: int) -> tuple[int, int]:
+        """Levels run one at a time."""
+        return 0, 0
+
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass, which masks all vertices but those of the level; returns the edges traversed."""
         return self._machine.run_pass(stage)

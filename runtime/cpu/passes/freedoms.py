@@ -69,6 +69,10 @@ class Freedoms:
         """Whether a full pass runs over a list of all vertices."""
         return False
 
+    def levels_together(self) -> bool:
+        """Whether several levels of a sweep run in one call."""
+        return True
+
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
         """Whether the listed vertices were reordered, in place; then each is a task of its own."""
         return False

@@ -19,6 +19,7 @@ from vlang.runtime.cpu.passes.follow import Ahead
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
+from vlang.runtime.cpu.passes.script import RowKernel
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
@@ -269,6 +270,16 @@ class Passes:
         return self.listed(stage, Lists(short, np.searchsorted(table, long).astype(np.uint32), long.astype(np.uint32),
                                         len(short), len(long)))
 
+    def aimed(self, stage: StageSpec) -> NDArray[np.uint64]:
+        """A frame of its own for launches of a stage over lists, whose counts are not read."""
+        self.ahead.clear()
+        self.state.point(SLOT_STATS, self._stats)
+        if stage.domain is not None:
+            self._aim(stage, self.pages_of(stage.domain))
+        frame = self.state.frame.copy()
+        frame[SLOT_LISTED] = 1
+        return frame
+
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run the stage over listed vertices only; returns its counts and edges. Messages must be current."""
         self.ahead.clear()
@@ -388,12 +399,16 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
+    def row_kernel(self, action: str, field_name: str) -> RowKernel:
+        """The kernel that does `per_field` for one list."""
         now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
         size = now.nbytes // max(1, self.graph.n)  # of a vertex's entry, which may be a vector
         word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        a, b = now.view(f"uint{word}"), new.view(f"uint{word}")
-        kernel = frontier_kernels()[f"{action}_{word}"]
+        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
+
+    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
+        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
+        made = self.row_kernel(action, field_name)
+        kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
-            kernel(b, a, vertices, count, 8 * size // word)
+            kernel(*made.arrays, vertices, count, made.width)
