@@ -207,7 +207,7 @@ class CpuMachine:
         assert isinstance(kept, list)
         return kept
 
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """Passes return when they are done."""
 
     def values(self) -> Values:

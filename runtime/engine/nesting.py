@@ -29,8 +29,8 @@ class NestedLoop:
         self._last = Done(0, "pull", 0)
         if inside:
             return
-        for name in spec.tolds:
-            machine.fill(spec.slot("told", name), 0)
+        for name in spec.sent:
+            machine.fill(spec.slot("sent", name), 0)
         if spec.explicit:
             machine.fill(spec.slot("work", "active"), 1)
 

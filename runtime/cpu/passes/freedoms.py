@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Frontier(Protocol):
-    """The frontier of a loop that pushes. rounds: supersteps so far. vertices: of the graph."""
+    """The frontier of a loop that pushes, with the supersteps so far and the number of vertices of the graph."""
 
     @property
     def rounds(self) -> int: ...

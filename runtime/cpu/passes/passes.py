@@ -15,8 +15,8 @@ from vlang.runtime.cpu.paged.source import PageSource
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
-from vlang.runtime.cpu.passes.follow import Ahead
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
+from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
 from vlang.runtime.cpu.passes.script import RowKernel
@@ -136,10 +136,10 @@ class Passes:
         return known
 
     # ------------------------------------------------------------------ full passes
-    def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
+    def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run the stage over all vertices; returns its counts and the edges traversed.
 
-        followed: run the folds and messages that are fused into it, too.
+        fused: run the folds and messages that are fused into it, too.
         """
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
@@ -147,26 +147,26 @@ class Passes:
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
-        if not followed or stage.follow is None:
+        if not fused or stage.fused is None:
             self.ahead.clear()
             return self._counted(self._everywhere(stage))
-        inside = stage.follow.inside
+        inside = stage.fused.inside
         self.ahead.aim(stage, inside)
         edges = self._everywhere(stage)
         if not inside:
-            self.follow(stage, self.ahead.frame)
+            self.run_fused(stage, self.ahead.frame)
         self.ahead.arrived(stage, inside)
         return self._counted(edges)
 
-    def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
+    def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
         """Run the kernel fused behind a stage; the frame shows the state after the stage."""
-        assert stage.follow is not None
-        self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+        assert stage.fused is not None
+        self._launch(stage.fused.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
 
     def begin(self, stage: StageSpec) -> None:
         """Run the kernel fused behind a stage, as if the stage had just run."""
-        if stage.follow is not None:
-            self.follow(stage, self.state.frame)
+        if stage.fused is not None:
+            self.run_fused(stage, self.state.frame)
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
@@ -317,7 +317,7 @@ class Passes:
         return self._counted(0)
 
     def _short_tasks(self, kind: str, lists: Lists) -> tuple[Tasks, int]:
-        """Tasks over listed short vertices, and the edges of these."""
+        """Tasks over the listed vertices with short rows, and the number of their edges."""
         pages = self.pages_of(kind)
         if self.freedoms.reordered(lists.short[: lists.shorts]):
             vertices = lists.short[: lists.shorts].astype(np.int64)
