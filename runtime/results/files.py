@@ -57,7 +57,7 @@ def check_output(path: str | os.PathLike[str]) -> tuple[str, str]:
     packed = next((one for one in _PACKED if name.endswith(one)), "")
     form = next((one for one in FORMATS if name.removesuffix(packed).endswith(one)), "")
     if not form or (packed and form not in _TEXTS):
-        raise GraphError(f"cannot tell the format of `{name}`; end it in {', '.join(FORMATS)}, or "
+        raise GraphError(f"unknown format of `{name}`; end it in {', '.join(FORMATS)}, or "
                          f"{', '.join(f'{text}.gz' for text in _TEXTS)} (or .zst)")
     if form in _LIBRARY or packed in _LIBRARY:
         pyarrow(f"writing {name}")

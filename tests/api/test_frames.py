@@ -163,7 +163,7 @@ def test_every_output_reads_back(tmp_path: Path) -> None:
 
 def test_names_of_outputs(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert _run("-o", "r.npz.gz") == 2
-    assert "cannot tell the format of `r.npz.gz`; end it in .csv, .tsv" in capsys.readouterr().err
+    assert "unknown format of `r.npz.gz`; end it in .csv, .tsv" in capsys.readouterr().err
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     assert _run("-o", str(tmp_path / "r.parquet")) == 2
     assert "pip install 'vlang[arrow]'" in capsys.readouterr().err

@@ -84,7 +84,7 @@ def command(
         try:
             check_output(output)
         except GraphError as error:
-            raise click.UsageError(f"{error}; or write -o -" if "cannot tell" in str(error) else str(error)) from None
+            raise click.UsageError(f"{error}; or write -o -" if "unknown format" in str(error) else str(error)) from None
         check_writable(output)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
@@ -104,18 +104,18 @@ def command(
             note(said)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
-        told: list[str] = []
+        notes: list[str] = []
         if read.stored is not None:
             _place(loaded, read, options, keywords, quiet)
         with Progress() as progress:
-            shown: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
+            shown: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, notes)}
             result = loaded(read, {**options, **shown}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
         for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
-            if text not in told:
+            if text not in notes:
                 note(f"warning: {_as_options(text)}")
         if result.interrupted:
             raise KeyboardInterrupt
@@ -130,9 +130,9 @@ def command(
                 note(line)
 
 
-def _say(told: list[str], text: str) -> None:
+def _say(notes: list[str], text: str) -> None:
     """Show a sentence of the run, and remember it."""
-    told.append(text)
+    notes.append(text)
     note(text)
 
 
@@ -170,7 +170,7 @@ def _as_options(text: str) -> str:
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
-    count = len(result) if result.settled is None else int(result.settled.sum())
+    count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # printed before the summary
@@ -186,7 +186,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         rows = result.top(top)
         say(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if count > len(rows) and not quiet:
-            final = "" if result.settled is None else "settled "
+            final = "" if result.final is None else "final "
             note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():

@@ -183,7 +183,8 @@ def _of_table(name: str, path: str, column: str, graph: Graph) -> Any:
 
     values, unused = columns_of_file(path).joined(column, graph.ids)
     if unused:
-        note(f"{path}: not used: {unused:,} {'row' if unused == 1 else 'rows'}, of vertices that the graph does not have")
+        rows = "row" if unused == 1 else "rows"
+        note(f"{path}: not used: {unused:,} {rows}, of vertices that the graph does not have")
     return values
 
 
