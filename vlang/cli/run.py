@@ -84,7 +84,8 @@ def command(
         try:
             check_output(output)
         except GraphError as error:
-            raise click.UsageError(f"{error}; or write -o -" if "unknown format" in str(error) else str(error)) from None
+            other = "; or write -o -" if "unknown format" in str(error) else ""
+            raise click.UsageError(f"{error}{other}") from None
         check_writable(output)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
