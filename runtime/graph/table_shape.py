@@ -23,8 +23,15 @@ def estimate_table(
 ) -> Shape | None:
     """The shape of a table of edges: its edges and columns exactly, and at most as many vertices as there are.
 
-    Arguments as of `Graph.read`. None for Arrow files, which do not say how many rows they have. Raises GraphError as
-    the reader does.
+    None for Arrow files, which do not say how many rows they have.
+
+    Args:
+        table: the files.
+        directed, weights, columns: as of `Graph.read`.
+        ends: the columns of the ends of an edge.
+
+    Raises:
+        GraphError: as the reader does.
     """
     if table.rows is None:
         return None

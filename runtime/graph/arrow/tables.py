@@ -18,7 +18,7 @@ class ArrowTable(Protocol):
         name: for messages.
         format: what it is, for notes.
         schema: of pyarrow.
-        rows: how many there are; None if only reading tells.
+        rows: how many there are; None if this is unknown until they are read.
         notes: what is not read.
     """
 
