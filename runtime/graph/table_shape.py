@@ -21,7 +21,7 @@ _TEXT_ID = 72  # bytes of an id that is a text, about
 def estimate_table(
     table: FileTable, directed: bool | None, weights: str | None, ends: Ends, columns: Collection[str] | None
 ) -> Shape | None:
-    """The shape of a table of edges: its edges and columns exactly, and at most as many vertices as there are.
+    """The shape of a table of edges: its edges and columns exactly, and a bound of its vertices.
 
     None for Arrow files, which do not say how many rows they have.
 
@@ -50,4 +50,4 @@ def estimate_table(
     one_way = directed if directed is not None else True
     reading = table.largest_group() + sum(dtype.itemsize + 8 for dtype in kept.values()) * (1 << 18)
     return Shape(n, table.rows if one_way else 2 * table.rows, one_way, kept, listed=table.rows,
-                 ids=_TEXT_ID * n if text else 0, reading=reading, exact=len(known) == 2)
+                 ids=_TEXT_ID * n if text else 0, reading=reading, exact=False)
