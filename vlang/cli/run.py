@@ -100,7 +100,7 @@ def command(
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     with memory_budget(loaded, graph, reading, options, quiet):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
-        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
+        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
         if not quiet and (said := unused_columns(loaded, read, keywords)):
             note(said)
         if "target" in options:

@@ -132,7 +132,7 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
     return vertex
 
 
-def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[str, Any]:
+def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
     """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
 
     SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); FILE:COLUMN of
@@ -153,7 +153,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[s
             arrays[name] = _array(name, source, graph)
             continue
         if found := _table_column(name, source):
-            arrays[name] = _of_table(name, *found, graph)
+            arrays[name] = _of_table(name, *found, graph, quiet)
             continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
@@ -177,12 +177,12 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
     return (source, name) if os.path.isfile(source) else None
 
 
-def _of_table(name: str, path: str, column: str, graph: Graph) -> Any:
+def _of_table(name: str, path: str, column: str, graph: Graph, quiet: bool) -> Any:
     """A column of a file of vertices, in the order of the graph's."""
     from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
 
     values, unused = columns_of_file(path).joined(column, graph.ids)
-    if unused:
+    if unused and not quiet:
         rows = "row" if unused == 1 else "rows"
         note(f"{path}: not used: {unused:,} {rows}, of vertices that the graph does not have")
     return values
