@@ -153,7 +153,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
             arrays[name] = _array(name, source, graph)
             continue
         if found := _table_column(name, source):
-            arrays[name] = _of_table(name, *found, graph, quiet)
+            arrays[name] = _of_table(*found, graph, quiet)
             continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
@@ -177,8 +177,15 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
     return (source, name) if os.path.isfile(source) else None
 
 
-def _of_table(name: str, path: str, column: str, graph: Graph, quiet: bool) -> Any:
-    """A column of a file of vertices, in the order of the graph's."""
+def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
+    """A column of a file of vertices, in the order of the graph's.
+
+    Args:
+        path: of the file.
+        column: its name in the file.
+        graph: the graph of the run.
+        quiet: whether unused rows are not reported.
+    """
     from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
 
     values, unused = columns_of_file(path).joined(column, graph.ids)
