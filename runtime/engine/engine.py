@@ -46,6 +46,7 @@ from vlang.runtime.plan.plan import (
 __all__ = ["Goal", "Options", "Outcome", "run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
+_NOTHING = (1 << 32) - 1  # no number of a failure
 _MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
@@ -77,6 +78,9 @@ class Outcome:
         infinite: whether a watched value was infinite.
         infinite_inside: whether one was that is no output.
         interrupted: whether an interrupt ended the run before its end.
+        failures: in check mode, what ended the run: numbers (Watch.note), each with its vertex as the place of its id,
+            or -1 for none.
+        superstep: of the innermost loop under way when a failure ended the run, from 1; 0 outside of loops.
     """
 
     values: Values = field(default_factory=Values)
@@ -90,6 +94,8 @@ class Outcome:
     infinite: bool = False
     infinite_inside: bool = False
     interrupted: bool = False
+    failures: tuple[tuple[int, int], ...] = ()
+    superstep: int = 0
 
 
 def run_plan(
@@ -170,6 +176,21 @@ class _Run:
                 raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
                                  f"{where}, so the result would be wrong; declare a wider type, or limit the values")
 
+    def _end_at_failures(self) -> None:
+        """In check mode, end the run once an operation has failed."""
+        watch, machine = self._watch, self.machine
+        if not watch.note:
+            return
+        found = [(int(machine.scalar(name)), int(machine.scalar(who)) if who else -1) for name, who in watch.numbers]
+        found = [(number, vertex) for number, vertex in found if number not in (0, _NOTHING)]
+        if machine.others(f"field:{watch.note}", 0):
+            notes, order = np.array(machine.array(f"field:{watch.note}")), self.graph.order
+            notes = notes if order is None else order.outward(notes)
+            found += [(int(notes[at]), int(at)) for at in np.flatnonzero(notes)]
+        if found:
+            self.outcome.failures, self.outcome.superstep = tuple(found), self._iteration or 0
+            raise _Reached
+
     def _outward(self, values: Values) -> None:
         """Bring what users see into the order of the ids."""
         order = self.graph.order
@@ -228,6 +249,7 @@ class _Run:
             here.at = at
             self._point()
             here.edges += self._step(steps[at], run_pass)
+            self._end_at_failures()
         self._position.leave()
         return here.edges
 
@@ -410,7 +432,10 @@ class _Run:
                                  "next number is too large for an int of 32 bits")
             self.machine.set_scalar("iteration", rounds + 1)
         room = None if bound is None else bound - rounds
+        if self._watch.note:
+            room = 1  # the first failure is that of the first superstep
         done = loop.advance(room if self._keeper is None else self._keeper.room(room))
+        self._end_at_failures()
         if spec.nested:
             self._look_inside()
         if spec.until is not None:  # before the counts are read, so that a device is waited for once

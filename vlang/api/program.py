@@ -99,7 +99,7 @@ class Program:
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckpointError, DiskError.
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckError, CheckpointError, DiskError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -134,6 +134,8 @@ class Program:
                             "(rule D); leave out one of the two")
         parameters = {name: value for name, value in arguments.items() if name not in left}
         call = Call(graph, options, precision, parameters, scalars, arrays)
+        if options.check:
+            self._check(call)
         result = self.run(call)
         if options.chaos is not None:
             from vlang.api.chaos import chaos_run  # start-up
@@ -263,8 +265,19 @@ class Program:
         program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
         return reported(outcome, places, lambda: self._noted(call, program), call.graph)
 
+    def _check(self, call: Call) -> None:
+        """Run in check mode. Raises CheckError."""
+        from vlang.api.check_run import check_run  # start-up
+
+        check_run(self.stages(call.precision).program, frozenset(call.fields), call.graph,
+                  lambda made: self._again(call, made.program, made.watch))
+
     def _noted(self, call: Call, program: f.Program) -> Mapping[str, Any]:
         """The fields after a run of the program with notes."""
+        return self._again(call, program, NO_WATCH).values.fields
+
+    def _again(self, call: Call, program: f.Program, watch: Watch) -> Outcome:
+        """The outcome of another program on the same call, in plain supersteps."""
         from vlang.runtime.engine.engine import run_plan  # start-up
         from vlang.runtime.machines import open_machine  # start-up
 
@@ -274,8 +287,7 @@ class Program:
                           device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
         with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
                                                   graph.order is not None, sizes), graph, options) as opened:
-            return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options,
-                            call.starts).values.fields
+            return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
     def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
         """The warning after a run in which an integer became infinite from finite operands; () without one."""
