@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "DeviceError", "DiskError", "GraphError",
-    "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "DeviceError", "DiskError",
+    "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError",
+    "VlangError",
 ]
 
 

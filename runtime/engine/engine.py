@@ -183,8 +183,8 @@ class _Run:
             return
         found = [(int(machine.scalar(name)), int(machine.scalar(who)) if who else -1) for name, who in watch.numbers]
         found = [(number, vertex) for number, vertex in found if number not in (0, _NOTHING)]
-        if machine.others(f"field:{watch.note}", 0):
-            notes, order = np.array(machine.array(f"field:{watch.note}")), self.graph.order
+        notes, order = np.asarray(machine.array(f"field:{watch.note}")), self.graph.order
+        if notes.any():
             notes = notes if order is None else order.outward(notes)
             found += [(int(notes[at]), int(at)) for at in np.flatnonzero(notes)]
         if found:

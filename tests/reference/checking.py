@@ -1,11 +1,12 @@
 """Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
 
 Operations are tested where they are evaluated, with masks for the rows at which they are. An argument of a `fn` is
-evaluated where the body names it. Shares nothing with vlang.ir.check_mode but the names of the kinds.
+evaluated where the body names it. Shares nothing with vlang.ir.checks.check_mode but the names of the kinds.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -18,18 +19,21 @@ from tests.reference.evaluate import Evaluator, _keep, reads_change
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
 from tests.reference.outcome import Outcome
-from tests.reference.reductions import with_default
+from tests.reference.reductions import put, with_default
 from tests.reference.state import Binding, Env, Frame, Rows, Store, read
 from tests.reference.values import (
     Array,
     Value,
     _Weak,
     convert,
+    declared,
     definite,
     elements,
     item,
     literal_number,
+    meet,
     operand,
+    spread,
     take,
 )
 from vlang.syntax import tree as t
@@ -78,6 +82,10 @@ class _Watcher(Evaluator):
         self._inside = False  # of an expression
         self._reducing = 0
         self._tickets = 0
+
+    def at(self, selected: Array) -> None:
+        """What follows is computed for these vertices."""
+        self._at, self._guard = selected, np.array(True)
 
     def stop(self) -> None:
         """Raise the first failure of the statement."""
@@ -166,12 +174,14 @@ class _Watcher(Evaluator):
                 result = ops.compare(op, a, b, wide)
                 if op not in ("==", "!="):
                     self._ordered(expr.span, a, b)
+                    if a.type == b.type == VERTEX:
+                        self.note(expr.span, "none", (a.raw < 0) | (b.raw < 0))
                 return result
             case t.Logical(op=op):
-                a = ops.truth(self._part(expr.left, rows, env))
-                with self._under(a if op == "and" else ~a):
-                    b = ops.truth(self._part(expr.right, rows, env))
-                return Value(BOOL, np.asarray(a & b if op == "and" else a | b))
+                left = ops.truth(self._part(expr.left, rows, env))
+                with self._under(left if op == "and" else ~left):
+                    right = ops.truth(self._part(expr.right, rows, env))
+                return Value(BOOL, np.asarray(left & right if op == "and" else left | right))
             case t.Conditional():
                 test = ops.truth(self._part(expr.test, rows, env))
                 with self._under(test):
@@ -243,7 +253,7 @@ class _Watcher(Evaluator):
             return result
         if name == "dot":
             products = []
-            pairs = zip(*(ops.components(convert(a, ops.meet(args[0].type, args[1].type))) for a in args), strict=True)
+            pairs = zip(*(ops.components(convert(a, meet(args[0].type, args[1].type))) for a in args), strict=True)
             for a, b in pairs:
                 product = ops.binary("*", a, b, self.precision)
                 products.append(self.arithmetic(expr.span, "*", (a, b), product, compared))
@@ -282,44 +292,36 @@ class _Watcher(Evaluator):
             result = self.eval(function.value, rows, env.new_child(inner))
         if function.type is None:
             return definite(result, self.precision)
-        from tests.reference.values import declared
-
         type_ = declared(function.type, self.precision)
         return read(convert(result, type_), type_)
 
     def _function_failed(self, span: t.Span, name: str, a: Value, result: Value) -> None:
         if name == "floor" and item(a.type).floating:
             x, r = definite(a, self.precision).raw, definite(result, self.precision)
-            self._rows(span, "nan operand", np.isnan(x))
-            self._rows(span, "infinite", _infinite(r.raw, item(r.type)) & ~np.isinf(x))
+            self._somewhere(span, "nan operand", np.isnan(x), r.type)
+            self._somewhere(span, "infinite", _infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
         elif name in ("sqrt", "exp", "log", "log1p"):
             r = definite(result, self.precision)
             x = elements(a, item(r.type))
             if name != "sqrt":
-                self._rows(span, "infinite", np.isinf(r.raw) & ~np.isinf(x))
-            self._rows(span, "nan", np.isnan(r.raw) & ~np.isnan(x))
+                self._somewhere(span, "infinite", np.isinf(r.raw) & ~np.isinf(x), r.type)
+            self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
 
     # -------------------------------------------------------------------------------------------------- operations
-    def _rows(self, span: t.Span, kind: str, fails: Array, ticket: tuple[int, int] | None = None,
-              guard: Array | None = None, at: Array | None = None, scalar: bool | None = None) -> None:
-        """Note a failure in some component."""
-        rank = 0 if (self._at if at is None else at) is None else 1
-        while np.ndim(fails) > rank and not (np.ndim(fails) == 1 and rank == 0 and scalar):
-            if np.ndim(fails) == 1 and rank == 1 and len(fails) == len(self._at if at is None else at):  # type: ignore[arg-type]
-                break
-            fails = np.asarray(fails).any(axis=-1)
-        self.note(span, kind, fails, ticket, guard, at)
+    def _somewhere(self, span: t.Span, kind: str, fails: Array, type_: Type) -> None:
+        """Note a failure in some component of a value."""
+        self.note(span, kind, np.asarray(fails.any(axis=-1) if isinstance(type_, Vector) else fails))
 
     def _ordered(self, span: t.Span, a: Value, b: Value) -> None:
         """The operands of a minimum, maximum or ordering comparison."""
-        fails = np.array(False)
+        fails: Array = np.array(False)
         pairs = list(zip(a.parts, b.parts, strict=True)) if isinstance(a.type, Tuple) else [(a, b)]
         for x, y in pairs:
             for one in (x, y):
                 if item(one.type).floating:
                     data = definite(one, self.precision).raw
-                    bad = np.isnan(data)
-                    fails = fails | (bad.any(axis=-1) if isinstance(one.type, Vector) else bad)
+                    bad: Array = np.isnan(data)
+                    fails = np.asarray(fails | (bad.any(axis=-1) if isinstance(one.type, Vector) else bad))
         self.note(span, "nan operand", fails)
 
     def arithmetic(self, span: t.Span, op: str, args: tuple[Value, ...], result: Value, compared: bool) -> Value:
@@ -334,7 +336,7 @@ class _Watcher(Evaluator):
             sides = tuple(_side(a, type_, scalar, k, op) for k, a in enumerate(args))
             for kind, fails in _failures(op, sides, made, scalar, compared, meant, mode):
                 if isinstance(type_, Vector):
-                    fails = np.asarray(np.broadcast_to(fails, np.shape(made))).any(axis=-1)
+                    fails = np.asarray(np.broadcast_to(fails, np.shape(made)).any(axis=-1))
                 self.note(span, kind, fails, ticket, guard, at, at is None)
 
         if not callable(result.data):
@@ -353,6 +355,13 @@ class _Watcher(Evaluator):
 
         weak = data if isinstance(data, _Weak) else _Weak(data)
         return Value(type_, replace(weak, make=make))
+
+    def stored(self, span: t.Span, value: Value, type_: Type) -> None:
+        """A value before it is stored: it may be too large for an f16."""
+        if self.on and not isinstance(type_, Tuple) and item(type_) == F16 and value.type != type_:
+            before, after = definite(value, self.precision), convert(value, type_)
+            fails = np.isinf(after.raw) & ~_infinite(before.raw, item(before.type))
+            self._somewhere(span, "infinite", fails, type_)
 
     # -------------------------------------------------------------------------------------------------- reductions
     def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
@@ -396,12 +405,12 @@ class _Watcher(Evaluator):
     def _result(self, expr: t.Reduce, body: Value, group: Array, groups: int, result: Value,
                 over_vertices: bool) -> None:
         def some(fails: Array) -> Array:
-            fails = np.broadcast_to(fails, len(group)) if np.ndim(fails) < 2 else np.asarray(fails).any(axis=-1)
+            fails = _any(fails)
             return np.bincount(group[fails], minlength=groups).astype(bool)
 
         def noted(kind: str, fails: Array) -> None:
-            fails = np.asarray(fails).any(axis=-1) if np.ndim(fails) > 1 else np.asarray(fails)
-            self.note(expr.span, kind, fails.any() if over_vertices else fails, whole=over_vertices)
+            fails = _any(fails)
+            self.note(expr.span, kind, np.asarray(fails.any()) if over_vertices else fails, whole=over_vertices)
 
         user, name = expr.name in self.reductions, expr.name
         terms = [b for b in (body.parts if isinstance(body.type, Tuple) else (body,)) if item(b.type).floating]
@@ -413,10 +422,9 @@ class _Watcher(Evaluator):
                 noted("nan operand", nans)
             return
         values = [r for r in (result.parts if isinstance(result.type, Tuple) else (result,)) if item(r.type).floating]
-        if (user or name in ("sum", "prod")) and terms or (name == "mean" and not user):
+        if ((user or name in ("sum", "prod")) and terms) or (name == "mean" and not user):
             for value in values:
-                noted("nan", np.isnan(value.raw).T & ~nans if np.ndim(value.raw) < 2 else
-                      np.isnan(value.raw).any(axis=-1) & ~nans)
+                noted("nan", _any(np.isnan(value.raw)) & ~nans)
             if not user:
                 far = np.zeros(groups, bool)
                 for term in terms:
@@ -424,15 +432,19 @@ class _Watcher(Evaluator):
                 if name == "mean" and not terms:  # of integers, which become floats
                     far |= some(_spread(_infinite(body.raw, item(body.type)), len(group), body))
                 for value in values:
-                    bad = np.isinf(value.raw)
-                    noted("infinite", (bad.any(axis=-1) if np.ndim(bad) > 1 else bad) & ~far)
+                    noted("infinite", _any(np.isinf(value.raw)) & ~far)
         elif not user and name in ("sum", "prod"):
             scalar = item(result.type)
-            bad = _infinite(result.raw, scalar) if scalar.kind == "int" else result.raw == scalar.highest
-            bad = bad.any(axis=-1) if np.ndim(bad) > 1 else bad
+            bad = _any(_infinite(result.raw, scalar) if scalar.kind == "int" else
+                       np.asarray(result.raw == scalar.highest))
             far = some(_spread(_infinite(body.raw, item(body.type)), len(group), body))
             noted("infinite operand", far)
             noted("infinite", bad & ~far)
+
+
+def _any(fails: Array) -> Array:
+    """Whether a component of each value fails."""
+    return np.asarray(fails.any(axis=-1) if fails.ndim > 1 else fails)
 
 
 def _spread(fails: Array, rows: int, value: Value) -> Array:
@@ -491,28 +503,28 @@ def _failures(op: str, sides: tuple[Array, ...], made: Array, scalar: Scalar, co
 def _of_floats(op: str, sides: tuple[Array, ...], made: Array) -> Iterator[tuple[str, Array]]:
     if op == "neg":
         return
-    far = np.isinf(sides[0])
-    lost = np.isnan(sides[0])
+    far: Array = np.isinf(sides[0])
+    lost: Array = np.isnan(sides[0])
     for side in sides[1:]:
-        far, lost = far | np.isinf(side), lost | np.isnan(side)
-    zero = np.array(False)
+        far, lost = np.asarray(far | np.isinf(side)), np.asarray(lost | np.isnan(side))
+    zero: Array = np.array(False)
     if op in ("/", "//", "%"):
         zero = np.asarray(sides[1] == 0)
         yield "division by zero", zero & ~np.isnan(sides[0])
-    yield "infinite", np.isinf(made) & ~far & ~zero
-    yield "nan", np.isnan(made) & ~lost & ~zero
+    yield "infinite", np.asarray(np.isinf(made) & ~far & ~zero)
+    yield "nan", np.asarray(np.isnan(made) & ~lost & ~zero)
 
 
 def _of_integers(op: str, sides: tuple[Array, ...], made: Array, scalar: Scalar, compared: bool,
                  meant: tuple[bool, ...]) -> Iterator[tuple[str, Array]]:
     exact = [np.asarray(side).astype(object) for side in sides]
     if scalar.kind == "uint":
-        true = {"+": lambda: exact[0] + exact[1], "-": lambda: exact[0] - exact[1], "*": lambda: exact[0] * exact[1],
-                "neg": lambda: -exact[0]}
+        true: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
+                                               "neg": operator.neg}
         if op == "**":
             yield "infinite", (made == scalar.highest) & np.asarray(exact[1] != 1, bool)
         else:
-            number = np.asarray(true[op]())
+            number = np.asarray(true[op](*exact))
             yield "infinite", np.asarray((number < 0) | (number > scalar.highest), bool)
         return
     far = [_infinite(side, scalar) for side in (sides[:1] if op == "**" else sides)]
@@ -567,22 +579,30 @@ class _Checking(_Machine):
             self._holds(loop.until, env)
         return super()._activity(loop, frame, stores, selected, env)
 
+    def _field(self, statement: t.VertexField, env: Env) -> None:
+        type_ = declared(statement.type, self.precision)
+        if self.watcher.on and statement.init is not None and item(type_) == F16:
+            value = self.watcher.eval(statement.init, self._rows(self.all), env)
+            self.watcher.at(self.all)
+            self.watcher.stored(statement.init.span, value, type_)
+        super()._field(statement, env)
+
     def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
-        if statement.op == "=":
-            super()._apply(statement, selected, env)
-            return
-        rows, watcher = self._rows(selected), self.watcher
-        store = env[statement.target.names[0]]
-        assert isinstance(store, Store)
-        before = watcher.eval(t.Name(statement.span, statement.target.names[0]), rows, env)
+        """As _Machine._apply; an update is an operation, too."""
+        rows, watcher, span = self._rows(selected), self.watcher, statement.value.span
+        stores = [env[name] for name in statement.target.names]
         value = watcher.eval(statement.value, rows, env)
-        op = statement.op[:-1]
-        watcher._at, watcher._guard = rows.own, np.array(True)
-        made = watcher.arithmetic(statement.span, op, (before, value),
-                                  ops.binary(op, before, value, self.precision), False)
-        from tests.reference.interpreter import put, spread
-
-        store.value = put(store.value, selected, spread(convert(made, store.type), len(selected)))
-
-
-_UNUSED = (F16, VERTEX)
+        watcher.at(selected)
+        if statement.op != "=":
+            span, op = statement.span, statement.op[:-1]
+            before = watcher.eval(t.Name(span, statement.target.names[0]), rows, env)
+            made = ops.binary(op, before, value, self.precision)
+            watcher.at(selected)
+            value = watcher.arithmetic(span, op, (before, value), made, False)
+        many = statement.target.many
+        items = statement.value.items if many and isinstance(statement.value, t.TupleExpr) else ()
+        for number, store in enumerate(stores):
+            assert isinstance(store, Store)
+            part = value.parts[number] if many else value
+            watcher.stored(items[number].span if items else span, part, store.type)
+            store.value = put(store.value, selected, spread(convert(part, store.type), len(selected)))

@@ -260,14 +260,14 @@ class Program:
 
         Raises RangeError where the outputs do not show it.
         """
-        from vlang.api.overflow import reported  # start-up
+        from vlang.api.reports.overflow import reported  # start-up
 
         program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
         return reported(outcome, places, lambda: self._noted(call, program), call.graph)
 
     def _check(self, call: Call) -> None:
         """Run in check mode. Raises CheckError."""
-        from vlang.api.check_run import check_run  # start-up
+        from vlang.api.reports.check_run import check_run  # start-up
 
         check_run(self.stages(call.precision).program, frozenset(call.fields), call.graph,
                   lambda made: self._again(call, made.program, made.watch))
@@ -291,7 +291,7 @@ class Program:
 
     def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
         """The warning after a run in which an integer became infinite from finite operands; () without one."""
-        from vlang.api.infinite import integer_warnings  # start-up
+        from vlang.api.reports.infinite import integer_warnings  # start-up
 
         stages, given = self.stages(call.precision), frozenset({**call.fields, **call.old})
         sizes = sizes_of(call.graph.n, call.graph.m)

@@ -7,8 +7,8 @@ from functools import reduce as fold
 from vlang.ir.forms import forms as f
 from vlang.types import BOOL, I64, VERTEX, Scalar, Tuple, Vector
 
-__all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", "down", "equal", "first_of", "floating",
-           "infinite", "is_none", "items", "nan", "no", "outside", "some", "up"]
+__all__ = ["above", "below", "both", "can_be_infinite", "compare", "component", "down", "equal", "floating", "infinite",
+           "is_none", "items", "nan", "no", "outside", "some", "up"]
 
 
 def some(*tests: f.Expr) -> f.Expr:

@@ -1,10 +1,13 @@
-"""Operations that check mode reports: what is wrong, as an expression that is true where it happens (language.md 6.1)."""
+"""Operations that check mode reports: for each what may fail, as an expression that is true where it does.
+
+language.md 6.1 has the list.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from vlang.ir.forms import build as b
+from vlang.ir.checks import build as b
 from vlang.ir.forms import forms as f
 from vlang.types import VERTEX, Scalar, Vector
 

@@ -8,16 +8,15 @@ step and superstep, and ends the run at the first that is not 0 (language.md 6.1
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import partial
 
-from vlang.ir.failing import failures, reduction_failures, scalars
-from vlang.ir.forms import build as b
+from vlang.ir.checks import build as b
+from vlang.ir.checks.failing import failures, reduction_failures, scalars
 from vlang.ir.forms import forms as f
 from vlang.runtime.plan.plan import Watch
 from vlang.syntax.tree import Span
-from vlang.types import BOOL, U32, VERTEX, Scalar
+from vlang.types import BOOL, U32, VERTEX
 
 __all__ = ["Checked", "Site", "checked"]
 
@@ -31,7 +30,7 @@ class Site:
     """An operation that can fail.
 
     Attributes:
-        kind: Of the failure, one of vlang.ir.failing.KINDS.
+        kind: Of the failure, one of vlang.ir.checks.failing.KINDS.
         span: The operation in the text.
         statement: The number of the statement, in the order of the text.
     """
@@ -200,7 +199,7 @@ class _Tests:
             if number is not None:
                 yield self._let(span, "number", number, "")
 
-    def _named(self, value: f.Expr, span: Span) -> Iterator[f.Statement]:
+    def _named(self, value: f.Expr, span: Span) -> Generator[f.Statement, None, f.Expr]:
         """Tests of the reductions inside an expression; returns the expression with names in their places."""
         if isinstance(value, f.Reduce):
             span = value.span or span
@@ -230,7 +229,8 @@ class _Tests:
 
     def _result(self, reduce: f.Reduce, value: f.Expr, span: Span) -> Iterator[f.Statement]:
         """Tests of the result of a reduction over edges."""
-        span, asked = reduce.span or span, []
+        span = reduce.span or span
+        asked: list[tuple[str, f.Expr]] = []
 
         def some(test: f.Expr) -> f.Expr:
             asked.append((self._fresh("some"), test))
@@ -241,7 +241,7 @@ class _Tests:
             yield f.Gather(span, name, f.Reduce(BOOL, "any", test, reduce.domain, _active(reduce, reduce.cond), None))
         yield from self._noted(self._number(found), span)
 
-    def _over_vertices(self, reduce: f.Reduce, span: Span) -> Iterator[f.Statement]:
+    def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
         """Tests of a reduction over vertices; returns its value, with a name."""
         number = self._number(_in_terms(reduce, span))
         if number is not None:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from vlang.errors import CheckError
-from vlang.ir.check_mode import Checked, Site, checked
-from vlang.ir.failing import KINDS
+from vlang.ir.checks.check_mode import Checked, Site, checked
+from vlang.ir.checks.failing import KINDS
 from vlang.ir.forms import forms as f
 
 if TYPE_CHECKING:
