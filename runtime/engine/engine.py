@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -23,11 +22,13 @@ from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, interrupted, repeats, settled_vertices
+from vlang.runtime.engine.failures import failures
 from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
-from vlang.runtime.engine.trace import Done, History
+from vlang.runtime.engine.run_outcome import Goal, Outcome
+from vlang.runtime.engine.trace import Done
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (
     NO_WATCH,
@@ -43,59 +44,14 @@ from vlang.runtime.plan.plan import (
     Watch,
 )
 
-__all__ = ["Goal", "Options", "Outcome", "run_plan"]
+__all__ = ["run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
-_NOTHING = (1 << 32) - 1  # no number of a failure
 _MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
-
-
-@dataclass(frozen=True)
-class Goal:
-    """The early end of a run: a loop, by number, and how many supersteps of it to run."""
-
-    loop: int
-    supersteps: int
 
 
 class _Reached(Exception):
     """The goal of a run."""
-
-
-@dataclass
-class Outcome:
-    """The results of a run: values, and the history of its loops.
-
-    Attributes:
-        values: of fields and globals.
-        rounds: supersteps, of all loops.
-        converged: whether every loop ended as it should.
-        reason: why the last loop ended.
-        history: of the supersteps.
-        seconds: wall-clock time, without building, compiling and the checks of `require`.
-        kept: copies of the requested vertex arrays, by slot.
-        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
-        infinite: whether a watched value was infinite.
-        infinite_inside: whether one was that is no output.
-        interrupted: whether an interrupt ended the run before its end.
-        failures: in check mode, what ended the run: numbers (Watch.note), each with its vertex as the place of its id,
-            or -1 for none.
-        superstep: of the innermost loop under way when a failure ended the run, from 1; 0 outside of loops.
-    """
-
-    values: Values = field(default_factory=Values)
-    rounds: int = 0
-    converged: bool = True
-    reason: str = "no loop"
-    history: History = field(default_factory=History)
-    seconds: float = 0.0
-    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
-    settled: NDArray[np.bool_] | None = None
-    infinite: bool = False
-    infinite_inside: bool = False
-    interrupted: bool = False
-    failures: tuple[tuple[int, int], ...] = ()
-    superstep: int = 0
 
 
 def run_plan(
@@ -178,17 +134,12 @@ class _Run:
 
     def _end_at_failures(self) -> None:
         """In check mode, end the run once an operation has failed."""
-        watch, machine = self._watch, self.machine
+        watch = self._watch
         if not watch.note:
             return
-        found = [(int(machine.scalar(name)), int(machine.scalar(who)) if who else -1) for name, who in watch.numbers]
-        found = [(number, vertex) for number, vertex in found if number not in (0, _NOTHING)]
-        notes, order = np.asarray(machine.array(f"field:{watch.note}")), self.graph.order
-        if notes.any():
-            notes = notes if order is None else order.outward(notes)
-            found += [(int(notes[at]), int(at)) for at in np.flatnonzero(notes)]
+        found = failures(watch, self.machine, self.graph)
         if found:
-            self.outcome.failures, self.outcome.superstep = tuple(found), self._iteration or 0
+            self.outcome.failures, self.outcome.superstep = found, self._iteration or 0
             raise _Reached
 
     def _outward(self, values: Values) -> None:

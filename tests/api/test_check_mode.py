@@ -43,7 +43,7 @@ repeat 2 times:
     apply h = big if nr == 5 else 1.0
     apply x = sqrt(-x) if nr == 6 else log(zero) if nr == 7 else ratio(x, zero) if nr == 8 else x % zero if nr == 9 else 1
     apply c = c * big if nr == 10 else c / [1.0, zero] if nr == 11 else c
-    apply x = dot(c, [big, big]) if nr == 12 else c[floor(x) + 1] if nr == 13 else exp(99 * x) if nr == 14 else 1
+    apply x = dot(c, [1, big]) if nr == 12 else c[floor(x) + 1] if nr == 13 else exp(99 * x) if nr == 14 else 1
     let total = sum(v.x - big * v.x * 9.0 if nr == 15 else v.x for v in vertices)
     apply x = far - far if nr == 16 else far + x if nr == 17 else x
     apply x = 1.0 if nr != 18 and (nr != 19 or max(far * zero, x) > 0.0) else x / zero

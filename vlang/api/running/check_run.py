@@ -11,7 +11,7 @@ from vlang.ir.checks.failing import KINDS
 from vlang.ir.forms import forms as f
 
 if TYPE_CHECKING:
-    from vlang.runtime.engine.engine import Outcome
+    from vlang.runtime.engine.run_outcome import Outcome
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["check_run"]
