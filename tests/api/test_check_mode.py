@@ -41,7 +41,7 @@ repeat 2 times:
     gather t = sum(big if nr == 3 else 1.0 for u -> self)
     gather m = min(lost - lost if nr == 4 else u.x for u -> self)
     apply h = big if nr == 5 else 1.0
-    apply x = sqrt(-x) if nr == 6 else log(zero) if nr == 7 else ratio(x, zero) if nr == 8 else x % zero if nr == 9 else 1
+    apply x = sqrt(-x) if nr == 6 else log(0) if nr == 7 else ratio(x, zero) if nr == 8 else x % zero if nr == 9 else 1
     apply c = c * big if nr == 10 else c / [1.0, zero] if nr == 11 else c
     apply x = dot(c, [1, big]) if nr == 12 else c[floor(x) + 1] if nr == 13 else exp(99 * x) if nr == 14 else 1
     let total = sum(v.x - big * v.x * 9.0 if nr == 15 else v.x for v in vertices)
@@ -51,7 +51,7 @@ repeat 2 times:
 FLOAT_KINDS = {
     1: ("infinite", 7, "sum(u.x * big"), 2: ("division by zero", 7, "u.x / zero"), 3: ("infinite", 8, "sum(big"),
     4: ("nan", 9, "lost - lost"), 5: ("infinite", 10, "big if nr == 5 else 1.0"), 6: ("nan", 11, "sqrt(-x)"),
-    7: ("infinite", 11, "log(zero)"), 8: ("division by zero", 2, "a / b"), 9: ("division by zero", 11, "x % zero"),
+    7: ("infinite", 11, "log(0)"), 8: ("division by zero", 2, "a / b"), 9: ("division by zero", 11, "x % zero"),
     10: ("infinite", 12, "c * big"), 11: ("division by zero", 12, "c / [1.0, zero]"), 12: ("infinite", 13, "dot("),
     13: ("index", 13, "c[floor(x) + 1]"), 14: ("infinite", 13, "exp(99 * x)"),
     15: ("infinite", 14, "big * v.x * 9.0"),
