@@ -171,7 +171,7 @@ def test_floor_to_integers() -> None:
 
 
 def saturated(values: Array) -> int:
-    """The product of integers, infinite where its size is 2^63 - 1 or more or a factor is infinite; 0 with a factor 0."""
+    """The product of integers, infinite where its size is 2^63 - 1 or more or a factor is; 0 with a factor 0."""
     ends = np.iinfo(values.dtype)
     high, low = int(ends.max), int(ends.min)
     product = math.prod(int(v) for v in values)
