@@ -73,8 +73,8 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
     if limit is None:
         most, free = most_bytes(), default_budget()
         if exact and most is not None and need.peak > most:
-            raise OutOfMemory(f"{text}, and there are {in_bytes(most)}, swap space included: end other programs, or use "
-                              "a machine with more memory; a page file is streamed under a budget: vlang convert "
+            raise OutOfMemory(f"{text}, and there are {in_bytes(most)}, swap space included: end other programs, or "
+                              "use a machine with more memory; a page file is streamed under a budget: vlang convert "
                               f"{graph} GRAPH.vg")
         return "" if free is None or need.peak <= free else \
             f"warning: {text}, and {in_bytes(free)} should not be exceeded here: that is 80 % of what is free"
