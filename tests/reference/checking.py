@@ -6,7 +6,6 @@ evaluated where the body names it. Shares nothing with vlang.ir.checks.check_mod
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from tests.reference import operators as ops
+from tests.reference.checking_rules import failures_of, infinite, operand_of
 from tests.reference.evaluate import Evaluator, _keep, reads_change
 from tests.reference.graph import RefGraph
 from tests.reference.interpreter import _Machine
@@ -32,12 +32,11 @@ from tests.reference.values import (
     item,
     literal_number,
     meet,
-    operand,
     spread,
     take,
 )
 from vlang.syntax import tree as t
-from vlang.types import BOOL, F16, I64, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
+from vlang.types import BOOL, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
 
 __all__ = ["Failed", "run_checked"]
 
@@ -299,7 +298,7 @@ class _Watcher(Evaluator):
         if name == "floor" and item(a.type).floating:
             x, r = definite(a, self.precision).raw, definite(result, self.precision)
             self._somewhere(span, "nan operand", np.isnan(x), r.type)
-            self._somewhere(span, "infinite", _infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
+            self._somewhere(span, "infinite", infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
         elif name in ("sqrt", "exp", "log", "log1p"):
             r = definite(result, self.precision)
             x = elements(a, item(r.type))
@@ -333,8 +332,8 @@ class _Watcher(Evaluator):
 
         def test(made: Array, type_: Type) -> None:
             scalar = item(type_)
-            sides = tuple(_side(a, type_, scalar, k, op) for k, a in enumerate(args))
-            for kind, fails in _failures(op, sides, made, scalar, compared, meant, mode):
+            sides = tuple(operand_of(a, type_, scalar, k, op) for k, a in enumerate(args))
+            for kind, fails in failures_of(op, sides, made, scalar, compared, meant, mode):
                 if isinstance(type_, Vector):
                     fails = np.asarray(np.broadcast_to(fails, np.shape(made)).any(axis=-1))
                 self.note(span, kind, fails, ticket, guard, at, at is None)
@@ -360,7 +359,7 @@ class _Watcher(Evaluator):
         """A value before it is stored: it may be too large for an f16."""
         if self.on and not isinstance(type_, Tuple) and item(type_) == F16 and value.type != type_:
             before, after = definite(value, self.precision), convert(value, type_)
-            fails = np.isinf(after.raw) & ~_infinite(before.raw, item(before.type))
+            fails = np.isinf(after.raw) & ~infinite(before.raw, item(before.type))
             self._somewhere(span, "infinite", fails, type_)
 
     # -------------------------------------------------------------------------------------------------- reductions
@@ -430,14 +429,14 @@ class _Watcher(Evaluator):
                 for term in terms:
                     far |= some(_spread(np.isinf(term.raw), len(group), term))
                 if name == "mean" and not terms:  # of integers, which become floats
-                    far |= some(_spread(_infinite(body.raw, item(body.type)), len(group), body))
+                    far |= some(_spread(infinite(body.raw, item(body.type)), len(group), body))
                 for value in values:
                     noted("infinite", _any(np.isinf(value.raw)) & ~far)
         elif not user and name in ("sum", "prod"):
             scalar = item(result.type)
-            bad = _any(_infinite(result.raw, scalar) if scalar.kind == "int" else
+            bad = _any(infinite(result.raw, scalar) if scalar.kind == "int" else
                        np.asarray(result.raw == scalar.highest))
-            far = some(_spread(_infinite(body.raw, item(body.type)), len(group), body))
+            far = some(_spread(infinite(body.raw, item(body.type)), len(group), body))
             noted("infinite operand", far)
             noted("infinite", bad & ~far)
 
@@ -464,82 +463,6 @@ class _Fixed(t.Expr):
         fixed = _Fixed(expr.value.span)
         object.__setattr__(fixed, "index", index)
         return replace(expr, value=fixed)
-
-
-def _side(value: Value, type_: Type, scalar: Scalar, number: int, op: str) -> Array:
-    """An operand as the operation takes it."""
-    if op in ("<<", ">>") and number == 1 and not callable(value.data):
-        return value.raw
-    if op == "**" and number == 1 and callable(value.data) and scalar.integral:
-        return operand(value, I64, I64) if not isinstance(type_, Vector) else operand(value, type_, scalar)
-    return operand(value, type_, scalar)
-
-
-def _infinite(data: Array, scalar: Scalar) -> Array:
-    if scalar.floating:
-        return np.asarray(np.isinf(data))
-    if scalar.kind != "int":
-        return np.zeros(np.shape(data), np.bool_)
-    return np.asarray((data == scalar.highest) | (data == scalar.lowest))
-
-
-def _failures(op: str, sides: tuple[Array, ...], made: Array, scalar: Scalar, compared: bool, meant: tuple[bool, ...],
-              mode: str) -> Iterator[tuple[str, Array]]:
-    """The kinds of failure of an operation, and where they happen."""
-    if scalar.floating:
-        yield from _of_floats(op, sides, made)
-    elif op in ("<<", ">>"):
-        yield "shift", (sides[1] < 0) | (np.asarray(sides[1]).astype(object) >= scalar.bits).astype(bool)
-    elif op in ("//", "%"):
-        yield "division by zero", sides[1] == 0
-        if scalar.kind == "int":
-            for side, literal in zip(sides, meant, strict=True):
-                if not literal:
-                    yield "infinite operand", _infinite(side, scalar)
-    elif op in ("+", "-", "*", "**", "neg") and mode not in ("wrap", "exact"):
-        yield from _of_integers(op, sides, made, scalar, compared, meant)
-
-
-def _of_floats(op: str, sides: tuple[Array, ...], made: Array) -> Iterator[tuple[str, Array]]:
-    if op == "neg":
-        return
-    far: Array = np.isinf(sides[0])
-    lost: Array = np.isnan(sides[0])
-    for side in sides[1:]:
-        far, lost = np.asarray(far | np.isinf(side)), np.asarray(lost | np.isnan(side))
-    zero: Array = np.array(False)
-    if op in ("/", "//", "%"):
-        zero = np.asarray(sides[1] == 0)
-        yield "division by zero", zero & ~np.isnan(sides[0])
-    yield "infinite", np.asarray(np.isinf(made) & ~far & ~zero)
-    yield "nan", np.asarray(np.isnan(made) & ~lost & ~zero)
-
-
-def _of_integers(op: str, sides: tuple[Array, ...], made: Array, scalar: Scalar, compared: bool,
-                 meant: tuple[bool, ...]) -> Iterator[tuple[str, Array]]:
-    exact = [np.asarray(side).astype(object) for side in sides]
-    if scalar.kind == "uint":
-        true: dict[str, Callable[..., Any]] = {"+": operator.add, "-": operator.sub, "*": operator.mul,
-                                               "neg": operator.neg}
-        if op == "**":
-            yield "infinite", (made == scalar.highest) & np.asarray(exact[1] != 1, bool)
-        else:
-            number = np.asarray(true[op](*exact))
-            yield "infinite", np.asarray((number < 0) | (number > scalar.highest), bool)
-        return
-    far = [_infinite(side, scalar) for side in (sides[:1] if op == "**" else sides)]
-    any_far = far[0] if len(far) == 1 else far[0] | far[1]
-    yield "infinite", _infinite(made, scalar) & ~any_far
-    if not compared:
-        for one, literal in zip(far, meant, strict=False):
-            if not literal:
-                yield "infinite operand", one
-        return
-    if op in ("+", "-"):
-        (a_up, a_down), (b_up, b_down) = ((side == scalar.highest, side == scalar.lowest) for side in sides)
-        yield "infinite operand", (a_up & b_down) | (a_down & b_up) if op == "+" else (a_up & b_up) | (a_down & b_down)
-    elif op == "*":
-        yield "infinite operand", (far[0] & (sides[1] == 0)) | ((sides[0] == 0) & far[1])
 
 
 class _Checking(_Machine):
