@@ -10,6 +10,7 @@ import pytest
 
 from tests.graph.test_ends import edges, written
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.space import IN_MEMORY
 from vlang.runtime.graph.graph import Graph
 
 
@@ -95,6 +96,18 @@ def test_lines_that_end_in_cr(packed: bool, tmp_path: Path) -> None:
 def test_cr_inside_of_a_line_is_refused(text: bytes, tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"line \d: a carriage return inside of a line"):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_cr_inside_of_a_line_is_refused_wherever_it_is(packed: bool, tmp_path: Path) -> None:
+    """Behind the first window of text, too, and at the ends of the pieces that are searched."""
+    for end in (b"\n", b"\r\n"):
+        lines = [b"%07d %07d" % (i, i + 1) + end for i in range(700_000)]
+        lines[650_000] = b"7 \r8" + end
+        text = b"".join(lines)
+        assert len(text) > IN_MEMORY.window_for(1)
+        with pytest.raises(GraphError, match=r"line 650001: a carriage return inside of a line"):
+            read(tmp_path, gzip.compress(text, 1) if packed else text)
 
 
 def test_lines_that_end_in_two_cr(tmp_path: Path) -> None:

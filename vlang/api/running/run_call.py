@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.edge_notes import edge_notes
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
 
-__all__ = ["run_call"]
+__all__ = ["check_call", "run_call"]
 
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
@@ -121,15 +122,29 @@ def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...
     return reported(outcome, places, lambda: _noted(call, watched), call.graph)
 
 
+def check_call(program: Program, call: Call) -> None:
+    """Run a bound call in check mode. Raises CheckError."""
+    from vlang.api.running.check_run import check_run  # start-up
+
+    check_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
+              lambda made: _again(call, made.program, made.watch))
+
+
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
     """The fields after a run of the program with notes."""
+    return _again(call, program, NO_WATCH).values.fields
+
+
+def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
+    """The outcome of another program on the same call, in plain supersteps, within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
-    with open_machine(lambda target: planned(program, facts, columns, given, target, options.without,
-                                             graph.order is not None, sizes), graph, options) as opened:
-        return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts).values.fields
+    plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
+                                            graph.order is not None, sizes))
+    with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
+        return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
