@@ -51,7 +51,7 @@ def convert(
     reading: Reading = Reading(),  # noqa: B008
     *,
     memory: int | None = None,
-    layout: str = "ids",
+    layout: str = "degree",
     disks: Sequence[str | os.PathLike[str]] = (),
     page_bytes: int = DEFAULT_PAGE_BYTES,
     threads: int | None = None,
@@ -65,7 +65,7 @@ def convert(
         reading: how the source is read.
         memory: bytes of memory beside the interpreter and machine code; None for 80 % of what is free. Edges are
             kept in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
-        layout: "ids" or "degree".
+        layout: "degree" or "ids"; the same as of `Graph.save`.
         disks: folders of the stripes; () for one file.
         page_bytes: the size of a page at which the next one begins.
         threads: None for one per processor.

@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 
 def save(
-    graph: Graph, path: Path, *, layout: str = "ids", disks: Sequence[str | os.PathLike[str]] = (),
+    graph: Graph, path: Path, *, layout: str = "degree", disks: Sequence[str | os.PathLike[str]] = (),
     page_bytes: int = DEFAULT_PAGE_BYTES,
 ) -> None:  # fmt: skip
     """Write a graph as a page file, atomically.
@@ -42,8 +42,8 @@ def save(
     Args:
         graph: the graph.
         path: of the file.
-        layout: "ids" numbers the vertices in pages in the order of their ids, "degree" in decreasing order of in- plus
-            out-degree.
+        layout: "degree" numbers the vertices in pages in decreasing order of in- plus out-degree, "ids" in the order
+            of their ids.
         disks: folders of the stripes; () for one file.
         page_bytes: the size of a page at which the next one begins.
 
