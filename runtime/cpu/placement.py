@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import math
 from dataclasses import dataclass, replace
 
 from vlang.errors import OutOfMemory
@@ -103,8 +104,29 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         pages -= lists  # of passes over few vertices, which read fewer pages
     stays = min(1.0, pages / max(1, sum(sizes)))
     text = (f"edges streamed from {stored.name}: {in_bytes(whole)} would be needed in memory, and the budget is "
-            f"{in_bytes(limit)}; {in_bytes(pages)} for pages, so that {stays:.0%} of them stay there")
+            f"{in_bytes(limit)}; {in_bytes(pages)} for pages, so that {stays:.0%} of them stay there"
+            f"{_sweep(plan, stored, pages)}")
     return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""))
+
+
+def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:
+    """How long a superstep of full passes takes at the rate of the disk, in the longest loop; "" if it is not known.
+
+    pages: bytes that stay in memory.
+    """
+    loops = [loop.stages for loop in plan.loops] or [plan.stages]
+    sizes = [sum(_sizes(stored, stage.domain) for stage in stages if stage.domain is not None) for stages in loops]
+    nbytes, rate = max(sizes, default=0), stored.rate(pages)
+    if not nbytes or math.isinf(rate):
+        return ""
+    read = max(0, nbytes - pages)
+    return f"; a full sweep reads {in_bytes(read)}, {read / rate:.2g} s at {in_bytes(int(rate))}/s"
+
+
+def _sizes(stored: StoredEdges, kind: str) -> int:
+    """Bytes of all pages of an adjacency direction, as they are on the disk."""
+    kinds = stored.kinds() if kind == "both" or not stored.directed else (kind,)
+    return sum(stored.nbytes(one, page) for one in kinds for page in range(stored.cuts(one).count))
 
 
 def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:

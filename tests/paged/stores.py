@@ -107,6 +107,10 @@ class MemoryStore:
         """As of a disk."""
         return 4.7
 
+    def rate(self, most: int) -> float:
+        """As of a disk."""
+        return 1e9
+
     def rows(self) -> Rows:
         """All in-edges."""
         base = self._graph.adjacency("in", tuple(self.columns))

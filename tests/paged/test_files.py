@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,13 @@ def test_the_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "pagerank", str(path), "--memory", "260K", "--verify", "--top", "2"]) == 0
     said = capsys.readouterr().err
     assert "edges streamed from r.vg" in said
+    found = re.search(r"; a full sweep reads (\d+\.\d) kB, (\S+) s at (\d+\.\d) ([MG])B/s\n", said)
+    assert found is not None
+    file = PageFile.open(path)
+    pages = sum(file.extent("in", page).nbytes for page in range(file.directory("in").count))
+    assert 0.5 * pages < float(found[1]) * 1024 < pages, "the pages that stay are not read again"
+    rate = float(found[3]) * 2**(20 if found[4] == "M" else 30)
+    assert float(found[2]) == pytest.approx(float(found[1]) * 1024 / rate, rel=0.06)
     assert "verified: the same bits with" in said
     assert main(["run", "pagerank", str(path)]) == 0
     assert "edges in memory" in capsys.readouterr().err

@@ -82,6 +82,10 @@ class FileEdges:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
         return self._read.random_cost
 
+    def rate(self, most: int) -> float:
+        """Bytes a second by large reads in order, inf where the files are too small to tell; measured once."""
+        return self._read.rate(most)
+
     def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
         return rows_of(self._file)

@@ -59,6 +59,12 @@ class StoredEdges(PageReader, Protocol):
     def random_cost(self) -> float:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
 
+    def rate(self, most: int) -> float:
+        """Bytes a second by large reads in order, inf where that is not known; measured once.
+
+        most: bytes of memory for it. Raises DiskError.
+        """
+
     def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
