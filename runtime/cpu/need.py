@@ -11,19 +11,20 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
-from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
-__all__ = ["Need", "need_of"]
+__all__ = ["Need", "need_of", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
+_CHECKED = 4 << 20  # bytes of parts of arrays over vertices that are checked or shown together
 _SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
@@ -138,6 +139,20 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
 
 
+def windowed_need(plan: Plan, shape: Shape) -> int:
+    """The memory of a run by full passes whose arrays over vertices are in a file, as far as passes allow that.
+
+    What is read at random stays in memory until the end of the run, then results are brought into the order of the ids.
+    """
+    moved = in_order(plan)
+    held = sum(width for slot, width in _widths(plan).items() if slot not in moved)
+    outputs = sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
+    hidden = sum(_bytes(spec.dtype) * spec.width * ((f"field:{spec.name}" not in moved) + (f"next:{spec.name}" in
+                 plan.slots and f"next:{spec.name}" not in moved)) for spec in plan.fields)
+    after = hidden + (outputs if shape.ordered else 0) + 1  # and whether values are infinite
+    return shape.ids + shape.n * max(held, after) + _CHECKED
+
+
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
     """The edge columns that passes read, and the types in which they read them."""
     return {name: dtype for stage in stages for name, dtype in stage.columns}
@@ -147,6 +162,15 @@ def _proved(plan: Plan) -> set[str]:
     """The names of the passes for contracts that the ranges of columns decide, as they nearly always do."""
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
+
+
+def _widths(plan: Plan) -> dict[str, int]:
+    """Bytes of each array over vertices for a vertex, by slot, with degrees and the arrays of later messages."""
+    widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays
+              if spec.length in ("vertices", "later")}
+    fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
+    widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
+    return widths | {slot: _ID for slot in plan.slots if slot.startswith("degree:")}
 
 
 def _state(plan: Plan, shape: Shape) -> int:

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import gc
 import math
+import os
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 from vlang.errors import OutOfMemory
 from vlang.options import Options
-from vlang.runtime.cpu.need import Need, need_of
+from vlang.runtime.cpu.need import Need, need_of, windowed_need
 from vlang.runtime.cpu.passes.scratch import words_of
+from vlang.runtime.cpu.ways.superstep import Supersteps
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.way import way_of
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.stored import StoredEdges
-from vlang.runtime.plan.plan import SEGMENT, Plan
+from vlang.runtime.plan.plan import SEGMENT, ForVerticesSpec, Plan, SweepSpec, every_step
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
 from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
+from vlang.runtime.storage.windows import Windows
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Placement", "page_sizes", "place"]
@@ -39,6 +43,7 @@ class Placement:
         needed: bytes with which the edges would be in memory.
         text: one sentence about it.
         buffers: buffers of the ring at most; None for as many as are useful.
+        windows: the folder in which arrays over vertices are in a file; None for memory.
     """
 
     streams: bool
@@ -48,10 +53,15 @@ class Placement:
     needed: int
     text: str
     buffers: int | None = None
+    windows: Path | None = None
 
     def ring(self, stored: StoredEdges) -> Ring:
         """The ring that delivers the pages. Raises OutOfMemory."""
         return Ring(stored, self.largest, self.pages, buffers=self.buffers)
+
+    def held(self, n: int) -> Windows | None:
+        """Holds the arrays over n vertices that move with the pages; None if all are in memory."""
+        return None if self.windows is None else Windows(self.windows, n)
 
 
 def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:
@@ -92,7 +102,13 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     graph.unload()
     if _free(limit, here) < limit:
         gc.collect()  # adjacency lists refer to each other, and would stay for a while
-    free = _free(limit, here)
+    free, windows, moved = _free(limit, here), None, 0
+    if free < least:
+        refused = _no_windows(plan, stored, here, options)
+        in_windows = state if refused else state - streamed.peak + windowed_need(plan, here)
+        if not refused and in_windows < state:
+            windows, moved = Path(stored.path).parent, state - in_windows
+            state, least = in_windows, in_windows + LEAST_BUFFERS * largest
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
@@ -106,7 +122,27 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     text = (f"edges streamed from {stored.name}: {in_bytes(whole)} would be needed in memory, and the budget is "
             f"{in_bytes(limit)}; {in_bytes(pages)} for pages, so that {stays:.0%} of them stay there"
             f"{_sweep(plan, stored, pages)}")
-    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""))
+    if windows is not None:
+        text += f"; {in_bytes(moved)} for vertices are in a file in {windows}, and move with the pages"
+    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""),
+                     windows=windows)
+
+
+def _no_windows(plan: Plan, stored: StoredEdges, shape: Shape, options: Options) -> str:
+    """Why arrays over vertices cannot be in a file that moves with the pages; "" if they can.
+
+    Only full passes read and write receivers in the order of the pages.
+    """
+    if options.mode not in ("auto", "pull") or options.asynchronous:
+        return "how supersteps run was asked for"
+    if options.checkpoint is not None:
+        return "a checkpoint copies the state"
+    if any(isinstance(step, (SweepSpec, ForVerticesSpec)) for step in every_step(plan.steps)):
+        return "a sweep lists vertices"
+    if any(way_of(WAYS, loop, shape, options).name != Supersteps.name for loop in plan.loops):
+        return "a loop reads vertices in any order"
+    folder = os.path.dirname(stored.path)
+    return "" if folder and os.access(folder, os.W_OK) else "the folder of the page file cannot be written"
 
 
 def _sweep(plan: Plan, stored: StoredEdges, pages: int) -> str:

@@ -214,6 +214,8 @@ class Plan:
             not have.
         faults: what ends the run.
         vertices: the scalars that name vertices.
+        scattered: the slots of arrays over vertices that kernels of passes and folds read or write for another vertex
+            than the one that they process; others are read and written in the order of the vertices.
     """
 
     name: str
@@ -228,6 +230,7 @@ class Plan:
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     vertices: frozenset[str] = frozenset()
+    scattered: frozenset[str] = frozenset()
 
     @property
     def stages(self) -> tuple[StageSpec, ...]:

@@ -22,6 +22,7 @@ from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.ring import ALIGNED
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
@@ -71,7 +72,7 @@ class MemoryStore:
         """The kinds that are stored."""
         return ("in", "out") if self.directed else ("in",)
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """Lengths of rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 

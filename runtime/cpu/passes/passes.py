@@ -160,7 +160,7 @@ class Passes:
     def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
         """Run the kernel fused behind a stage; the frame shows the state after the stage."""
         assert stage.follow is not None
-        self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+        self._in_windows(stage.follow.kernel, self._by_block, frame)
 
     def begin(self, stage: StageSpec) -> None:
         """Run the kernel fused behind a stage, as if the stage had just run."""
@@ -205,6 +205,10 @@ class Passes:
                 self._launch(kernel, short, len(short), part)
             if len(long):
                 self._launch(stage.kernels["segments"], long, len(long), part)
+            if self.state.windows is not None:
+                for page in np.unique(short[:, 0]).tolist():
+                    mine = short[short[:, 0] == page]
+                    self.state.windows.release(int(mine[0, 1]), int(mine[-1, 2]))
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
         """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R).
@@ -243,7 +247,21 @@ class Passes:
         self.state.point(SLOT_LONGS, pages.longs)
 
     def _over_vertices(self, kernel: str) -> None:
-        self._launch(kernel, self._by_vertex, len(self._by_vertex), self.graph.n)
+        self._in_windows(kernel, self._by_vertex)
+
+    def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
+        """Launch a kernel over all vertices, window by window where arrays over vertices are in a file.
+
+        tasks: of all vertices in order. frame: None for that of the state.
+        """
+        windows, n = self.state.windows, self.graph.n
+        if windows is None:
+            self._launch(kernel, tasks, len(tasks), n, frame)
+            return
+        for first, last in windows.parts():
+            low, high = np.searchsorted(tasks[:, 1], (first, last)).tolist()
+            self._launch(kernel, tasks[low:high], high - low, last - first, frame)
+            windows.release(first, last)
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
@@ -256,7 +274,7 @@ class Passes:
     def fold(self, fold: Fold) -> None:
         """Reduce over vertices, to one partial result a block."""
         if fold.kernel not in self.ahead:
-            self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
+            self._in_windows(fold.kernel, self._by_block)
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:

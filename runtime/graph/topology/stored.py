@@ -12,6 +12,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.ring import PageReader, aligned
 
 __all__ = ["StoredEdges", "StoredOrientations"]
@@ -50,8 +51,8 @@ class StoredEdges(PageReader, Protocol):
     def kinds(self) -> Sequence[str]:
         """The kinds that are stored, one for an undirected graph."""
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n]."""
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]. empty: makes the array, and one of half its size."""
 
     def spare(self, kind: str) -> int:
         """Bytes that reads of a kind take beside the buffers of the caller."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import FileIO
@@ -12,13 +12,13 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import (
     HEADER_BYTES,
@@ -36,13 +36,13 @@ from vlang.runtime.storage.page_file.header import Description, Header, fingerpr
 __all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
 
 _MOST_DESCRIPTION = 1 << 26
+_BLOCK = 1 << 18  # vertices that are checked together
 _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
            "a vertex number is too large")  # fmt: skip
 _DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
 _DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
 
 Array = NDArray[Any]
-Empty = Callable[[int, DTypeLike], Array]
 
 
 @dataclass(frozen=True)
@@ -185,23 +185,32 @@ class PageFile:
         self._need(bool((values[1:] > values[:-1]).all()), "the ids are not in increasing order")
         return VertexIds(values)
 
-    def permutation(self) -> NDArray[np.uint32] | None:
-        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids"."""
+    def permutation(self, empty: Empty = empty) -> NDArray[np.uint32] | None:
+        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids".
+
+        empty: makes the array; n more bytes are taken for a moment.
+        """
         if self.layout == "ids":
             return None
-        numbers = self._read(Section.PERMUTATION).view(np.uint32)
+        numbers = self._read(Section.PERMUTATION, empty).view(np.uint32)
         seen = np.zeros(self.n, dtype=np.bool_)
-        seen[numbers[numbers < self.n]] = True
+        for first in range(0, self.n, _BLOCK):
+            part = numbers[first : first + _BLOCK]
+            seen[part[part < self.n]] = True
         self._need(bool(seen.all()), "the order of the vertices is no permutation")
         return numbers
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
-        """The degree of each vertex in a direction, by its number in pages, uint32[n]."""
-        short = self._read(_DEGREES[kind]).view(np.uint16)
-        found = empty(self.n, np.uint32)
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
+        """The degree of each vertex in a direction, by its number in pages, uint32[n].
+
+        empty: makes the array, and one of half its size.
+        """
+        short = self._read(_DEGREES[kind], empty).view(np.uint16)
+        found: NDArray[np.uint32] = empty(self.n, np.uint32)
         found[:] = short
         d = self._directories[kind]
-        self._need(int((short > SEGMENT).sum()) == len(d.longs), "the degrees of the long vertices")
+        long = sum(int((short[first : first + _BLOCK] > SEGMENT).sum()) for first in range(0, self.n, _BLOCK))
+        self._need(long == len(d.longs), "the degrees of the long vertices")
         if len(d.longs):
             lengths = np.add.reduceat(d.segments[:, 2] - d.segments[:, 1], d.longs[:, 1])
             self._need(np.array_equal(np.minimum(lengths, 0xFFFF), short[d.longs[:, 0]]),
