@@ -24,7 +24,8 @@ _ID = 4  # bytes of a neighbour's number
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
-_CHECKED = 4 << 20  # bytes of parts of arrays over vertices that are checked or shown together
+_CHECKED = 1 << 20  # bytes of parts of arrays over vertices that are checked or shown together
+_TAKEN = 12 << 15  # bytes of the vertices that are brought into the order of the ids together
 _SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
@@ -131,7 +132,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         account.passing(_SWEPT * shape.n)
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     if shape.ordered:  # results are copied into the order of the ids
-        account.passing(outputs)
+        account.passing(outputs + _TAKEN)
     held = account.held
     if not shape.streamed:  # the buffers of a stream are free again when results are written
         held["state"] = outputs

@@ -28,6 +28,7 @@ from vlang.runtime.threads.processors import available_threads
 __all__ = ["Placement", "page_sizes", "place"]
 
 _PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
+_MERGING = 14  # bytes a vertex, while pages of both directions are cut
 _SPARE = 64 << 10  # bytes of small arrays of a run
 
 
@@ -89,7 +90,12 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     assert stored is not None
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
-    sizes, here = page_sizes(plan, stored), graph.shape()
+    here = graph.shape()
+    if stored.directed and "both" in _kinds(plan, stored) and (merging := _MERGING * here.n) > _free(limit, here):
+        raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
+                          f"out-edges, and the budget is {in_bytes(limit)}: give memory="
+                          f"{size_option(merging + limit - _free(limit, here))}")
+    sizes = page_sizes(plan, stored)
     largest, streamed = max(sizes), _need(plan, here, options)
     whole = _need(plan, replace(here, streamed=False, built=frozenset({"in"}), reading=largest), options).peak
     if whole <= _free(limit, graph.in_memory.shape()):

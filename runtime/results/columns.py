@@ -13,7 +13,7 @@ from vlang.runtime.graph.edges.naming import NONE, user_ids
 
 __all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows"]
 
-_PART = 1 << 18  # rows that are looked at together: a result may be as large as the memory
+_PART = 1 << 16  # rows that are looked at together: a result may be as large as the memory
 
 
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -147,16 +148,20 @@ def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, i
 
 
 @contextmanager
-def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
+def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> Iterator[None]:
     """A context in which runs stream every graph on disk.
 
-    buffers: of the ring. kept: the share of the pages that fit into memory beside it.
+    Args:
+        buffers: of the ring.
+        kept: the share of the pages that fit into memory beside it.
+        windows: the folder of a file with the arrays over vertices that are not read at random.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         assert graph.stored is not None
         sizes = page_sizes(plan, graph.stored)
-        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
+                         windows)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)
