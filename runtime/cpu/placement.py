@@ -8,9 +8,12 @@ import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from vlang.errors import OutOfMemory
 from vlang.options import Options
 from vlang.runtime.cpu.need import Need, need_of, windowed_need
+from vlang.runtime.cpu.paged.source import CONVERTED, converted
 from vlang.runtime.cpu.passes.scratch import words_of
 from vlang.runtime.cpu.ways.superstep import Supersteps
 from vlang.runtime.cpu.ways.ways import WAYS
@@ -29,6 +32,7 @@ __all__ = ["Placement", "page_sizes", "place"]
 
 _PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
 _MERGING = 14  # bytes a vertex, while pages of both directions are cut
+_CUT = 3 << 20  # bytes beside them
 _SPARE = 64 << 10  # bytes of small arrays of a run
 
 
@@ -91,7 +95,8 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
     here = graph.shape()
-    if stored.directed and "both" in _kinds(plan, stored) and (merging := _MERGING * here.n) > _free(limit, here):
+    merging = _MERGING * here.n + _CUT if stored.directed and "both" in _kinds(plan, stored) else 0
+    if merging > _free(limit, here):
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
                           f"out-edges, and the budget is {in_bytes(limit)}: give memory="
                           f"{size_option(merging + limit - _free(limit, here))}")
@@ -103,7 +108,8 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         return Placement(False, 0, largest, limit, whole, text)
     asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
     spare = max((stored.spare(kind) for kind in _kinds(plan, stored)), default=0)
-    state = streamed.peak + _SPARE + spare + _scratch(plan, stored, options.threads or available_threads())
+    state = streamed.peak + _SPARE + spare + _converted(plan, stored)
+    state += _scratch(plan, stored, options.threads or available_threads())
     least = state + LEAST_BUFFERS * largest
     graph.unload()
     if _free(limit, here) < limit:
@@ -169,6 +175,21 @@ def _sizes(stored: StoredEdges, kind: str) -> int:
     """Bytes of all pages of an adjacency direction, as they are on the disk."""
     kinds = stored.kinds() if kind == "both" or not stored.directed else (kind,)
     return sum(stored.nbytes(one, page) for one in kinds for page in range(stored.cuts(one).count))
+
+
+def _converted(plan: Plan, stored: StoredEdges) -> int:
+    """Bytes of the columns of the pages that a pass converts at the same time."""
+    most = 0
+    for stage in plan.stages:
+        width = converted(stored, stage.columns)
+        if width and stage.domain is not None:
+            cuts = stored.cuts(stage.domain if stored.directed else "in")
+            together = CONVERTED
+            if stage.structures and len(cuts.longs):
+                last = cuts.segment_pages[cuts.longs[:, 2] - 1]
+                together += int((last - cuts.segment_pages[cuts.longs[:, 1]]).max()) + 1
+            most = max(most, width * together * int(np.diff(cuts.starts).max(initial=0)))
+    return most
 
 
 def _scratch(plan: Plan, stored: StoredEdges, threads: int) -> int:
