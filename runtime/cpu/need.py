@@ -25,7 +25,7 @@ _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
 _CHECKED = 1 << 20  # bytes of parts of arrays over vertices that are checked or shown together
-_TAKEN = 12 << 15  # bytes of the vertices that are brought into the order of the ids together
+_TAKEN = 12  # bytes of a vertex of those that are brought into the order of the ids together
 _SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
@@ -132,7 +132,7 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         account.passing(_SWEPT * shape.n)
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     if shape.ordered:  # results are copied into the order of the ids
-        account.passing(outputs + _TAKEN)
+        account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
     held = account.held
     if not shape.streamed:  # the buffers of a stream are free again when results are written
         held["state"] = outputs
@@ -248,7 +248,10 @@ class _Building:
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))
         account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
-        account.passing(bytes_in_flight(shape.n, m, bool(kept)))
+        in_flight = bytes_in_flight(shape.n, m, bool(kept))
+        if shape.ordered:  # with rows by degree, the first bucket may have most of the entries
+            in_flight += m * (_ID + (_OFFSET if kept else 0))
+        account.passing(in_flight)
         account.held["edges"] = 0
 
     def neighbours(self) -> None:

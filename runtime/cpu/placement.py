@@ -32,7 +32,7 @@ __all__ = ["Placement", "page_sizes", "place"]
 
 _PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
 _MERGING = 14  # bytes a vertex, while pages of both directions are cut
-_CUT = 3 << 20  # bytes beside them
+_CUT = 48  # bytes of a vertex of those that are cut together, beside them
 _SPARE = 64 << 10  # bytes of small arrays of a run
 
 
@@ -95,7 +95,8 @@ def place(plan: Plan, graph: Graph, options: Options) -> Placement:
     limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
     limit = limit or default_budget() or _PLENTY
     here = graph.shape()
-    merging = _MERGING * here.n + _CUT if stored.directed and "both" in _kinds(plan, stored) else 0
+    both = stored.directed and "both" in _kinds(plan, stored)
+    merging = _MERGING * here.n + _CUT * min(here.n, 1 << 16) if both else 0
     if merging > _free(limit, here):
         raise OutOfMemory(f"{plan.name} on {stored.name} needs {in_bytes(merging)} of memory to merge in-edges and "
                           f"out-edges, and the budget is {in_bytes(limit)}: give memory="
