@@ -1,6 +1,6 @@
 """Runs in memory against another checkout: python benchmarks/disk/against.py DIR [--alternations 20]
 
-DIR is a checkout of the commit to compare with. Both sides run in turn, each in a process of its own that stays warm.
+DIR is a checkout of the commit to compare with. Both sides run its programs in turn, each in a process that stays warm.
 Prints the median of the ratios of times, ours by theirs, with its 95 % interval by resampling of the pairs, and the
 same of processor time, which other processes disturb less.
 """
@@ -29,7 +29,7 @@ for line in sys.stdin:
     name, spec, count, threads = json.loads(line)
     if spec not in graphs:
         graphs[spec] = vlang.Graph.read(spec)
-    program, options = vlang.load(name), {"source": 1} if name == "bfs" else {}
+    program, options = vlang.load(sys.argv[2] + name + ".vp"), {"source": 1} if name == "bfs" else {}
     begin, busy = time.perf_counter(), time.process_time()
     for _ in range(count):
         program(graphs[spec], threads=threads, **options)
@@ -40,8 +40,9 @@ for line in sys.stdin:
 class Side:
     """A process with the package of one checkout."""
 
-    def __init__(self, folder: Path) -> None:
-        self._process = subprocess.Popen([sys.executable, "-c", _SIDE, str(folder)], stdin=subprocess.PIPE,
+    def __init__(self, folder: Path, programs: Path) -> None:
+        command = [sys.executable, "-c", _SIDE, str(folder), f"{programs}/"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE,
                                          stdout=subprocess.PIPE, text=True)
 
     def run(self, *job: str | int) -> tuple[float, float]:
@@ -75,7 +76,8 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--only", default="", help="graphs, by comma")
     options = parser.parse_args()
-    sides = [Side(ROOT), Side(options.other.resolve())]
+    other = options.other.resolve()
+    sides = [Side(folder, other / "stdlib") for folder in (ROOT, other)]
     wanted = options.only.split(",") if options.only else [spec for _, spec, _ in WORKS]
     print(f"{'work':<18} {'ms':>8}  {'wall':<22} {'processor':<22} <= {MUST}")
     for name, spec, count in (work for work in WORKS if work[1] in wanted):

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vlang.runtime.plan.page_words import (
     BLOCK,
@@ -232,22 +233,22 @@ class Plan:
     vertices: frozenset[str] = frozenset()
     scattered: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def stages(self) -> tuple[StageSpec, ...]:
         """Every pass, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, StageSpec))
 
-    @property
+    @cached_property
     def loops(self) -> tuple[LoopSpec, ...]:
         """Every loop of supersteps, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, LoopSpec))
 
-    @property
+    @cached_property
     def counted(self) -> tuple[LoopSpec | ForRangeSpec, ...]:
         """Every block whose rounds are counted, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, (LoopSpec, ForRangeSpec)))
 
-    @property
+    @cached_property
     def values(self) -> tuple[ScalarSpec, ...]:
         """Every graph-level value that is computed."""
         found: list[ScalarSpec | None] = list(self.defaults.values())
