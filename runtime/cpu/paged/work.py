@@ -12,7 +12,7 @@ from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.windows import Windows
 
-__all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "ranges", "tasks_of"]
+__all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of"]
 
 Tasks = NDArray[np.int64]
 """int64[T, 3]: page, first and end of the task; by increasing page."""
@@ -91,10 +91,13 @@ def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.in
     return groups
 
 
-def ranges(tasks: Tasks) -> Iterator[tuple[int, int]]:
-    """The vertices of the tasks of each page, as first and end."""
+def release(windows: Windows | None, tasks: Tasks) -> None:
+    """Release the windows of the vertices of tasks, page by page; a block that is not complete comes back."""
+    if windows is None or not len(tasks):
+        return
     starts = np.flatnonzero(np.diff(tasks[:, 0], prepend=-1))
-    yield from zip(tasks[starts, 1].tolist(), tasks[np.append(starts[1:], len(tasks)) - 1, 2].tolist())
+    for first, last in zip(tasks[starts, 1].tolist(), tasks[np.append(starts[1:], len(tasks)) - 1, 2].tolist()):
+        windows.release(first, last)
 
 
 def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:

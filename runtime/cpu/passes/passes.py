@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource
-from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, ranges
+from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
@@ -206,9 +206,7 @@ class Passes:
                 self._launch(kernel, short, len(short), part)
             if len(long):
                 self._launch(stage.kernels["segments"], long, len(long), part)
-            if self.state.windows is not None:
-                for first, last in ranges(short):
-                    self.state.windows.release(first, last)
+            release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
         """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R).
