@@ -25,7 +25,7 @@ class GridGraph:
     Attributes:
         folder: of the checkout.
         place: a folder for its files.
-        budget: GiB of memory that it is told.
+        budget: GiB of memory, an argument of its programs.
         prefix: words before each command.
     """
 

@@ -25,7 +25,7 @@ _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
 _CHECKED = 1 << 20  # bytes of parts of arrays over vertices that are checked or shown together
-_TAKEN = 12  # bytes of a vertex of those that are brought into the order of the ids together
+_TAKEN = 12  # bytes a vertex, of a part that is brought into the order of the ids
 _SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]

@@ -32,7 +32,7 @@ __all__ = ["Placement", "page_sizes", "place"]
 
 _PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
 _MERGING = 14  # bytes a vertex, while pages of both directions are cut
-_CUT = 48  # bytes of a vertex of those that are cut together, beside them
+_CUT = 48  # bytes a vertex of the part that is cut, beside them
 _SPARE = 64 << 10  # bytes of small arrays of a run
 
 

@@ -89,7 +89,7 @@ class DirectFiles:
         return max(self._ratio(number) for number in range(len(self._paths)))
 
     def rate(self, most: int) -> float:
-        """Bytes a second that the files give together by large reads in order, inf where they are too small to tell.
+        """Bytes a second that the files give together by large reads in order, inf where they are too small for that.
 
         It is measured once, in some milliseconds. most: bytes of memory for it. Raises DiskError.
         """

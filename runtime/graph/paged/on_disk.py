@@ -88,7 +88,7 @@ class FileEdges:
         return self._read.random_cost
 
     def rate(self, most: int) -> float:
-        """Bytes a second by large reads in order, inf where the files are too small to tell; measured once."""
+        """Bytes a second by large reads in order, inf where the files are too small for that; measured once."""
         return self._read.rate(most)
 
     def rows(self) -> Rows:
