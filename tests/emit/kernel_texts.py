@@ -1,9 +1,11 @@
 """Writes a digest of the LLVM text and PTX of every kernel of the standard library, names stripped, and compares two.
 
-    PYTHONPATH=. python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]
+    export PYTHONHASHSEED=0 PYTHONPATH=.
+    python tests/emit/kernel_texts.py write FILE [--only NAME...] [--kinds llvm ptx] [--bits 32 64]
     python tests/emit/kernel_texts.py compare OLD NEW
 
 `write` runs in one checkout and `compare` on the files of two: a change that must keep all kernels is shown to do so.
+numba orders instructions by sets of names, so both runs need one seed of hashes.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import argparse
 import hashlib
 import importlib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -134,6 +137,8 @@ def main() -> None:
     parser.add_argument("--bits", nargs="*", type=int, default=[32, 64])
     given = parser.parse_args()
     if given.what == "write":
+        if os.environ.get("PYTHONHASHSEED") != "0":
+            parser.error("set PYTHONHASHSEED=0: numba orders instructions by sets of names")
         write(given.files[0], given.only, given.kinds, given.bits)
     else:
         compare(*given.files)
