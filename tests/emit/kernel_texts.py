@@ -5,7 +5,8 @@
     python tests/emit/kernel_texts.py compare OLD NEW
 
 `write` runs in one checkout and `compare` on the files of two: a change that must keep all kernels is shown to do so.
-numba orders instructions by sets of names, so both runs need one seed of hashes.
+numba orders instructions by sets of names, and numbers names by process: so both runs need one seed of hashes, and each
+program is compiled in a process of its own.
 """
 
 from __future__ import annotations
@@ -13,11 +14,14 @@ from __future__ import annotations
 import argparse
 import hashlib
 import importlib
+import itertools
 import json
+import multiprocessing
 import os
 import re
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -103,15 +107,18 @@ def write(path: Path, only: list[str], kinds: list[str], bits: list[int]) -> Non
     """Write {kind: {"NAME BITS": digests}}; names that are in the file already are kept."""
     found: dict[str, dict[str, list[str]]] = json.loads(path.read_text()) if path.exists() else {}
     names = only or importlib.import_module("vlang.stdlib").names()
-    for kind in kinds:
-        modules, functions = _KINDS[kind]
-        for name in names:
-            for width in bits:
-                key, known = f"{name} {width}", found.setdefault(kind, {})
-                if key not in known:
-                    known[key] = sorted(hashlib.sha256(body.encode()).hexdigest()[:16]
-                                        for module in modules(name, width) for body in functions(module))
-                    path.write_text(json.dumps(found))
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn"), max_tasks_per_child=1) as fresh:
+        for kind, name, width in itertools.product(kinds, names, bits):
+            key, known = f"{name} {width}", found.setdefault(kind, {})
+            if key not in known:
+                known[key] = fresh.submit(_digests, kind, name, width).result()
+                path.write_text(json.dumps(found))
+
+
+def _digests(kind: str, name: str, bits: int) -> list[str]:
+    modules, functions = _KINDS[kind]
+    return sorted(hashlib.sha256(body.encode()).hexdigest()[:16]
+                  for module in modules(name, bits) for body in functions(module))
 
 
 def compare(old: Path, new: Path) -> None:
