@@ -104,15 +104,16 @@ def _on_cpu(
 
     plan = plan_for("numba")
     placement = placement or placement_of(plan, graph, options)
-    ring = None
+    ring = windows = None
     if placement is not None and graph.stored is not None:
         if placement.streams:
+            windows = placement.held(graph.n)
             ring = placement.ring(graph.stored)
         else:
             graph = graph.loaded()
     try:
         if draws is None:
-            machine = CpuMachine(plan, graph, options, ring=ring)
+            machine = CpuMachine(plan, graph, options, ring=ring, windows=windows)
         else:
             from vlang.runtime.cpu.cpu_chaos import Chaos  # start-up
 

@@ -47,6 +47,7 @@ from vlang.runtime.plan.plan import (
 __all__ = ["run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
+_PART = 1 << 16  # values that are tested together: an array may be as large as the memory that is left
 _MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
@@ -411,7 +412,9 @@ class _Run:
 
 def _has_infinity(array: Any) -> bool:
     """Whether a stored vertex array has an infinite float, in host memory or on a device (f16: as 16 bits)."""
-    return bool(np.isinf(array.view(np.float16) if array.dtype == np.uint16 else array).any())
+    floats = array.view(np.float16) if array.dtype == np.uint16 else array
+    part = _PART if isinstance(array, np.ndarray) else max(1, len(floats))  # on a device every part would be awaited
+    return any(bool(np.isinf(floats[first : first + part]).any()) for first in range(0, len(floats), part))
 
 
 def _at_level(sweep: Sweep, level: int, stage: StageSpec) -> int:

@@ -73,6 +73,36 @@ def test_threads_count_towards_the_budget_of_their_caller() -> None:
     assert [int(array.sum()) for array in arrays] == [MB, 2 * MB, 3 * MB, 4 * MB]
 
 
+def test_arrays_from_before_are_beside_a_budget() -> None:
+    """Such as results of earlier runs; a graph is in the budget, whether it was counted when it was read or not."""
+    with budget(64 * MB):
+        mine = np.ones(24 * MB, np.uint8)
+    with budget(8 * MB, 2 * MB) as now:
+        assert (now.left, now.limit) == (6 * MB, 8 * MB)
+        with budget(16 * MB, 4 * MB):
+            assert now.left == 4 * MB
+        assert now.left == 6 * MB
+        with pytest.raises(MemoryError):
+            np.ones(7 * MB, np.uint8)
+    with budget(64 * MB, 30 * MB) as now:
+        assert now.left == 34 * MB
+    assert mine.nbytes <= ledger.used < mine.nbytes + MB
+    with budget(4 * MB) as now, budget(32 * MB):
+        assert now.left == 4 * MB
+    del mine
+    assert ledger.used < MB
+
+
+def test_results_of_earlier_runs_are_beside_the_budget_of_a_run() -> None:
+    graph, program = vlang.Graph.read("rmat:16"), vlang.load("pagerank")
+    program(graph)
+    plan = program.plan(frozenset())
+    need = need_on(plan, graph.shape(), Options(), graph).peak + MB
+    kept = [program(graph, memory=need) for _ in range(24)]
+    assert ledger.used >= sum(one["rank"].nbytes for one in kept) > 5 * MB
+    assert all(np.array_equal(one["rank"], kept[0]["rank"]) for one in kept)
+
+
 # ------------------------------------------------------------------------------------------------ what a run will need
 
 CASES = {"pagerank": {}, "bfs": {"source": 1}, "sssp": {"source": 1}, "components": {}, "hits": {}, "cdlp": {},

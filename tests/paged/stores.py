@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_reader import ALIGNED
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
@@ -71,7 +73,7 @@ class MemoryStore:
         """The kinds that are stored."""
         return ("in", "out") if self.directed else ("in",)
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """Lengths of rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
@@ -106,6 +108,10 @@ class MemoryStore:
     def random_cost(self) -> float:
         """As of a disk."""
         return 4.7
+
+    def rate(self, most: int) -> float:
+        """As of a disk."""
+        return 1e9
 
     def rows(self) -> Rows:
         """All in-edges."""
@@ -142,16 +148,20 @@ def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, i
 
 
 @contextmanager
-def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
+def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> Iterator[None]:
     """A context in which runs stream every graph on disk.
 
-    buffers: of the ring. kept: the share of the pages that fit into memory beside it.
+    Args:
+        buffers: of the ring.
+        kept: the share of the pages that fit into memory beside it.
+        windows: the folder of a file with the arrays over vertices that are not read at random.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         assert graph.stored is not None
         sizes = page_sizes(plan, graph.stored)
-        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
+                         windows)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)

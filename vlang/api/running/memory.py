@@ -11,7 +11,7 @@ from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.storage.available import default_budget, in_bytes, most_bytes, size_option
-from vlang.runtime.storage.ledger import budget, ledger
+from vlang.runtime.storage.ledger import budget
 from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
     """
     limit = chosen_budget(options)
     if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
-        with budget(limit, max(0, graph.in_memory.shape().held - ledger.used)):
+        with budget(limit, graph.in_memory.shape().held):
             yield ()
         return
     if limit is None and (graph.n + graph.m < _LARGE or options.device != "cpu"):
@@ -102,6 +102,5 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
         return
     shape, plan = graph.shape(), plan_for("numba")
     text = check_need(need_on(plan, shape, options, graph), limit, plan.name, graph.name)
-    held = max(0, shape.held - ledger.used)
-    with budget(limit, held):
+    with budget(limit, shape.held):
         yield (text.removeprefix("warning: "),) if limit is None and text else ()

@@ -14,7 +14,7 @@ from vlang.errors import BindError
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
-from vlang.ir.overflow_watch import noting, watch_of
+from vlang.ir.overflow_watch import noting
 from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.run_outcome import Outcome
 from vlang.runtime.machines import open_machine
@@ -47,7 +47,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     def plan_for(target: str) -> Plan:
         return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
-    watch = NO_WATCH if draws is not None else watch_of(stages.program)
+    watch = NO_WATCH if draws is not None else stages.watch
     with within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
