@@ -125,4 +125,4 @@ def _free(limit: int, held: Shape) -> int:
 
 def _need(plan: Plan, shape: Shape, options: Options) -> Need:
     return need_of(plan, shape, options.threads or available_threads(),
-                   lambda loop: way_of(WAYS, loop, shape, options))
+                   lambda loop: way_of(WAYS, loop, shape, options), options.checkpoint is not None)

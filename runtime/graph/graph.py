@@ -62,12 +62,14 @@ class Graph:
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
+        seal: identifies the page file whose content this graph has, unchanged; "" for other graphs.
     """
 
     _source: Source | None = None  # how it was read, if it was not changed since
     _light: Source | None = None  # how its pickle says that it is read again
     stored: StoredEdges | None = None
     _whole: Graph | None = None  # of a graph on disk, once it has been read
+    seal: str = ""
 
     def __init__(
         self,
@@ -115,6 +117,7 @@ class Graph:
         left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
         order: Order | None = None,
+        seal: str = "",
     ) -> Graph:
         """A graph of valid adjacency lists in canonical order (see `adjacency`).
 
@@ -129,9 +132,11 @@ class Graph:
             left_out: columns that could not be read, by name.
             threads: how many threads build further adjacency lists.
             order: of the rows; None for that of the ids.
+            seal: see the attribute.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
+        graph.seal = seal
         built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
@@ -153,7 +158,7 @@ class Graph:
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        graph.stored = stored
+        graph.stored, graph.seal = stored, stored.seal
         graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()), order)
         return graph
 
@@ -166,7 +171,7 @@ class Graph:
                 rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
                                           notes=self._notes, left_out=self.left_out, threads=self.threads,
-                                          order=self.order)
+                                          order=self.order, seal=self.seal)
         return self._whole
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
+    from vlang.runtime.storage.state_folder import StateFolder
 
 __all__ = ["Program", "compile", "load"]
 
@@ -185,10 +187,10 @@ class Program:
             return self.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
         watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
-        with within_budget(plan_for, graph, call.options) as short, \
+        with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
                 open_machine(plan_for, graph, call.options, draws, self._placed(plan_for, call)) as opened:
             slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
-            outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
+            outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch, folder)
         warnings = self._overflows(call, outcome) if outcome.infinite else ()
         if draws is None and not warnings:
             warnings = self._integers(call, outcome)
@@ -208,7 +210,8 @@ class Program:
         return result
 
     def _run_on(
-        self, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch
+        self, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch,
+        folder: StateFolder | None,
     ) -> tuple[Outcome, str, Sequence[str]]:
         """Run a bound call on a machine, with checkpoints if it asks for them.
 
@@ -218,6 +221,7 @@ class Program:
             arrays: fields that replace initializers.
             slots: arrays to keep.
             watch: the values tested for infinities.
+            folder: of its checkpoints; None for none.
 
         Returns:
             The outcome; the sentence that says where the run went on; and problems with checkpoints.
@@ -232,13 +236,11 @@ class Program:
             return run(None), "", ()
         from vlang.api.checkpoints import Notes, keeping  # start-up
 
-        if opened.reading is not None:
-            raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
-                            "leave them out, or give memory for all edges")
         notes = Notes(call.options.notices)
-        with keeping(opened.plan, opened.machine, call, self.source, self.derive, notes) as keeper:
+        with keeping(opened.plan, opened.machine, call, self.source, self.derive, folder, notes) as keeper:
             outcome = run(keeper)
         return outcome, notes.resumed, notes.problems
+
     def _placed(self, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
         """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
         if call.graph.stored is None or call.options.device != "cpu":
@@ -363,6 +365,15 @@ class Program:
             known = self._plans[key] = _planned(
                 stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
         return known
+
+
+def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
+    """A context with the folder of the checkpoints of a run, locked; None for a run without any."""
+    if options.checkpoint is None:
+        return nullcontext()
+    from vlang.api.checkpoints import opened_folder  # start-up
+
+    return opened_folder(options.checkpoint)
 
 
 def checked_graph(graph: object, name: str) -> Graph:

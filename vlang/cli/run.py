@@ -90,6 +90,10 @@ def command(
     _check_device(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
+    if options.get("checkpoint") is not None:
+        from vlang.runtime.storage.state_folder import check_folder  # start-up
+
+        check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")

@@ -106,10 +106,10 @@ class Reach(CpuWay):
         if not only_new(start) or (start is not None and start.heard is None):
             return None
         passes, looks = machine.passes, machine.options.mode == "auto"
-        free = passes.freedoms.of(loop, bound)
+        free, heard = passes.freedoms.of(loop, bound), None if start is None else start.heard
         if isinstance(passes.source, Streamed):
-            return PagedReachLoop(loop.stages[0], passes, looks, free) if start is None else None
-        return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.heard)
+            return PagedReachLoop(loop.stages[0], passes, looks, free, heard)
+        return ReachLoop(loop.stages[0], passes, looks, free, heard)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How the frontier reaches other vertices."""
