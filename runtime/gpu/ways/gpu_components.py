@@ -19,7 +19,7 @@ from vlang.runtime.gpu.topology.footprint import Use
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ComponentsWay:
         """No edges beyond those that full passes read."""
         return iter(())
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The trees."""
         yield _sizes(n)
 
