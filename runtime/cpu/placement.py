@@ -17,6 +17,7 @@ from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT, Plan
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.page_reader import PageReader
 from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
 from vlang.runtime.threads.processors import available_threads
 
@@ -48,9 +49,9 @@ class Placement:
     text: str
     buffers: int | None = None
 
-    def ring(self, stored: StoredEdges) -> Ring:
+    def ring(self, reader: PageReader) -> Ring:
         """The ring that delivers the pages. Raises OutOfMemory."""
-        return Ring(stored, self.largest, self.pages, buffers=self.buffers)
+        return Ring(reader, self.largest, self.pages, buffers=self.buffers)
 
 
 def page_sizes(plan: Plan, stored: StoredEdges) -> list[int]:

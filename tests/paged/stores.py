@@ -18,6 +18,7 @@ from vlang.errors import DiskError
 from vlang.options import Options
 from vlang.runtime.cpu import placement
 from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.gpu import gpu_placement
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
@@ -153,6 +154,14 @@ def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
         sizes = page_sizes(plan, graph.stored)
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
 
+    def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+        assert graph.stored is not None
+        both = any(stage.domain == "both" for stage in plan.stages) and graph.directed
+        sizes = [0, *(graph.stored.nbytes(kind, page) for kind in (*graph.stored.kinds(), *(("both",) if both else ()))
+                      for page in range(graph.stored.cuts(kind).count))]
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)
+        patch.setattr(gpu_placement, "place_on_gpu", place_on_gpu)
         yield

@@ -18,8 +18,8 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows
-from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.plan.plan import SEGMENT, THREADS, StageSpec
 
 __all__ = ["GpuScratch", "scratch_words", "whole_name"]

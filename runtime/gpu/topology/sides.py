@@ -1,13 +1,13 @@
-"""The edges of one direction for a topology: adjacency lists in memory, or pages that come from disk as they are needed.
+"""The edges of one direction for a topology: adjacency lists in memory, or pages that come from disk.
 
-Pages from disk pass through a ring of buffers in page-locked memory. Every page is checked when it has been read, before
-it is copied to the device: its sum, its offsets and vertex numbers (`StoredEdges.read`), and that its rows have the lengths
+Pages from disk pass through a ring of buffers in page-locked memory. Every page is checked after it was read, before it
+is copied to the device: its sum, offsets and vertex numbers (`StoredEdges.read`), and that its rows have the lengths
 by which the tables on the device were made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Hashable, Iterator, Sequence
+from collections.abc import Callable, Generator, Hashable, Sequence
 from contextlib import closing
 from functools import partial
 from typing import Any
@@ -25,7 +25,8 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.graph.topology.pages import cut_segments
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.ring import PageReader, PageViews, Reading, Ring
+from vlang.runtime.storage.page_reader import PageReader, PageViews
+from vlang.runtime.storage.ring import Reading, Ring
 
 __all__ = ["DiskPages", "DiskSide", "Side", "side_of"]
 
@@ -66,7 +67,7 @@ class DiskPages:
         return self.stored.nbytes(kind, page)
 
     def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageViews, int]:
-        """Read a page into a buffer of the ring, and check it; a reading thread calls it. Raises DiskError, GraphError."""
+        """Read a page into a buffer of the ring, and check it, in a reading thread. Raises DiskError, GraphError."""
         views, nbytes = self.stored.read(kind, page, buffer)
         side = self._sides[kind]
         first, low, high = (int(array[page]) for array in (side.firsts, side.starts, side.starts[1:]))
@@ -130,7 +131,7 @@ class DiskSide:
         """The values of an edge column in a page, in the type in which kernels read them."""
         return partial(_column, name, self._pages.stored, dtype)
 
-    def batches(self, pages: Sequence[int]) -> Iterator[list[tuple[int, PageViews]]]:
+    def batches(self, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
         """The pages as they arrive; see `DiskPages.stream`."""
         with closing(self._pages.stream(self.kind, pages)) as stream:
             yield from stream
@@ -153,8 +154,8 @@ class DiskSide:
         fine = int(offsets[-1]) == int(starts[-1]) and bool((begin >= low).all()) and bool((end <= high).all()) and \
             bool((segments[:, 2] <= starts[page + 1]).all())
         if not fine:
-            raise GraphError(f"{stored.name}: damaged: the directory of the {self.kind}-edges does not fit the table of "
-                             "degrees; convert the graph again")
+            raise GraphError(f"{stored.name}: damaged: the directory of the {self.kind}-edges does not fit the "
+                             "table of degrees; convert the graph again")
 
 
 Side = Adjacency | DiskSide
@@ -162,7 +163,7 @@ Side = Adjacency | DiskSide
 
 
 def side_of(graph: Graph, disk: DiskPages | None, kind: str, columns: tuple[str, ...] = ()) -> Side:
-    """The edges of a direction with some columns. disk: the pages of a graph that is streamed; None for one in memory."""
+    """The edges of a direction with some columns. disk: the pages of a graph on disk; None for one in memory."""
     return graph.adjacency(kind, columns) if disk is None else disk.side(kind)
 
 

@@ -12,7 +12,8 @@ a page changes only when the page moves, in the stream of the kernel that reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -26,7 +27,7 @@ from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
 from vlang.runtime.plan.plan import THREADS
-from vlang.runtime.storage.ring import PageViews
+from vlang.runtime.storage.page_reader import PageViews
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
@@ -197,13 +198,13 @@ class Topology:
 
     def _fill_from_disk(self, side: DiskSide, memory: int) -> None:
         starts = side.starts.tolist()
-        for batch in side.batches(range(len(starts) - 1)):
-            for page, views in batch:
+        with closing(side.batches(range(len(starts) - 1))) as batches:
+            for page, views in (one for batch in batches for one in batch):
                 for array in self._arrays.values():
                     if array.read is not None and starts[page] < starts[page + 1]:
                         place = memory + self.layout.places[array.key] + array.itemsize * starts[page]
                         self.device.upload(place, array.read(views))
-            self.device.reach(self.device.record())
+                self.device.reach(self.device.record())
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """Compute the cells of a page's edges inside its shards; `places` is the address for edge 0."""
@@ -247,9 +248,10 @@ class Topology:
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
             slot.used = self._run(launch, table, page, work, ends)
-        for page, views in self._arriving(missing):
-            slot, work = self._bring(table, self.parts[page], awaited, begin, views)
-            slot.used = self._run(launch, table, page, work, ends)
+        with closing(self._arriving(missing)) as arriving:
+            for page, views in arriving:
+                slot, work = self._bring(table, self.parts[page], awaited, begin, views)
+                slot.used = self._run(launch, table, page, work, ends)
         self.traffic.skipped += self.pages - len(whole) - len(direct)
         for _, event in ends.values():
             self.device.wait(event, stream)
@@ -263,16 +265,17 @@ class Topology:
         ends[id(work)] = work, event
         return event
 
-    def _arriving(self, pages: Sequence[int]) -> Iterator[tuple[int, PageViews]]:
+    def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
         """Pages from disk as they arrive. Their copies are done before their buffers are filled again."""
         if not pages:
             return
         assert isinstance(self.side, DiskSide)
-        for batch in self.side.batches(pages):
-            yield from batch
-            for event in self._copied:
-                self.device.reach(event)
-            self._copied.clear()
+        with closing(self.side.batches(pages)) as batches:
+            for batch in batches:
+                yield from batch
+                for event in self._copied:
+                    self.device.reach(event)
+                self._copied.clear()
 
     def _bring(
         self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None

@@ -16,10 +16,10 @@ from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.cut import Part
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
 
 if TYPE_CHECKING:

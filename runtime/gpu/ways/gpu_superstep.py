@@ -11,11 +11,11 @@ from vlang.options import Options
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.topology.cut import long_rows
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.notifying import NotifyPull, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.ways.relay import Relay, relay_kernel, relay_sizes, relays
 from vlang.runtime.gpu.ways.way import NOTIFY, Key
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
 
 if TYPE_CHECKING:

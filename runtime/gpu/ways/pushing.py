@@ -25,10 +25,10 @@ from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, ta
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
 from vlang.runtime.gpu.passes.sparse import SparseMachine
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
 from vlang.types import OPPOSITE
 

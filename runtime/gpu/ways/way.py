@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.gpu.topology.footprint import Use
-from vlang.runtime.graph.graph import Graph
 from vlang.runtime.gpu.topology.sides import Side
+from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import LoopSpec
 
 if TYPE_CHECKING:

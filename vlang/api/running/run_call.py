@@ -80,12 +80,12 @@ def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
 
 
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-    """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
-    if call.graph.stored is None or call.options.device != "cpu":
+    """Where the edges of a graph on disk are; None for a graph in memory."""
+    if call.graph.stored is None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
-    return placed(program, plan_for("numba"), call.graph, call.options)
+    return placed(program, plan_for, call.graph, call.options)
 
 
 def _run_on(

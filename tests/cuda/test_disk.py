@@ -1,0 +1,298 @@
+"""Pages from disk on an emulated GPU: every program and way gives the results of memory, and no kernel sees damage."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import engine_run, same_bits
+from tests.cuda.emulated import EmulatedDevice, needs_compiler
+from tests.cuda.runs import emulated, program
+from tests.gpu.compare import assert_equal
+from tests.paged.stores import opened, store_of, streaming
+from tests.reference.cases import KINDS, MORE, STDLIB, Case, case
+from tests.reference.graph import RefGraph
+from tests.reference.graphs import to_graph
+from vlang import BindError, Graph, OutOfMemory, Result
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.gpu.device.choose import stand_in
+from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.storage.page_file import PageFile
+
+pytestmark = needs_compiler
+
+PAGE = 256  # bytes of neighbours
+IN_MEMORY_ONLY = ("lcc", "triangles")  # they call `common`
+SEEN = ("degree", "lcc_directed", "cross_edges", "egonet", "ppr")  # of other tests on the emulator: compiled anyway
+PROGRAMS = (*STDLIB, *MORE) if os.environ.get("VLANG_EXHAUSTIVE") else (*STDLIB, *KINDS, *SEEN)
+
+
+def drawn(n: int = 260, edges: int = 7_000, seed: int = 5) -> RefGraph:
+    """A skewed directed graph of over 100 pages in each direction."""
+    rng = np.random.default_rng(seed)
+    src, dst = (n * rng.random((2, edges)) ** 1.5).astype(np.int64)
+    return RefGraph(n, src, dst, {"weight": ((src + 3 * dst) % 9 + 1).astype(np.float32) / 2}, True)
+
+
+GRAPH = drawn()
+
+
+def given_of(name: str) -> Case:
+    found = case(name, GRAPH)
+    assert found is not None
+    return found
+
+
+def in_memory(name: str, **options: Any) -> tuple[Result, int]:
+    """A run with all edges on the device, and the bytes that it takes there."""
+    with emulated(name) as devices:
+        result = engine_run(program(name), given_of(name), device="emulated", **options)
+    return result, devices[0].most
+
+
+def on_disk(
+    name: str, memory: int | None, buffers: int = 2, kept: float = 0.0, seed: int = 0, **options: Any
+) -> Result:
+    """A run on pages from disk. memory: of the device; too little is replaced by the least that would do."""
+    with streaming(buffers, kept), emulated(name, seed) as devices:
+        graph = opened(to_graph(given_of(name).graph), PAGE, 0.0002 * (seed % 2))
+        try:
+            result = engine_run(program(name), given_of(name), graph, device="emulated", gpu_memory=memory, **options)
+        except OutOfMemory as refused:
+            devices.clear()
+            result = engine_run(program(name), given_of(name), graph, device="emulated",
+                                gpu_memory=int(str(refused).split("allow at least ")[1].split()[0]), **options)
+        assert devices[0].most <= devices[0].budget()
+    return result
+
+
+def pages_of(kind: str = "in") -> int:
+    return store_of(opened(to_graph(GRAPH), PAGE)).cuts(kind).count
+
+
+@pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in IN_MEMORY_ONLY])
+def test_every_program(name: str) -> None:
+    """In the least memory, with half of the edges on the device, and with all of them: read once."""
+    limits: dict[str, Any] = {"max_rounds": 6} if name in ("circuit", "heat", "neural") else {}
+    want, most = in_memory(name, **limits)
+    edges = 8 * len(GRAPH.src)
+    for seed, memory in enumerate((most - edges // 2, None)):
+        found = on_disk(name, memory, 2 + seed, (0.0, 0.4)[seed], seed, **limits)
+        assert found.read_bytes > 0
+        assert_equal(found, want, (name, memory))
+    assert pages_of() > 100
+
+
+def way(name: str, mode: str, **options: Any) -> tuple[Result, Result]:
+    """A run in memory and one on disk, in a mode, with two slots for pages."""
+    want, _ = in_memory(name)
+    return want, on_disk(name, 60_000, mode=mode, **options)
+
+
+@pytest.mark.parametrize(("name", "mode"), [
+    ("bfs", "push"), ("bfs_tree", "push"), ("sssp", "push"), ("sswp", "push"), ("components", "push"),
+    ("kcore_members", "notify-pull"), ("bfs", "notify-pull"), ("pagerank", "pull"),
+])
+def test_every_way(name: str, mode: str) -> None:
+    """Supersteps over few vertices read the pages of those vertices only."""
+    want, found = way(name, mode)
+    assert_equal(found, want, (name, mode))
+    modes = {row.mode for row in found.history}
+    assert mode in modes or mode == "pull"
+    file = store_of(opened(to_graph(GRAPH), PAGE))
+    whole = sum(file.nbytes("in", page) for page in range(pages_of()))
+    assert 0 < found.read_bytes <= 2 * whole * found.rounds
+
+
+def test_a_search_along_a_path_reads_each_page_about_once() -> None:
+    """The neighbours of a vertex are in one page, which stays on the device until another one is needed."""
+    graph = Graph.read("path:3000")
+    disk = opened(graph, PAGE)
+    with streaming(2), emulated("bfs"), pytest.raises(OutOfMemory) as refused:
+        program("bfs")(disk, source=0, device="emulated", gpu_memory=150_000, research={"mode": "push"})
+    least = int(str(refused.value).split("allow at least ")[1].split()[0])
+    with streaming(2), emulated("bfs"):
+        found = program("bfs")(disk, source=0, device="emulated", gpu_memory=least, research={"mode": "push"},
+                               max_rounds=400)
+    assert np.array_equal(found["depth"][:400], np.arange(400))
+    reads, pages = store_of(disk).reads, store_of(disk).cuts("out").count
+    assert pages > 80
+    assert len(reads) <= 400 // 32 + 6, "one page for 32 vertices, and the first superstep"
+
+
+@pytest.mark.parametrize("name", ["pagerank", "sssp", "katz"])
+def test_the_same_bits_for_every_ring(name: str) -> None:
+    """Deterministic kernels: buffers, pages in host memory and on the device change no bit."""
+    want, most = in_memory(name, deterministic=True, max_rounds=5)
+    for seed, (memory, buffers, kept) in enumerate(((60_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):
+        found = on_disk(name, memory, buffers, kept, seed, deterministic=True, max_rounds=5)
+        for field in want.fields:
+            assert same_bits(np.asarray(found[field]), np.asarray(want[field])), (name, seed)
+
+
+def test_what_stays_is_not_read_again() -> None:
+    """Pages on the device and pages in host memory are different ones: of each pass only the rest is read."""
+    file = store_of(opened(to_graph(GRAPH), PAGE))
+    whole = sum(file.nbytes("in", page) for page in range(pages_of()))
+    with streaming(2, 0.5), emulated("spmv"):
+        found = on_disk("pagerank", 60_000, 2, 0.5, mode="pull", max_rounds=6)
+    assert found.read_bytes <= whole + 5 * 0.55 * whole
+    found = on_disk("pagerank", None, max_rounds=6)
+    assert found.read_bytes == whole, "all pages are on the device after the first pass"
+
+
+# ------------------------------------------------------------------------------------------------------- page files
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page file of over 100 pages in each direction, with weights."""
+    made = tmp_path_factory.mktemp("disk") / "r.vg"
+    save(Graph.read("rmat:12,20", weights="1..9"), made, page_bytes=4096)
+    assert PageFile.open(made).directory("out").count > 100
+    return made
+
+
+def run_file(file: Path, name: str = "pagerank", memory: str | None = "700K", gpu_memory: int | None = 600_000,
+             unified: bool = True, **options: Any) -> Result:
+    with emulated(name, unified=unified) as devices:
+        found = program(name)(Graph.open(file), device="emulated", memory=memory, gpu_memory=gpu_memory, **options)
+        assert devices[0].most <= devices[0].budget()
+    return found
+
+
+@pytest.mark.parametrize(("name", "options"), [
+    ("pagerank", {"max_rounds": 3}), ("bfs", {"source": 0}), ("sssp", {"source": 0, "research": {"mode": "push"}}),
+    ("degree", {}),
+])
+def test_files_within_both_budgets(path: Path, name: str, options: dict[str, Any]) -> None:
+    """Host and device memory are both far smaller than the edges."""
+    want = program(name)(Graph.read(path), **options)
+    found = run_file(path, name, **options)
+    assert found.read_bytes > 0
+    assert found.device == "emulated:0"
+    assert found.placement.startswith("edges streamed from r.vg to the GPU: ")
+    assert_equal(found, want, name)
+
+
+def test_rows_in_order_of_degree(tmp_path: Path) -> None:
+    """A hub whose row takes several pages, vertices in another order than their ids."""
+    at = np.arange(60_000)
+    hubs = Graph.from_edges(at % 2_000, np.where(at < 40_000, 1_001, at % 1_777), directed=False)
+    for layout in ("degree", "ids"):
+        save(hubs, tmp_path / f"{layout}.vg", layout=layout, page_bytes=1 << 14)
+        for name in ("pagerank", "components"):
+            found = run_file(tmp_path / f"{layout}.vg", name, max_rounds=3)
+            assert found.read_bytes > 0
+            assert_equal(found, program(name)(hubs, max_rounds=3), (layout, name))
+
+
+def flip(file: Path, at: int) -> None:
+    with file.open("r+b") as opened:
+        opened.seek(at)
+        byte = opened.read(1)
+        opened.seek(at)
+        opened.write(bytes([byte[0] ^ 4]))
+
+
+def test_a_damaged_page_reaches_no_kernel(path: Path, tmp_path: Path) -> None:
+    """One error that names the file and the page; so does a file that is cut off."""
+    file = tmp_path / "x.vg"
+    file.write_bytes(path.read_bytes())
+    disk = Graph.open(file)
+    flip(file, 20 * 4096 + 77)
+    for _ in range(2):
+        with emulated("pagerank") as devices, \
+                pytest.raises(GraphError, match=r"x\.vg: damaged: page \d+ of the in-edges: its sum is wrong"):
+            program("pagerank")(disk, device="emulated", memory="700K", gpu_memory=600_000)
+        assert not devices[0]._buffers, "everything is freed"
+    os.truncate(file, file.stat().st_size // 4)
+    with emulated("pagerank"), pytest.raises((DiskError, GraphError), match=r"x\.vg: (cut off|damaged)"):
+        program("pagerank")(disk, device="emulated", memory="700K", gpu_memory=600_000)
+
+
+def test_a_page_with_other_rows_than_the_tables(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file whose sums are right, and whose degrees are not those of its pages: refused before a kernel reads it."""
+    real = PageFile.degrees
+
+    def changed(self: PageFile, kind: str) -> Any:
+        degrees = real(self, kind)
+        rows = np.flatnonzero(degrees > 1)
+        degrees[rows[3]] += 1
+        degrees[rows[4]] -= 1
+        return degrees
+
+    monkeypatch.setattr(PageFile, "degrees", changed)
+    with pytest.raises(GraphError, match=r"its rows have other lengths than the table|does not fit the table"):
+        run_file(path, max_rounds=2)
+
+
+def test_short_reads_are_continued(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want, real = program("pagerank")(Graph.read(path), max_rounds=2), os.preadv
+
+    def short(file: int, buffers: Any, offset: int) -> int:
+        return real(file, [buffers[0][:1024]] if buffers[0].nbytes > 4096 else buffers, offset)
+
+    monkeypatch.setattr(os, "preadv", short)
+    assert_equal(run_file(path, max_rounds=2), want, "short reads")
+
+
+def test_a_page_that_cannot_be_read() -> None:
+    """Page k fails: one error, and every buffer is given back."""
+    for kind, page in (("in", 0), ("in", 77)):
+        with streaming(2), emulated("pagerank") as devices:
+            graph = opened(to_graph(GRAPH), PAGE, 0.0, (kind, page))
+            with pytest.raises(DiskError, match=f"page {page} cannot be read"):
+                program("pagerank")(graph, device="emulated", gpu_memory=60_000)
+            assert not devices[0]._buffers
+            assert not devices[0]._registered
+
+
+def test_memory_that_cannot_be_locked(path: Path) -> None:
+    """Copies then read the buffers at once."""
+    class Refused(EmulatedDevice):
+        def register(self, array: Any) -> int:
+            return 0
+
+    with stand_in("refused", lambda _, memory: Refused(memory=memory or 1 << 28)):
+        found = program("bfs")(Graph.open(path), source=0, device="refused", memory="700K", gpu_memory=600_000)
+    assert_equal(found, program("bfs")(Graph.read(path), source=0), "unlocked")
+
+
+def test_what_pages_from_disk_do_not_have(path: Path) -> None:
+    for name, options, message in (
+        ("triangles", {}, r"triangles, line 15: `common` intersects .* cannot be streamed; with memory="),
+        ("pagerank", {"research": {"transfer": "direct"}}, 'transfer="direct" reads edges where they lie'),
+        ("pagerank", {"research": {"page_size": 4096}}, "page_size cuts adjacency lists in memory"),
+    ):
+        with pytest.raises(BindError, match=message):
+            run_file(path, name, **options)
+
+
+def test_the_least_that_would_do(path: Path) -> None:
+    """Of host memory, and of the memory of the device."""
+    with pytest.raises(OutOfMemory, match=r"to stream them to a GPU .* budget is 50\.0 kB: give memory=") as refused:
+        run_file(path, memory="50K")
+    enough = re.search(r"give memory=(\w+)", str(refused.value))
+    assert enough
+    assert run_file(path, memory=enough[1], max_rounds=2).rounds == 2
+    with pytest.raises(OutOfMemory, match=r"allow at least \d+ bytes") as short:
+        run_file(path, gpu_memory=150_000)
+    least = re.search(r"allow at least (\d+) bytes", str(short.value))
+    assert least
+    assert run_file(path, gpu_memory=int(least[1]), max_rounds=2).read_bytes > 0
+
+
+def test_what_fits_is_read_into_memory(path: Path) -> None:
+    found = run_file(path, memory="1G", gpu_memory=None, max_rounds=2)
+    assert found.placement.startswith("edges in memory")
+    assert found.read_bytes == 0
+
+
+def test_auto_streams_on_the_cpu(path: Path) -> None:
+    found = program("bfs")(Graph.open(path), source=0, device="auto", memory="400K")
+    assert found.device == "cpu"
+    assert "a GPU streams them if it is asked for by name" in found.device_reason
