@@ -24,7 +24,7 @@ from vlang.runtime.storage.ring import LEAST_BUFFERS
 __all__ = ["place_on_gpu"]
 
 _PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
-_SPARE = 256 << 10  # bytes of small arrays of a run
+_SPARE = 64 << 10  # bytes of small arrays of a run
 _MADE = 9  # bytes a vertex, while the offsets and tables of a direction are made
 _MERGED = 18  # the same for both directions merged
 _WHOLE = 26  # bytes a vertex, while the scratch memory for whole rows is laid out

@@ -88,19 +88,13 @@ def test_every_program(name: str) -> None:
     assert pages_of() > 100
 
 
-def way(name: str, mode: str, **options: Any) -> tuple[Result, Result]:
-    """A run in memory and one on disk, in a mode, with two slots for pages."""
-    want, _ = in_memory(name)
-    return want, on_disk(name, 60_000, mode=mode, **options)
-
-
 @pytest.mark.parametrize(("name", "mode"), [
-    ("bfs", "push"), ("bfs_tree", "push"), ("sssp", "push"), ("sswp", "push"), ("components", "push"),
-    ("kcore_members", "notify-pull"), ("bfs", "notify-pull"), ("pagerank", "pull"),
+    ("bfs", "push"), ("sssp_tree", "push"), ("components", "push"), ("bfs", "notify-pull"), ("pagerank", "pull"),
 ])
 def test_every_way(name: str, mode: str) -> None:
     """Supersteps over few vertices read the pages of those vertices only."""
-    want, found = way(name, mode)
+    want, most = in_memory(name, mode=mode)
+    found = on_disk(name, most - 4 * len(GRAPH.src), mode=mode)
     assert_equal(found, want, (name, mode))
     modes = {row.mode for row in found.history}
     assert mode in modes or mode == "pull"
@@ -111,25 +105,23 @@ def test_every_way(name: str, mode: str) -> None:
 
 def test_a_search_along_a_path_reads_each_page_about_once() -> None:
     """The neighbours of a vertex are in one page, which stays on the device until another one is needed."""
-    graph = Graph.read("path:3000")
-    disk = opened(graph, PAGE)
-    with streaming(2), emulated("bfs"), pytest.raises(OutOfMemory) as refused:
-        program("bfs")(disk, source=0, device="emulated", gpu_memory=150_000, research={"mode": "push"})
-    least = int(str(refused.value).split("allow at least ")[1].split()[0])
+    graph, more = Graph.read("path:3000"), {"source": 0, "device": "emulated", "research": {"mode": "push"}}
+    with emulated("bfs") as devices:
+        program("bfs")(graph, max_rounds=1, **more)
+    disk = opened(graph, 4 * PAGE)
     with streaming(2), emulated("bfs"):
-        found = program("bfs")(disk, source=0, device="emulated", gpu_memory=least, research={"mode": "push"},
-                               max_rounds=400)
-    assert np.array_equal(found["depth"][:400], np.arange(400))
+        found = program("bfs")(disk, gpu_memory=devices[0].most - 2 * graph.m, max_rounds=100, **more)
+    assert np.array_equal(found["depth"][:100], np.arange(100))
     reads, pages = store_of(disk).reads, store_of(disk).cuts("out").count
-    assert pages > 80
-    assert len(reads) <= 400 // 32 + 6, "one page for 32 vertices, and the first superstep"
+    assert pages > 10
+    assert 0 < len(reads) <= 2, "a page has the edges of 256 vertices"
 
 
 @pytest.mark.parametrize("name", ["pagerank", "sssp", "katz"])
 def test_the_same_bits_for_every_ring(name: str) -> None:
     """Deterministic kernels: buffers, pages in host memory and on the device change no bit."""
     want, most = in_memory(name, deterministic=True, max_rounds=5)
-    for seed, (memory, buffers, kept) in enumerate(((60_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):
+    for seed, (memory, buffers, kept) in enumerate(((most - 40_000, 2, 0.0), (most - 9_000, 3, 0.5), (None, 2, 2.0))):
         found = on_disk(name, memory, buffers, kept, seed, deterministic=True, max_rounds=5)
         for field in want.fields:
             assert same_bits(np.asarray(found[field]), np.asarray(want[field])), (name, seed)
@@ -156,38 +148,52 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def run_file(file: Path, name: str = "pagerank", memory: str | None = "700K", gpu_memory: int | None = 600_000,
-             unified: bool = True, **options: Any) -> Result:
-    with emulated(name, unified=unified) as devices:
+@pytest.fixture(scope="module")
+def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page file of few pages."""
+    made = tmp_path_factory.mktemp("disk") / "s.vg"
+    save(Graph.read("rmat:9,8", weights="1..9"), made, page_bytes=4096)
+    return made
+
+
+def run_file(file: Path, name: str = "pagerank", memory: str | None = "450K", gpu_memory: int | None = 600_000,
+             **options: Any) -> Result:
+    with emulated(name) as devices:
         found = program(name)(Graph.open(file), device="emulated", memory=memory, gpu_memory=gpu_memory, **options)
         assert devices[0].most <= devices[0].budget()
     return found
 
 
-@pytest.mark.parametrize(("name", "options"), [
-    ("pagerank", {"max_rounds": 3}), ("bfs", {"source": 0}), ("sssp", {"source": 0, "research": {"mode": "push"}}),
-    ("degree", {}),
-])
-def test_files_within_both_budgets(path: Path, name: str, options: dict[str, Any]) -> None:
-    """Host and device memory are both far smaller than the edges."""
-    want = program(name)(Graph.read(path), **options)
-    found = run_file(path, name, **options)
+def test_a_file_within_both_budgets(path: Path) -> None:
+    """Host and device memory are both far smaller than the edges, and the ledger refuses nothing."""
+    want = program("pagerank")(Graph.read(path), max_rounds=2)
+    found = run_file(path, max_rounds=2)
     assert found.read_bytes > 0
     assert found.device == "emulated:0"
     assert found.placement.startswith("edges streamed from r.vg to the GPU: ")
-    assert_equal(found, want, name)
+    assert_equal(found, want, "r.vg")
+
+
+@pytest.mark.parametrize("name", ["bfs", "sssp", "degree"])
+def test_files(small: Path, name: str) -> None:
+    """Both directions, apart and merged; weights of a narrower type than the program's."""
+    given = {} if name == "degree" else {"source": 0}
+    with streaming(2):
+        found = run_file(small, name, None, 40_000, **given)
+    assert found.read_bytes > 0
+    assert_equal(found, program(name)(Graph.read(small), **given), name)
 
 
 def test_rows_in_order_of_degree(tmp_path: Path) -> None:
     """A hub whose row takes several pages, vertices in another order than their ids."""
-    at = np.arange(60_000)
-    hubs = Graph.from_edges(at % 2_000, np.where(at < 40_000, 1_001, at % 1_777), directed=False)
-    for layout in ("degree", "ids"):
-        save(hubs, tmp_path / f"{layout}.vg", layout=layout, page_bytes=1 << 14)
-        for name in ("pagerank", "components"):
-            found = run_file(tmp_path / f"{layout}.vg", name, max_rounds=3)
-            assert found.read_bytes > 0
-            assert_equal(found, program(name)(hubs, max_rounds=3), (layout, name))
+    at = np.arange(30_000)
+    hubs = Graph.from_edges(at % 900, np.where(at < 25_000, 101, at % 777), directed=False)
+    save(hubs, tmp_path / "h.vg", layout="degree", page_bytes=1 << 14)
+    for name in ("pagerank", "components"):
+        with streaming(2):
+            found = run_file(tmp_path / "h.vg", name, None, 300_000, max_rounds=2)
+        assert found.read_bytes > 0
+        assert_equal(found, program(name)(hubs, max_rounds=2), name)
 
 
 def flip(file: Path, at: int) -> None:
@@ -198,23 +204,24 @@ def flip(file: Path, at: int) -> None:
         opened.write(bytes([byte[0] ^ 4]))
 
 
-def test_a_damaged_page_reaches_no_kernel(path: Path, tmp_path: Path) -> None:
+def test_a_damaged_page_reaches_no_kernel(small: Path, tmp_path: Path) -> None:
     """One error that names the file and the page; so does a file that is cut off."""
     file = tmp_path / "x.vg"
-    file.write_bytes(path.read_bytes())
+    file.write_bytes(small.read_bytes())
     disk = Graph.open(file)
-    flip(file, 20 * 4096 + 77)
+    flip(file, 3 * 4096 + 77)
     for _ in range(2):
-        with emulated("pagerank") as devices, \
+        with streaming(2), emulated("pagerank") as devices, \
                 pytest.raises(GraphError, match=r"x\.vg: damaged: page \d+ of the in-edges: its sum is wrong"):
-            program("pagerank")(disk, device="emulated", memory="700K", gpu_memory=600_000)
+            program("pagerank")(disk, device="emulated")
         assert not devices[0]._buffers, "everything is freed"
     os.truncate(file, file.stat().st_size // 4)
-    with emulated("pagerank"), pytest.raises((DiskError, GraphError), match=r"x\.vg: (cut off|damaged)"):
-        program("pagerank")(disk, device="emulated", memory="700K", gpu_memory=600_000)
+    with streaming(2), emulated("pagerank"), \
+            pytest.raises((DiskError, GraphError), match=r"x\.vg: (cut off|damaged)"):
+        program("pagerank")(disk, device="emulated")
 
 
-def test_a_page_with_other_rows_than_the_tables(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_with_other_rows_than_the_tables(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file whose sums are right, and whose degrees are not those of its pages: refused before a kernel reads it."""
     real = PageFile.degrees
 
@@ -226,18 +233,20 @@ def test_a_page_with_other_rows_than_the_tables(path: Path, monkeypatch: pytest.
         return degrees
 
     monkeypatch.setattr(PageFile, "degrees", changed)
-    with pytest.raises(GraphError, match=r"its rows have other lengths than the table|does not fit the table"):
-        run_file(path, max_rounds=2)
+    with pytest.raises(GraphError, match=r"its rows have other lengths than the table|does not fit the table"), \
+            streaming(2):
+        run_file(small, max_rounds=2)
 
 
-def test_short_reads_are_continued(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    want, real = program("pagerank")(Graph.read(path), max_rounds=2), os.preadv
+def test_short_reads_are_continued(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    want, real = program("pagerank")(Graph.read(small), max_rounds=2), os.preadv
 
     def short(file: int, buffers: Any, offset: int) -> int:
-        return real(file, [buffers[0][:1024]] if buffers[0].nbytes > 4096 else buffers, offset)
+        return real(file, [buffers[0][: max(4096, buffers[0].nbytes // 2 // 4096 * 4096)]], offset)
 
     monkeypatch.setattr(os, "preadv", short)
-    assert_equal(run_file(path, max_rounds=2), want, "short reads")
+    with streaming(2):
+        assert_equal(run_file(small, max_rounds=2), want, "short reads")
 
 
 def test_a_page_that_cannot_be_read() -> None:
@@ -251,20 +260,21 @@ def test_a_page_that_cannot_be_read() -> None:
             assert not devices[0]._registered
 
 
-def test_memory_that_cannot_be_locked(path: Path) -> None:
+def test_memory_that_cannot_be_locked(small: Path) -> None:
     """Copies then read the buffers at once."""
     class Refused(EmulatedDevice):
         def register(self, array: Any) -> int:
             return 0
 
-    with stand_in("refused", lambda _, memory: Refused(memory=memory or 1 << 28)):
-        found = program("bfs")(Graph.open(path), source=0, device="refused", memory="700K", gpu_memory=600_000)
-    assert_equal(found, program("bfs")(Graph.read(path), source=0), "unlocked")
+    with streaming(2), stand_in("refused", lambda _, memory: Refused(memory=memory or 1 << 28, flags=("-O0",))):
+        found = program("bfs")(Graph.open(small), source=0, device="refused", gpu_memory=40_000)
+    assert found.read_bytes > 0
+    assert_equal(found, program("bfs")(Graph.read(small), source=0), "unlocked")
 
 
 def test_what_pages_from_disk_do_not_have(path: Path) -> None:
     for name, options, message in (
-        ("triangles", {}, r"triangles, line 15: `common` intersects .* cannot be streamed; with memory="),
+        ("triangles", {"memory": "700K"}, r"triangles, line 15: `common` intersects .* cannot be streamed; with memory="),
         ("pagerank", {"research": {"transfer": "direct"}}, 'transfer="direct" reads edges where they lie'),
         ("pagerank", {"research": {"page_size": 4096}}, "page_size cuts adjacency lists in memory"),
     ):

@@ -273,7 +273,7 @@ def test_staging_counts_in_a_budget(cuda: Cuda) -> None:
         before, device, array = counted.used, opened(), np.arange(1 << 18)
         device.upload(device.allocate(array.nbytes, "target").pointer, array)
         assert counted.used - before >= array.nbytes + staging_bytes(16 << 20)
-        assert list(cuda.locked.values()) == [256 << 10] * 3
+        assert list(cuda.locked.values()) == [(16 << 20) // 64] * 3
         device.close()
 
 

@@ -21,7 +21,7 @@ __all__ = ["LEAST", "Staging", "staging_bytes"]
 
 LEAST = 1 << 20  # bytes from which staging pays off
 _SIZE = 8 << 20  # bytes per buffer, and under a budget at most a part of that
-_PART, _SMALL = 64, 1 << 18
+_PART, _SMALL = 64, 1 << 16
 _BUFFERS = 3
 _THREADS = 8
 _NO_TIMING = 2  # flag of an event
