@@ -26,6 +26,7 @@ from vlang.runtime.gpu.topology.page_rows import Table, make_table
 from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
+from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS
 from vlang.runtime.storage.page_reader import PageViews
 
@@ -98,7 +99,8 @@ class Topology:
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
             device.synchronize()  # later copies may start before any other work, but not before this
-            if self.resident:
+            self._filled = not self.resident
+            if isinstance(side, Adjacency):
                 self._fill()
         except BaseException:
             self.close()
@@ -184,7 +186,10 @@ class Topology:
             at += 4 * (count + 1)
 
     def _fill(self) -> None:
-        """Copy all edges to the device permanently."""
+        """Copy all edges to the device permanently, if they fit; edges on disk are read when they are first needed."""
+        if self._filled:
+            return
+        self._filled = True
         memory = self._buffers[1].pointer
         for key, array in self._arrays.items():
             if array.source is not None and array.source.nbytes:
@@ -227,6 +232,7 @@ class Topology:
             stream: the caller's stream; None for the default stream.
         """
         table = self._tables[name]
+        self._fill()
         if self.resident:
             for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
                 launch(table.row(part.page), part, stream)
@@ -343,6 +349,7 @@ class Topology:
         Rows of cached pages point to device memory, the others to host memory. After this call every sweep updates
         them. Use them only if `readable`.
         """
+        self._fill()
         self._shown.add(name)
         self._refresh(stream)
         return self._tables[name].address

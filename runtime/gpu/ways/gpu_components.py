@@ -143,7 +143,7 @@ class ConnectLoop:
     def _sample(self) -> None:
         """Build trees from the first edges of every vertex; find the largest, and count the edges outside it."""
         machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
-        row = self._topology.table(self._stage.name).row(0)
+        row = self._topology.rows(self._stage.name)  # of the only page
         self._launch("plant", row, n, parents)
         for rank in range(1, 1 + _SAMPLED):
             self._launch("compress", parents, n)
