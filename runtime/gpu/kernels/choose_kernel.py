@@ -128,7 +128,7 @@ class Rows:
 
 
 def _short(degrees: NDArray[Any]) -> NDArray[np.int64]:
-    """Degrees, with 0 in place of those that other kernels process."""
+    """The degrees, with 0 for rows that another kernel processes."""
     return np.where(degrees > SEGMENT, 0, degrees).astype(np.int64)
 
 

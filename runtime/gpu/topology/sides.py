@@ -163,7 +163,14 @@ Side = Adjacency | DiskSide
 
 
 def side_of(graph: Graph, disk: DiskPages | None, kind: str, columns: tuple[str, ...] = ()) -> Side:
-    """The edges of a direction with some columns. disk: the pages of a graph on disk; None for one in memory."""
+    """The edges of a direction.
+
+    Args:
+        graph: the graph.
+        disk: its pages, if they are streamed from disk; None for edges in memory.
+        kind: the direction.
+        columns: the edge columns that are needed.
+    """
     return graph.adjacency(kind, columns) if disk is None else disk.side(kind)
 
 
