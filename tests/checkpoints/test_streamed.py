@@ -19,7 +19,7 @@ from tests.paged.stores import streaming
 from vlang import CheckpointError, DiskError, Graph, Result, load
 from vlang.cli import main
 from vlang.runtime.graph.paged.in_memory import save
-from vlang.runtime.graph.topology.stored import StoredOrientations
+from vlang.runtime.graph.topology.stored import StoredAdjacencies
 from vlang.runtime.storage.page_file import PageFile
 
 
@@ -175,7 +175,7 @@ def test_a_folder_that_cannot_be_used_is_refused_before_the_graph_is_read(
     assert main(["run", "pagerank", str(tmp_path / "missing.vg"), "--checkpoint", str(tmp_path / "new" / "one")]) == 1
     assert "missing.vg" in capsys.readouterr().err
     assert not (tmp_path / "new").exists()
-    monkeypatch.setattr(StoredOrientations, "degree", None)
+    monkeypatch.setattr(StoredAdjacencies, "degree", None)
     for name in ("file", "full"):
         with pytest.raises((CheckpointError, DiskError)), streaming(2):
             program_of("pull")(Graph.open(file_of("pull")), checkpoint=tmp_path / name)

@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
-from vlang.runtime.cpu.paged.work import by_page, tasks_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.paged_frontier import Frontiers, bits_set, set_bits
-from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.plan.layouts.reach_words import (
@@ -44,7 +43,7 @@ __all__ = ["PagedReachLoop"]
 _RUN = 32  # words of a bitmap in a task
 
 
-class PagedReachLoop:
+class PagedReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
     Memory: three bits a vertex, one for each thread, and one for each adjacency direction.
@@ -54,11 +53,11 @@ class PagedReachLoop:
         passes: launches it; its source streams pages.
         looks: whether vertices that are not reached may look for the frontier.
         free: the choices of the loop.
-        heard: uint8[n], bit 0 set for the frontier with which the loop begins; None: all vertices that have values.
+        flags: uint8[n], bit 0 set for the frontier with which the loop begins; None: all vertices that have values.
     """
 
     def __init__(
-        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms, heard: NDArray[np.uint8] | None = None,
+        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms, flags: NDArray[np.uint8] | None = None,
     ) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._looks, self._free = stage, passes, looks, free
@@ -75,20 +74,7 @@ class PagedReachLoop:
             self._table[word] = address_of(array)
         self._unreached = n
         self._begun = False
-        self._heard = heard
-        self._last = Done(0, "push", 0)
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
-        return Stats(self._last.active, self._last.active)
-
-    def last(self) -> Done:
-        """The last superstep."""
-        return self._last
-
-    def close(self) -> None:
-        """Nothing to release."""
+        self._flags = flags
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""
@@ -125,11 +111,11 @@ class PagedReachLoop:
         self._free.took("Z")
         self._launch("spot", 0)
         self._unreached -= int(self._counts[REACH_ACTIVE])
-        if self._heard is not None:
-            set_bits(self._front, self._heard)
-            self._counts[REACH_ONE] = np.argmax(self._heard & 1) if len(self._heard) else 0
-            self._last = Done(int((self._heard & 1).sum()), "push", 0)
-            self._heard = None
+        if self._flags is not None:
+            set_bits(self._front, self._flags)
+            self._counts[REACH_ONE] = np.argmax(self._flags & 1) if len(self._flags) else 0
+            self._last = Done(int((self._flags & 1).sum()), "push", 0)
+            self._flags = None
 
     def _should_look(self, pushed: NDArray[np.uint8], looked: NDArray[np.uint8]) -> bool:
         """Whether a look reads fewer bytes; where both read none, whether it is cheaper."""
@@ -143,15 +129,14 @@ class PagedReachLoop:
     def _mark(self, name: str, way: Frontiers, wanted: NDArray[np.uint8], bits: tuple[NDArray[np.uint64], ...]) -> None:
         """Mark vertices page by page. name: of the kernels; bits: the bitmaps that they read."""
         kernels, cpu = paged_frontier_kernels(), self._passes.cpu
-        rows, segments = (tasks_of(tasks, wanted) for tasks in (way.pages.tasks, way.pages.segment_tasks))
         after = (*bits, self._marks, self._words)
-        for short, long in by_page(self._passes.source, way.kind, (), way.table, rows, segments):
+        for short, long in way.batches(wanted):
             launches = (("rows", (way.table,), short), ("segments", (way.table, way.pages.segments), long))
             for role, before, tasks in launches:
                 if len(tasks):
                     self._taken[0] = 0
-                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks),
-                               way.pages.edges // way.pages.count, (self._taken,))
+                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks), way.weight,
+                               (self._taken,))
 
     def _launch(self, role: str, number: int) -> None:
         """Launch a kernel of the pass over the words of bitmaps."""

@@ -120,7 +120,7 @@ class Ranges:
 
     # ----------------------------------------------------------------- names
     def _solve(self, program: f.Program, given: frozenset[str]) -> None:
-        """Follow all writes until no range grows."""
+        """Fused all writes until no range grows."""
         found: dict[str, Found] = {}
         for decl in program.fields:
             if decl.required or decl.name in given:
