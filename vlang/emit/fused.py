@@ -52,7 +52,7 @@ def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
 
 
 def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
-    """The work that can be fused into step `at`, for the last pass also that of the next superstep."""
+    """The work that can be fused into step `at`; into the last pass, also work of the next superstep."""
     scalars: list[str] = []
     later: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
     for item, next_one in _steps_after(plan, at):

@@ -160,7 +160,7 @@ def _reads(scope: LoopScope) -> list[f.Expr]:
 
 
 def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
-    """The reason why a value that the loop only reads makes the old values no legal start; "" if none."""
+    """Why the loop cannot start from its old values, if a value that it only reads forbids it; else ""."""
     for e in reads:
         if isinstance(e, f.Field) and e.name not in scope.written:
             tie, near = ties.of_name(e.name), delta and e.of == "other"

@@ -332,7 +332,7 @@ class Passes:
         return tasks[:made], int(self._total[0])
 
     def _long_tasks(self, pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
-        """Tasks over the segments of listed long vertices, and the edges of these."""
+        """Tasks over the segments of the listed vertices with long rows, and the number of their edges."""
         if not lists.longs:
             return np.zeros((0, 3), np.int64), 0
         tasks = np.empty((len(pages.segments), 3), dtype=np.int64)

@@ -236,8 +236,10 @@ class Superstep:
             self._state.put(f"next:{name}", array)
 
     def _notifies(self, skipping: _Skipping) -> bool:
-        """Whether running over lists is cheaper for a pass; not if `pushes` replaces notification, because then even
-        pushing has too many edges to pay."""
+        """Whether running over lists is cheaper for a pass.
+
+        It is not where pushed sums replace notification: they would have been chosen before, if few edges were active.
+        """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and skipping.chosen(self._mode)
 

@@ -20,7 +20,7 @@ __all__ = ["PriorityText"]
 
 
 class PriorityText:
-    """The emit half of order of priority."""
+    """Generates the code of loops in priority order."""
 
     name = "priority"
 

@@ -83,7 +83,7 @@ def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
 
 
 class PushText:
-    """The emit half of pushing into words."""
+    """Generates the code of loops that push into words of 64 bits."""
 
     name = "push"
 

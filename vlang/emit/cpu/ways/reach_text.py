@@ -13,7 +13,7 @@ __all__ = ["ReachText"]
 
 
 class ReachText:
-    """The emit half of searches with a uniform frontier."""
+    """Generates the code of searches with a uniform frontier."""
 
     name = "reach"
 
