@@ -124,7 +124,7 @@ def test_a_damaged_generation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_no_page_is_read_to_compare_graphs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The seal of the file tells them apart: other weights, other edges, or no page file."""
+    """The seal of the file differs: other weights, other edges, or no page file."""
     written_at_once(monkeypatch)
     program, state = load("sssp"), tmp_path / "state"
     for name, weights in (("a", "1..9"), ("b", "2..9")):

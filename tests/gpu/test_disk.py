@@ -43,8 +43,8 @@ def least(file: Path, name: str, **options: Any) -> int:
         try:
             program(name)(Graph.open(file), device="gpu", gpu_memory=gpu_memory, memory=MEMORY, **options)
         except OutOfMemory as refused:
-            told = str(refused).partition("allow at least ")[2]
-            gpu_memory = int(told.split()[0]) if told else 2 * gpu_memory
+            advice = str(refused).partition("allow at least ")[2]
+            gpu_memory = int(advice.split()[0]) if advice else 2 * gpu_memory
         else:
             return gpu_memory
 
