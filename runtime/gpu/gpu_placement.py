@@ -66,6 +66,8 @@ def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
     if free < least:
         others = limit - free
         taken = f", of which other arrays take {in_bytes(others)}" if others else ""
+        for _ in range(4):  # a larger budget has larger buffers for uploads
+            least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
         vertices = in_bytes(least - LEAST_BUFFERS * largest)
         raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "
                           f"is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
