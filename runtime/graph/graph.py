@@ -44,6 +44,7 @@ class Graph(HeldGraph):
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
+        seal: identifies the page file that has this graph, unchanged; "" for other graphs.
     """
 
     _whole: Graph | None = None  # of a graph on disk, once it has been read
@@ -57,7 +58,7 @@ class Graph(HeldGraph):
                 rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
                                           notes=self._notes, left_out=self.left_out, threads=self.threads,
-                                          order=self.order)
+                                          order=self.order, seal=self.seal)
         return self._whole
 
     @property
