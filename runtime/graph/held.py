@@ -27,6 +27,7 @@ from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.pickled import Source
+    from vlang.runtime.graph.vertex_columns import VertexColumns
 
 __all__ = ["HeldGraph"]
 
@@ -48,6 +49,7 @@ class HeldGraph:
     warnings: tuple[str, ...]
     stored: StoredEdges | None = None
     seal: str = ""
+    vertex_columns: VertexColumns | None = None
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 
@@ -40,12 +41,14 @@ def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
     """How a graph is read; None for a stream, which can be read once."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
+    parts = None if text == "-" or Path(text).is_file() else table_files(text)
+    files = [*files[1:], *map(str, parts)] if parts else files
     if any(os.fspath(one) == "-" or (Path(one).exists() and not Path(one).is_file()) for one in files):
         return None
     stamps = tuple(_stamp(os.path.abspath(one)) for one in files if Path(one).is_file())
     if isinstance(vertices, (str, os.PathLike)) and Path(vertices).is_file():
         options = {**options, "vertices": os.path.abspath(vertices)}
-    return Source(os.path.abspath(text) if Path(text).is_file() else text, options, stamps)
+    return Source(os.path.abspath(text) if parts or Path(text).is_file() else text, options, stamps)
 
 
 def _stamp(path: str) -> _Stamp:

@@ -121,6 +121,11 @@ class TextFile:
         self.size = kind.st_size
         self._returns = False  # whether lines end in CR, as `head` finds
 
+    @property
+    def packed(self) -> str:
+        """How it is compressed, for notes: ", gzip" or nothing."""
+        return ", gzip" if self.gzip else ""
+
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
 
