@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import settle
 from vlang.syntax import tree as t
-from vlang.types import BOOL, Scalar, Tuple, Type
+from vlang.types import BOOL, U64, Scalar, Tuple, Type
 
 __all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
@@ -62,7 +62,11 @@ def stored(values: Sequence[Any], type_: Scalar) -> Array:
 
 
 def converted(value: Operand, type_: Type) -> Operand:
-    """The value as one of `type_`; infinite floats become infinite integers."""
+    """The value as one of `type_`; infinite floats become infinite integers.
+
+    The largest unsigned integer of 64 bits is the largest here, where integers have a sign; any other one above 63 bits
+    is smaller.
+    """
     if isinstance(type_, Tuple):
         if not isinstance(value, tuple):
             raise Unsupported
@@ -70,6 +74,8 @@ def converted(value: Operand, type_: Type) -> Operand:
     if isinstance(value, tuple) or not isinstance(type_, Scalar):
         raise Unsupported
     dtype = dtype_of(type_)
+    if value.dtype.kind == "u" and dtype.kind == "i":  # a literal of more than 63 bits
+        value = np.where(value == np.uint64(U64.highest), _HIGH, _HIGH - 1)
     if value.dtype.kind == "f" and dtype.kind == "i":
         finite = np.where(np.isfinite(value), value, 0).astype(dtype)
         most = _HIGH if type_.kind == "int" else min(type_.highest, _HIGH)
