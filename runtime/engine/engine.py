@@ -10,7 +10,6 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -27,7 +26,8 @@ from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
 from vlang.runtime.engine.position import Block, Position
-from vlang.runtime.engine.trace import Done, History
+from vlang.runtime.engine.run_outcome import Goal, Outcome
+from vlang.runtime.engine.trace import Done
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.plan.plan import (
     NO_WATCH,
@@ -43,53 +43,14 @@ from vlang.runtime.plan.plan import (
     Watch,
 )
 
-__all__ = ["Goal", "Options", "Outcome", "run_plan"]
+__all__ = ["run_plan"]
 
 _SAVED = ("rounds", "converged", "reason", "seconds", "infinite", "infinite_inside")  # of an outcome, in a checkpoint
 _MOST_ITERATIONS = (1 << 31) - 2  # larger numbers are no finite int of 32 bits (vlang/ir/forms/ranges.py)
 
 
-@dataclass(frozen=True)
-class Goal:
-    """The early end of a run: a loop, by number, and how many supersteps of it to run."""
-
-    loop: int
-    supersteps: int
-
-
 class _Reached(Exception):
     """The goal of a run."""
-
-
-@dataclass
-class Outcome:
-    """The results of a run: values, and the history of its loops.
-
-    Attributes:
-        values: of fields and globals.
-        rounds: supersteps, of all loops.
-        converged: whether every loop ended as it should.
-        reason: why the last loop ended.
-        history: of the supersteps.
-        seconds: wall-clock time, without building, compiling and the checks of `require`.
-        kept: copies of the requested vertex arrays, by slot.
-        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
-        infinite: whether a watched value was infinite.
-        infinite_inside: whether one was that is no output.
-        interrupted: whether an interrupt ended the run before its end.
-    """
-
-    values: Values = field(default_factory=Values)
-    rounds: int = 0
-    converged: bool = True
-    reason: str = "no loop"
-    history: History = field(default_factory=History)
-    seconds: float = 0.0
-    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
-    settled: NDArray[np.bool_] | None = None
-    infinite: bool = False
-    infinite_inside: bool = False
-    interrupted: bool = False
 
 
 def run_plan(

@@ -10,7 +10,7 @@ import numpy as np
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.graph.generators import FACTOR, is_spec, weight_range
+from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
@@ -78,7 +78,8 @@ def _generated(spec: str, directed: bool | None) -> Shape | None:
     else:
         return None
     limits = weight_range(given["weights"]) if "weights" in given else None
-    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn)
+    reading = 0 if name in ("kron", "rmat", "uniform") else BLOCK_BYTES
+    shape = Shape(n, drawn if aimed else 2 * drawn, aimed, listed=drawn, reading=reading)
     return shape if limits is None else \
         _with(shape, columns={"weight": np.dtype(np.int32)}, ruled=frozenset({"weight"}))
 

@@ -18,13 +18,15 @@ from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.threads.processors import available_threads
 from vlang.runtime.threads.workers import over
 
-__all__ = ["GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
+__all__ = ["BLOCK_BYTES", "GENERATORS", "generate", "is_spec", "unknown_name", "weight_range"]
 
 MOST_VERTICES = 2**32 - 2
 MOST_SCALE = 31
 FACTOR = 16
 
 _BLOCK = 1 << 13
+BLOCK_BYTES = 4 * 8 * _BLOCK
+"""Memory that the generators of regular graphs take beside the edges."""
 
 # Probabilities of the quadrants of a Kronecker graph (Graph500 benchmark specification), in units of 2^-21:
 # upper left .57, upper right .19, lower left .19, lower right .05; cumulated from the upper left.

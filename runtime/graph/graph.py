@@ -6,46 +6,28 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from vlang.errors import GraphError
-from vlang.runtime.graph.edges.columns import narrowed
-from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, taken
+from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
 from vlang.runtime.graph.edges.given import given_flag, given_name, given_path, given_whole
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.pool import Workers
-from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.graph.notes import (
-    KEPT,
-    kept_note,
-    loops_note,
-    parallel_note,
-    rule_note,
-    stored_note,
-    symmetrized_note,
-)
-from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
+from vlang.runtime.graph.held import HeldGraph
+from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
 from vlang.runtime.graph.topology.build import Rows
-from vlang.runtime.graph.topology.neighbours import Neighbours
 from vlang.runtime.graph.topology.orientations import Orientations
-from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations
-from vlang.runtime.graph.topology.transform import WeightRule, count_loops, listed_rows, renumbered_rows
-from vlang.runtime.storage.room import memory_named, require_room
+from vlang.runtime.graph.topology.transform import WeightRule, listed_rows, renumbered_rows
+from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.processors import available_threads
-
-if TYPE_CHECKING:
-    from vlang.runtime.graph.pickled import Source
 
 __all__ = ["Graph"]
 
-_TEXT_ID = 72  # bytes of an id that is a text, about: the object and its place
-_MANY = 1 << 22
 
-
-class Graph:
+class Graph(HeldGraph):
     """The input of programs; its public state never changes, and threads may share it.
 
     Create one by `Graph.read`, `from_edges`, `from_scipy` or `from_networkx`. Adjacency lists are built on first need,
@@ -64,98 +46,7 @@ class Graph:
         stored: the edges on disk, in a graph that is made by `open`; else None.
     """
 
-    _source: Source | None = None  # how it was read, if it was not changed since
-    _light: Source | None = None  # how its pickle says that it is read again
-    stored: StoredEdges | None = None
     _whole: Graph | None = None  # of a graph on disk, once it has been read
-
-    def __init__(
-        self,
-        edges: EdgeList,
-        *,
-        name: str = "graph",
-        symmetrize: bool = False,
-        threads: int | None = None,
-    ) -> None:
-        """Take over an edge list: its arrays are not copied and become read-only.
-
-        Args:
-            edges: the edges.
-            name: for messages.
-            symmetrize: store both directions of every edge.
-            threads: how many threads build adjacency lists; None for one per processor.
-
-        Raises:
-            GraphError: the arrays do not fit together.
-        """
-        edges = _checked(edges)
-        threads = threads or available_threads()
-        directed = edges.directed and not symmetrize
-        loops = 0 if directed else count_loops(edges.src, edges.dst, threads)
-        self._notes = list(edges.notes)
-        self.left_out: Mapping[str, LeftOut] = MappingProxyType(dict(edges.left_out))
-        self.warnings = tuple(edges.warnings)
-        self._kept: tuple[str, ...] = KEPT
-        if symmetrize and edges.directed:
-            self._notes.append(symmetrized_note(len(edges.src)))
-        self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
-                   Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
-
-    @classmethod
-    def from_rows(
-        cls,
-        kind: str,
-        rows: Rows,
-        ids: VertexIds,
-        *,
-        directed: bool,
-        rule: WeightRule | None = None,
-        name: str = "graph",
-        notes: Iterable[str] = (),
-        left_out: Mapping[str, LeftOut] = MappingProxyType({}),
-        threads: int | None = None,
-        order: Order | None = None,
-    ) -> Graph:
-        """A graph of valid adjacency lists in canonical order (see `adjacency`).
-
-        Args:
-            kind: "in" or "out", the direction of `rows`.
-            rows: the adjacency lists, with their edge columns.
-            ids: the ids of all vertices.
-            directed: False if every edge is stored in both directions.
-            rule: computes the column `weight`; None if there is no such rule.
-            name: for messages.
-            notes: sentences about the source.
-            left_out: columns that could not be read, by name.
-            threads: how many threads build further adjacency lists.
-            order: of the rows; None for that of the ids.
-        """
-        graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
-        graph._take(name, ids, len(rows.targets), built, order)
-        return graph
-
-    @classmethod
-    def on_pages(
-        cls, stored: StoredEdges, ids: VertexIds, notes: Iterable[str] = (),
-        left_out: Mapping[str, LeftOut] = MappingProxyType({}), threads: int | None = None, order: Order | None = None,
-    ) -> Graph:
-        """A graph whose edges stay on disk: programs stream its pages, and what needs adjacency lists is refused.
-
-        Args:
-            stored: the edges.
-            ids: the ids of all vertices.
-            notes: sentences about the source.
-            left_out: columns that could not be read, by name.
-            threads: how many threads build adjacency lists of graphs derived from it.
-            order: of the rows; None for that of the ids.
-        """
-        graph = object.__new__(cls)
-        graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        graph.stored = stored
-        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()), order)
-        return graph
 
     def loaded(self) -> Graph:
         """This graph with its edges in memory: read on first use, and kept as long as this graph."""
@@ -178,61 +69,6 @@ class Graph:
         """Forget the edges that `loaded` has read, for a run with too little memory for them."""
         self._whole = None
 
-    def _take(
-        self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations,
-        order: Order | None = None,
-    ) -> None:
-        self.name = name
-        self.ids = ids
-        self.n = len(ids)
-        self.m = m
-        self.directed = orientations.directed
-        self.threads = orientations.threads
-        self._orientations = orientations
-        self.order = order
-
-    # ------------------------------------------------------------- properties
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """What was read and changed, one sentence each."""
-        return (*self._notes, *kept_note(self._kept), f"Stored: {self._summary()}.")
-
-    @property
-    def columns(self) -> Mapping[str, np.dtype[Any]]:
-        """The edge columns: name -> dtype as stored."""
-        return MappingProxyType({name: column.dtype for name, column in self._orientations.columns.items()})
-
-    def column_range(self, name: str) -> tuple[int | float, int | float]:
-        """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
-        column = self._orientations.columns[name]
-        return column.low, column.high
-
-    @property
-    def rule(self) -> WeightRule | None:
-        """The rule that computes the column `weight`, or None."""
-        return self._orientations.rule
-
-    def find(self, vertex: object) -> int:
-        """The dense number of a vertex id. Raises GraphError if the graph does not have it."""
-        return self.ids.find(vertex)
-
-    def label(self, vertex: int) -> int | str:
-        """The id of a dense vertex number."""
-        return self.ids.label(vertex)
-
-    @property
-    def streamed(self) -> bool:
-        """Whether its edges are on disk, so that a run streams them."""
-        return self.stored is not None
-
-    def shape(self) -> Shape:
-        """Its counts, and what is in memory."""
-        ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
-        held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
-        return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
-                     streamed=self.streamed, ordered=self.order is not None)
-
     def by_path(self) -> Graph:
         """This graph, whose pickle holds the path and the options by which it was read, and not its arrays.
 
@@ -250,55 +86,6 @@ class Graph:
         from vlang.runtime.graph.pickled import reduced  # start-up
 
         return reduced(self, self._light)
-
-    def __repr__(self) -> str:
-        return f"<Graph {self.name}: {self._summary()}>"
-
-    def _summary(self) -> str:
-        return stored_note(self.directed, self.n, self.m)
-
-    # ------------------------------------------------------------- edges
-
-    def adjacency(self, kind: str, columns: Iterable[str] = ()) -> Adjacency:
-        """Adjacency lists of kind "in", "out" or "both", with at least these edge columns in memory.
-
-        In a directed graph, "both" merges the in-edges and out-edges of each vertex into one list by neighbour,
-        in-edges first among equals: 2 m entries. In an undirected graph all three kinds are one object. Rows and
-        neighbours have dense numbers, or those of `order`. Raises GraphError for an unknown column.
-        """
-        if kind not in KINDS:
-            raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        return self._orientations.adjacency(kind, tuple(columns))
-
-    def neighbours(self) -> Neighbours:
-        """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
-        return self._orientations.neighbours()
-
-    def excess(self) -> tuple[int, int]:
-        """The numbers of self-loops and of parallel edges, an undirected one counted once; counted on first use."""
-        return self._orientations.excess()
-
-    @property
-    def out_degree(self) -> NDArray[np.uint32]:
-        """The out-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._by_ids(self.row_lengths("out"))
-
-    @property
-    def in_degree(self) -> NDArray[np.uint32]:
-        """The in-degree of each vertex, uint32[n]; in an undirected graph, all its stored edges."""
-        return self._by_ids(self.row_lengths("in"))
-
-    @property
-    def degree(self) -> NDArray[np.uint32]:
-        """in_degree + out_degree, uint32[n]; in an undirected graph, all stored edges of each vertex, counted once."""
-        return self._by_ids(self.row_lengths("both"))
-
-    def row_lengths(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of an adjacency of kind "in", "out" or "both", uint32[n], by row."""
-        return self._orientations.degree(kind)
-
-    def _by_ids(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
-        return values if self.order is None else self.order.outward(values)
 
     def plain(self) -> Graph:
         """This graph with adjacency lists in the order of the ids: itself, unless it has an `order` of its own."""
@@ -320,10 +107,6 @@ class Graph:
         other = plain._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
         other.order = order
         return other
-
-    def built(self) -> Adjacency:
-        """An adjacency that holds every stored column; "in" is built if there is none yet."""
-        return self._orientations.any()
 
     def edges(self, both: bool = False) -> EdgeList:
         """The edges as a list, in the order of an adjacency that is built.
@@ -627,20 +410,3 @@ def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeLi
         known = parse_vertices(vertices, workers)
     src, dst = within(known, edges.src, edges.dst, edges.ids, name)
     return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])
-
-
-def _checked(edges: EdgeList) -> EdgeList:
-    """The edge list with narrowed columns and contiguous, valid, read-only arrays: kernels index by them unchecked."""
-    if len(edges.ids) >= _MANY:  # a few bytes of a file may declare many vertices
-        require_room(8 * (len(edges.ids) + 1), f"an adjacency of {len(edges.ids):,} vertices")
-    src, dst = (taken(np.ascontiguousarray(ends, dtype=np.uint32)) for ends in (edges.src, edges.dst))
-    if len(src) != len(dst):
-        raise GraphError(f"src has {len(src)} entries and dst {len(dst)}: one of each for an edge")
-    for ends in (src, dst):
-        if len(ends) and int(ends.max()) >= len(edges.ids):
-            raise GraphError(f"an edge ends at vertex number {ends.max()}, but there are {len(edges.ids)} vertices")
-    columns = {name: taken(np.ascontiguousarray(narrowed(name, v))) for name, v in edges.columns.items()}
-    for name, values in columns.items():
-        if len(values) != len(src):
-            raise GraphError(f"edge column {name!r} has {len(values)} values for {len(src)} edges")
-    return replace(edges, src=src, dst=dst, columns=columns)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from vlang.runtime.engine.engine import Outcome
+    from vlang.runtime.engine.run_outcome import Outcome
     from vlang.runtime.graph.graph import Graph
     from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.origin import Origin

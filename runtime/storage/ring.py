@@ -14,56 +14,33 @@ import time
 import weakref
 from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
-from queue import Empty, SimpleQueue
-from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
+from queue import SimpleQueue
 
 from vlang.errors import InternalError, OutOfMemory
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.page_reader import (
+    ALIGNED,
+    Arrival,
+    Buffer,
+    Key,
+    PageReader,
+    PageViews,
+    Request,
+    aligned,
+    end_threads,
+    serve,
+    serve_one,
+)
 from vlang.runtime.threads.tasks import Task
 
-__all__ = ["ALIGNED", "LEAST_BUFFERS", "PageReader", "PageViews", "Reading", "Ring", "aligned"]
-
-ALIGNED = 4096
-"""Bytes of which addresses and lengths of unbuffered reads are multiples."""
+__all__ = ["LEAST_BUFFERS", "Reading", "Ring"]
 
 LEAST_BUFFERS = 2
 _BUFFERS = 8  # of a ring, where the budget allows
 _FEW = 3  # of which it has more only if that is at most half of the budget
 _READERS = 2
 _TOGETHER = 64  # pages that are delivered at once, at most, unless they are one group
-
-Key = tuple[str, int]
-Buffer = NDArray[np.uint8]
-
-
-class PageViews(Protocol):
-    """A page in a buffer: uint32 page-relative offsets, uint32 targets, and the columns as stored."""
-
-    @property
-    def offsets(self) -> NDArray[np.uint32]: ...
-    @property
-    def targets(self) -> NDArray[np.uint32]: ...
-    @property
-    def columns(self) -> Any: ...
-
-
-class PageReader(Protocol):
-    """Reads pages of one graph; several threads call it at the same time."""
-
-    def nbytes(self, kind: str, page: int) -> int:
-        """Bytes of a page, a multiple of ALIGNED."""
-
-    def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
-        """Fill an aligned buffer of `nbytes` bytes with a page, and check it.
-
-        Returns views into the buffer, and the bytes that were read from disk. Raises DiskError, GraphError.
-        """
 
 
 @dataclass
@@ -81,30 +58,6 @@ class Reading:
     nbytes: int = 0
     hits: int = 0
     seconds: float = 0.0
-
-
-def aligned(nbytes: int) -> Buffer:
-    """An array of bytes that begins at a multiple of ALIGNED. Raises MemoryError."""
-    array: Buffer = empty(nbytes + ALIGNED, np.uint8)
-    skip = -array.ctypes.data % ALIGNED
-    return array[skip : skip + nbytes]
-
-
-@dataclass(frozen=True)
-class _Order:
-    """A page to read into the beginning of `buffer`; `slot` is the number of that buffer, -1 for one of the cache."""
-
-    key: Key
-    buffer: Buffer
-    slot: int
-
-
-@dataclass(frozen=True)
-class _Arrival:
-    order: _Order
-    views: PageViews | None
-    nbytes: int
-    error: BaseException | None
 
 
 class Ring:
@@ -147,10 +100,10 @@ class Ring:
         self.cached = 0
         self._flying = 0
         self._broken = False
-        self._todo: SimpleQueue[_Order | None] = SimpleQueue()
-        self._done: SimpleQueue[_Arrival] = SimpleQueue()
+        self._todo: SimpleQueue[Request | None] = SimpleQueue()
+        self._done: SimpleQueue[Arrival] = SimpleQueue()
         self._threads: list[Task[None]] = []
-        self._ended = weakref.finalize(self, _end, self._todo, self._threads)
+        self._ended = weakref.finalize(self, end_threads, self._todo, self._threads)
 
     def stream(self, kind: str, groups: Sequence[Sequence[int]]) -> Generator[list[tuple[int, PageViews]]]:
         """Deliver pages in batches; those of a batch are valid until the next one is asked for, or the end.
@@ -240,7 +193,7 @@ class Ring:
                 return
             flight.ask([(kind, page) for page in missing])
             for page in missing:
-                self._order((kind, page))
+                self._request((kind, page))
 
     def _fits(self, kind: str, missing: Sequence[int]) -> bool:
         """Whether there are buffers for pages."""
@@ -253,7 +206,7 @@ class Ring:
                 free -= 1
         return free >= 0
 
-    def _order(self, key: Key) -> None:
+    def _request(self, key: Key) -> None:
         """Have a page read: into a buffer that stays if the budget allows, else into a free buffer of the ring."""
         need = self._reader.nbytes(*key)
         if self._arena is None:
@@ -261,17 +214,17 @@ class Ring:
         if need <= self._left - self._reserved:
             self._left -= need
             end = len(self._slots) * self._largest + self._left
-            order = _Order(key, self._arena[end : end + need], -1)
+            request = Request(key, self._arena[end : end + need], -1)
         else:
             slot = self._slot()
             before = self._inside[slot]
             if before is not None and self._held.get(before, (-1,))[0] == slot:
                 del self._held[before]
             self._inside[slot] = key
-            order = _Order(key, self._slots[slot][:need], slot)
+            request = Request(key, self._slots[slot][:need], slot)
         if not self._threads:
             self._begin()
-        self._todo.put(order)
+        self._todo.put(request)
         self._flying += 1  # behind: after an interrupt in between, the ring must not wait for a read without a thread
 
     def _slot(self) -> int:
@@ -289,21 +242,21 @@ class Ring:
     def _next(self) -> Key:
         """Wait for the next page to arrive. Raises its error."""
         if not any(thread.begun for thread in self._threads):  # the system grants no thread
-            _serve_one(self._todo.get(), self._done, self._reader)
+            serve_one(self._todo.get(), self._done, self._reader)
         self._flying -= 1
         arrival = self._done.get()
         if arrival.views is None:
             assert arrival.error is not None
             raise arrival.error
-        order = arrival.order
+        request = arrival.request
         self.reading.pages += 1
         self.reading.nbytes += arrival.nbytes
-        if order.slot < 0:
-            self._cache[order.key] = arrival.views
-            self.cached += len(order.buffer)
+        if request.slot < 0:
+            self._cache[request.key] = arrival.views
+            self.cached += len(request.buffer)
         else:
-            self._held[order.key] = order.slot, arrival.views
-        return order.key
+            self._held[request.key] = request.slot, arrival.views
+        return request.key
 
     def _drain(self) -> None:
         """Wait for the pages of an abandoned pass."""
@@ -330,9 +283,9 @@ class Ring:
         self._most, self._reserved = pages, self._reserved + more
 
     def _begin(self) -> None:
-        serve = partial(_serve, self._todo, self._done, self._reader)
+        reads = partial(serve, self._todo, self._done, self._reader)
         for _ in range(self._readers):
-            thread = Task(serve)
+            thread = Task(reads)
             self._threads.append(thread)
             if not thread.begin():
                 break
@@ -389,28 +342,3 @@ def _parts(groups: Sequence[Sequence[int]]) -> Iterator[list[int]]:
         part += group
     if part:
         yield part
-
-
-def _serve(todo: SimpleQueue[_Order | None], done: SimpleQueue[_Arrival], reader: PageReader) -> None:
-    """Read pages until None is asked for. It refers to no ring, so that a ring without other references is freed."""
-    while _serve_one(todo.get(), done, reader):
-        pass
-
-
-def _serve_one(order: _Order | None, done: SimpleQueue[_Arrival], reader: PageReader) -> bool:
-    if order is None:
-        return False
-    try:
-        done.put(_Arrival(order, *reader.read(*order.key, order.buffer), None))
-    except BaseException as error:
-        done.put(_Arrival(order, None, 0, error))
-    return True
-
-
-def _end(todo: SimpleQueue[_Order | None], threads: list[Task[None]]) -> None:
-    """Have the threads end after the reads under way; reads that no thread has begun are left out."""
-    with suppress(Empty):
-        while True:
-            todo.get_nowait()
-    for _ in threads:
-        todo.put(None)

@@ -148,7 +148,7 @@ def test_a_path_that_leaves_its_type_is_warned_of(weights: tuple[int, int], far:
                                                   monkeypatch: pytest.MonkeyPatch) -> None:
     """Vertices that are not reached are infinite without a warning and, among small values, without a second run."""
     if max(weights) == 1000000000:
-        monkeypatch.setattr("vlang.api.infinite.noting_integers", None)
+        monkeypatch.setattr("vlang.api.running.infinite.noting_integers", None)
     result = run(SEARCH, _paths(*weights), s=0)
     assert result.d[3] == 2**31 - 1
     assert [warning.split(", although")[0] for warning in result.warnings] == \

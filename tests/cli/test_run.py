@@ -373,7 +373,7 @@ def test_verify_finds_what_is_no_fixpoint(vlang: Call, monkeypatch: pytest.Monke
         result._raw["depth"][5] += 1
         return result
 
-    monkeypatch.setattr("vlang.api.program.result_of", wrong)
+    monkeypatch.setattr("vlang.api.running.run_call.result_of", wrong)
     done = vlang("run", "bfs", "karate", "source=1", "--verify", "-q")
     assert done.status == 70
     assert "`depth` of bfs is no fixpoint: one more superstep of the loop in line 10 changes it" in done.err

@@ -129,7 +129,7 @@ def test_what_is_asked_wrongly(options: dict[str, Any], said: str) -> None:
 ORDERED = """
 program ordered
 
-reduction first(a, b): int = a if tanh(min(a, b) * 1e-6) > 0.75 else max(a, b), identity -2147483648
+reduction first(a, b): int = a if tanh(min(a, b) * 1e-6) > 0.75 else max(a, b), identity -inf
 
 vertex x: int
 vertex y: int = 0

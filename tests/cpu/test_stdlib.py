@@ -27,4 +27,7 @@ def test_program_on_family(name: str, family: str, graph: RefGraph) -> None:
         pytest.skip("a program with a source needs a vertex")
     result = assert_cut_free(program(name), given)
     float_loop = name in ("katz", "pagerank", "rwr", "heat", "circuit", "neural")
-    assert_as_interpreted(program(name), given, result, interpreted(program(name), given), same_rounds=not float_loop)
+    # Where rounding keeps a loop from its tolerance, the engine sees that supersteps repeat; the interpreter does not.
+    limit = {"max_rounds": 100 + 2 * result.rounds} if float_loop else {}
+    outcome = interpreted(program(name), given, **limit)
+    assert_as_interpreted(program(name), given, result, outcome, same_rounds=not float_loop)

@@ -22,7 +22,7 @@ from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
-from vlang.runtime.storage.ring import ALIGNED
+from vlang.runtime.storage.page_reader import ALIGNED
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
 

@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 
 from vlang import load, stdlib
-from vlang.api.on_disk import whole_lists
+from vlang.api.running.on_disk import whole_lists
 from vlang.options import Options
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.way import way_of

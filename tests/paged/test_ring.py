@@ -12,7 +12,8 @@ import pytest
 from tests.paged.stores import MemoryStore
 from vlang import Graph
 from vlang.errors import DiskError, InternalError, OutOfMemory
-from vlang.runtime.storage.ring import ALIGNED, Ring, aligned
+from vlang.runtime.storage.page_reader import ALIGNED, aligned
+from vlang.runtime.storage.ring import Ring
 from vlang.runtime.threads.tasks import Task
 
 

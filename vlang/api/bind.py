@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ from vlang.types import BOOL, F16, VERTEX, Scalar, Vector, VertexSet
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bind_fields", "bind_parameters", "columns_with_nan", "hidden_columns", "kept_parameters"]
+__all__ = ["bind_fields", "bind_parameters", "kept_parameters"]
 
 
 def bind_parameters(
@@ -164,35 +163,6 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
             raise BindError(f"{name} needs the edge field `{edge.name}` ({edge.type}), and the graph's edges have "
                             f"{have}; read the graph with weights, or name a column `{edge.name}`")
     return arrays
-
-
-def columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:
-    """A sentence for each edge field that is NaN on some edges."""
-    read = [edge.name for edge in program.edges if edge.name in graph.columns]
-    return tuple(f"edge field `{name}` is NaN on some edges; results that depend on these are NaN or skip them"
-                 for name in read if math.isnan(graph.column_range(name)[0]))
-
-
-def hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
-    """A sentence for each edge field that takes its default although the graph has unused columns.
-
-    defaults: the texts of the defaults, by edge field.
-    """
-    read = {edge.name for edge in program.edges}
-    others = [name for name in graph.columns if name not in read]
-    others += [name for name, why in graph.left_out.items() if why.numbers and name not in read]
-    if not others:
-        return ()
-    there = ", ".join(f"`{name}`" for name in others)
-    found = []
-    for edge in program.edges:
-        if edge.name not in graph.columns and edge.name in defaults:
-            advice = f"name the column `{edge.name}` to have it read"
-            if edge.name == "weight":
-                which = "it" if len(others) == 1 else "one of them"
-                advice = f"read {which} with weights=\"{others[0]}\", or name it `weight`"
-            found.append(f"edge field `{edge.name}`: default {defaults[edge.name]}; the graph has {there}: {advice}")
-    return tuple(found)
 
 
 def _array(decl: f.FieldDecl, graph: Graph, value: Any) -> NDArray[Any]:

@@ -308,7 +308,7 @@ def _seconds(option: Option, value: Any) -> float:
 
 def _notices(option: Option, value: Any) -> Any:
     if value is True:
-        from vlang.api.checkpoints import print_line  # start-up
+        from vlang.api.running.checkpoints import print_line  # start-up
 
         return print_line
     if not value:

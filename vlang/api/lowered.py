@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from vlang.api.bind_options import bind_options, options_by_name
 from vlang.api.calls import Stages
 from vlang.api.cost import Cost, cost_of
-from vlang.api.memory import need_on
+from vlang.api.running.memory import need_on
 from vlang.api.stage_text import stage_text
 from vlang.errors import BindError
 from vlang.ir.facts import Facts

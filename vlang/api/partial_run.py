@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 from vlang.api.bind import bind_parameters
 from vlang.ir.forms.ranges import sizes_of
 from vlang.options import Options
-from vlang.runtime.engine.engine import Goal, Outcome, run_plan
+from vlang.runtime.engine.engine import run_plan
 from vlang.runtime.engine.machine import Start
+from vlang.runtime.engine.run_outcome import Goal, Outcome
 from vlang.runtime.machines import open_machine
 
 if TYPE_CHECKING:

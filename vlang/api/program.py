@@ -4,41 +4,32 @@ from __future__ import annotations
 
 import difflib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
-from vlang.api.bind import bind_fields, bind_parameters, columns_with_nan, hidden_columns, kept_parameters
+from vlang.api.bind import bind_fields, bind_parameters, kept_parameters
 from vlang.api.bind_options import bind_options
 from vlang.api.calls import Call, Stages
 from vlang.api.described import FieldInfo, documented, parameter_of, signature_of
-from vlang.api.verified import verified_plan, verified_program, verified_schedule
+from vlang.api.running.planned import planned
+from vlang.api.running.verified import verified_program
 from vlang.check import Problem, check, parse
 from vlang.errors import BindError, DiskError, ProgramError
-from vlang.ir.facts import Facts, analyse
-from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import USUAL, Ranges, Sizes, sizes_of
+from vlang.ir.facts import analyse
+from vlang.ir.forms.ranges import USUAL, Ranges, Sizes
 from vlang.ir.integer_watch import Leaving, leaving
 from vlang.ir.lower import lower
-from vlang.ir.overflow_watch import noting, watch_of
-from vlang.ir.schedule import schedule
-from vlang.runtime.plan.plan import NO_WATCH
-from vlang.runtime.results.outcomes import result_of
 from vlang.syntax.program_file import STDIN, program_bytes
-from vlang.syntax.tree import EdgeField
 
 if TYPE_CHECKING:
     from vlang.api.lowered import Lowered
     from vlang.options import Options
-    from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.engine.draws import Draws
-    from vlang.runtime.engine.engine import Outcome
-    from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.graph.graph import Graph
-    from vlang.runtime.machines import Opened
-    from vlang.runtime.plan.plan import Plan, Watch
+    from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
 
 __all__ = ["Program", "compile", "load"]
@@ -170,128 +161,21 @@ class Program:
 
     def run(self, call: Call, draws: Draws | None = None) -> Result:
         """Run a bound call. draws: makes every free choice at random."""
-        from vlang.api.memory import within_budget  # start-up
-        from vlang.runtime.machines import open_machine  # start-up
-        from vlang.runtime.results.origin import Origin  # start-up
+        from vlang.api.running.run_call import run_call  # start-up
 
-        graph, precision = call.graph, call.precision
-        facts = self.stages(precision).facts
-        arrays = {**call.fields, **call.old}
-        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-        keep = {number: {name: f"told:{name}" for name in loop.applied}
-                for number, loop in enumerate(facts.loops.values()) if loop.kind == "delta"}
+        return run_call(self, call, draws)
 
-        def plan_for(target: str) -> Plan:
-            return self.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+    def leaving(self, precision: int, given: frozenset[str], sizes: Sizes) -> tuple[Ranges, Leaving]:
+        """The values that integers may have on graphs of a size, and which of them may become infinite.
 
-        watch = NO_WATCH if draws is not None else watch_of(self.stages(precision).program)
-        with within_budget(plan_for, graph, call.options) as short, \
-                open_machine(plan_for, graph, call.options, draws, self._placed(plan_for, call)) as opened:
-            slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
-            outcome, resumed, problems = self._run_on(opened, call, arrays, slots, watch)
-        warnings = self._overflows(call, outcome) if outcome.infinite else ()
-        if draws is None and not warnings:
-            warnings = self._integers(call, outcome)
-        falling = {name for loop in facts.loops.values()
-                   for name, direction in loop.directions.items() if direction == "down"}
-        told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
-                for number, names in keep.items()}
-        origin = Origin(self.source, precision, self.derive, graph, call.parameters, call.fields, told)
-        result = result_of(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
-        if opened.placement is not None:
-            result.placement = opened.placement.text
-            result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
-        hidden = hidden_columns(self.stages(precision).program, graph, self._defaults())
-        lacking = columns_with_nan(self.stages(precision).program, graph)
-        result.warnings = (*graph.warnings, *short, *hidden, *lacking, *warnings, *problems)
-        result.resumed = resumed
-        return result
-
-    def _run_on(
-        self, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch
-    ) -> tuple[Outcome, str, Sequence[str]]:
-        """Run a bound call on a machine, with checkpoints if it asks for them.
-
-        Args:
-            opened: the machine and the plan.
-            call: the call.
-            arrays: fields that replace initializers.
-            slots: arrays to keep.
-            watch: the values tested for infinities.
-
-        Returns:
-            The outcome; the sentence that says where the run went on; and problems with checkpoints.
+        given: names of the vertex fields that the caller passes.
         """
-        from vlang.runtime.engine.engine import run_plan  # start-up
-
-        def run(keeper: Keeper | None) -> Outcome:
-            return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, call.options, call.starts,
-                            slots, watch=watch, keeper=keeper)
-
-        if call.options.checkpoint is None and call.options.on_interrupt == "stop":
-            return run(None), "", ()
-        from vlang.api.checkpoints import Notes, keeping  # start-up
-
-        if opened.reading is not None:
-            raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
-                            "leave them out, or give memory for all edges")
-        notes = Notes(call.options.notices)
-        with keeping(opened.plan, opened.machine, call, self.source, self.derive, notes) as keeper:
-            outcome = run(keeper)
-        return outcome, notes.resumed, notes.problems
-    def _placed(self, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-        """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
-        if call.graph.stored is None or call.options.device != "cpu":
-            return None
-        from vlang.api.on_disk import placed  # start-up
-
-        return placed(self, plan_for("numba"), call.graph, call.options)
-
-    def _defaults(self) -> dict[str, str]:
-        """The defaults of edge fields, by name, as in the text."""
-        edges = [item for item in self.stages().checked.file.items if isinstance(item, EdgeField)]
-        return {name: self.source[item.init.span.start : item.init.span.end]
-                for item in edges if item.init is not None for name in item.names}
-
-    def _overflows(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
-        """The warnings after a run that left infinite values; runs once more to find which sums overflowed.
-
-        Raises RangeError where the outputs do not show it.
-        """
-        from vlang.api.overflow import reported  # start-up
-
-        program, places = noting(self.stages(call.precision).program, frozenset({**call.fields, **call.old}))
-        return reported(outcome, places, lambda: self._noted(call, program), call.graph)
-
-    def _noted(self, call: Call, program: f.Program) -> Mapping[str, Any]:
-        """The fields after a run of the program with notes."""
-        from vlang.runtime.engine.engine import run_plan  # start-up
-        from vlang.runtime.machines import open_machine  # start-up
-
-        graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
-        columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-        options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
-                          device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
-        with open_machine(lambda target: _planned(program, facts, columns, given, target, options.without,
-                                                  graph.order is not None, sizes), graph, options) as opened:
-            return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options,
-                            call.starts).values.fields
-
-    def _integers(self, call: Call, outcome: Outcome) -> tuple[str, ...]:
-        """The warning after a run in which an integer became infinite from finite operands; () without one."""
-        from vlang.api.infinite import integer_warnings  # start-up
-
-        stages, given = self.stages(call.precision), frozenset({**call.fields, **call.old})
-        sizes = sizes_of(call.graph.n, call.graph.m)
-        key = (call.precision, given, sizes)
+        key = (precision, given, sizes)
         if key not in self._leaving:
+            stages = self.stages(precision)
             ranges = Ranges(stages.program, given, sizes)
             self._leaving[key] = ranges, leaving(stages.program, stages.facts, ranges)
-        ranges, found = self._leaving[key]
-        if not found.fields:
-            return ()
-        return integer_warnings(stages, ranges, found, call, outcome.values.fields, given,
-                                lambda program: self._noted(call, program))
+        return self._leaving[key]
 
     def lower(self, graph: Graph | None = None, device: str = "cpu", **options: Any) -> Lowered:
         """The program lowered for a graph, or for graphs with all of its edge columns: facts, plan, texts and cost.
@@ -360,7 +244,7 @@ class Program:
         key = (stages.program.precision, present, given, target, without, renumbered, sizes)
         known = self._plans.get(key)
         if known is None:
-            known = self._plans[key] = _planned(
+            known = self._plans[key] = planned(
                 stages.program, stages.facts, columns, given, target, without, renumbered, sizes)
         return known
 
@@ -388,18 +272,6 @@ def _apart(function: Callable[_Given, _Found], *args: _Given.args, **named: _Giv
     errors.
     """
     return copy_context().run(function, *args, **named)
-
-
-def _planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
-             without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
-    """The plan of an IR; see `Program.plan`."""
-    from vlang.emit.emitter import emit  # start-up
-    from vlang.emit.requires import contract_stages  # start-up
-
-    present = columns & {e.name for e in program.edges}
-    whole = verified_schedule(schedule(program, given, without))
-    contracts = contract_stages(program, whole, present)
-    return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))
 
 
 def _derived(plain: Stages) -> Stages:

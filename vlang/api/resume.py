@@ -16,8 +16,8 @@ from vlang.api.partial_run import run_to
 from vlang.errors import BindError, ResumeError
 from vlang.ir.going import ChangeKind, Going, going_on
 from vlang.options import Options
-from vlang.runtime.engine.engine import Goal
 from vlang.runtime.engine.machine import Start
+from vlang.runtime.engine.run_outcome import Goal
 from vlang.runtime.graph.edges.naming import NONE
 from vlang.runtime.graph.edit import Change, change
 from vlang.runtime.results.origin import Origin

@@ -35,7 +35,7 @@ def memory_budget(
         OutOfMemory: the need is known before the graph is read, and does not fit; or something did not fit later.
     """
     from vlang.api.bind_options import check_options  # start-up
-    from vlang.api.memory import check_need, chosen_budget, need_on  # start-up
+    from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up
     from vlang.runtime.storage.ledger import budget  # start-up
     from vlang.runtime.storage.page_file.form import is_page_file  # start-up

@@ -133,7 +133,7 @@ def _say(told: list[str], text: str) -> None:
 def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: dict[str, Any], quiet: bool) -> None:
     """Say where the edges of a graph on disk will be, and fix the memory that decided so in `options`."""
     from vlang.api.bind_options import check_options  # start-up
-    from vlang.api.on_disk import placed  # start-up
+    from vlang.api.running.on_disk import placed  # start-up
 
     chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)

@@ -12,7 +12,8 @@ from functools import reduce as fold
 
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import Ranges, whole
+from vlang.ir.forms.range_arithmetic import whole
+from vlang.ir.forms.ranges import Ranges
 from vlang.ir.forms.visible import statements
 from vlang.ir.overflow_watch import Place
 from vlang.types import BOOL, Scalar

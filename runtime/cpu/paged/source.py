@@ -16,7 +16,8 @@ from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE_TARGETS, PAGE_WORDS
-from vlang.runtime.storage.ring import PageViews, Ring
+from vlang.runtime.storage.page_reader import PageViews
+from vlang.runtime.storage.ring import Ring
 
 __all__ = ["Columns", "Groups", "InMemory", "PageSource", "Streamed", "source_of"]
 

@@ -12,7 +12,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.storage.ring import PageReader, aligned
+from vlang.runtime.storage.page_reader import PageReader, aligned
 
 __all__ = ["StoredEdges", "StoredOrientations"]
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
@@ -32,17 +31,24 @@ from vlang.runtime.storage.page_file.form import (
     sum_of,
 )
 from vlang.runtime.storage.page_file.header import Description, Header, fingerprint_of, stripe_from_bytes
+from vlang.runtime.storage.page_file.sections import (
+    DEGREES,
+    DIRECTORIES,
+    Array,
+    Empty,
+    check_sections,
+    damaged,
+    fill,
+    reading,
+    section_bytes,
+    within_bounds,
+)
 
 __all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
 
 _MOST_DESCRIPTION = 1 << 26
 _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
            "a vertex number is too large")  # fmt: skip
-_DEGREES = {"in": Section.IN_DEGREES, "out": Section.OUT_DEGREES}
-_DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
-
-Array = NDArray[Any]
-Empty = Callable[[int, DTypeLike], Array]
 
 
 @dataclass(frozen=True)
@@ -114,21 +120,21 @@ class PageFile:
             DiskError: it cannot be read.
         """
         path = Path(path)
-        with _reading(path), FileIO(path) as file:
+        with reading(path), FileIO(path) as file:
             data, size = file.read(HEADER_BYTES) or b"", os.fstat(file.fileno()).st_size
             header = Header.from_bytes(data, size)
             place = header.sections.get(Section.DESCRIPTION)
             if place is None or place.nbytes > _MOST_DESCRIPTION:
-                raise ValueError(_damaged("its description is missing"))
-            description = Description.from_bytes(bytes(_section(file, header, Section.DESCRIPTION)))
+                raise ValueError(damaged("its description is missing"))
+            description = Description.from_bytes(bytes(section_bytes(file, header, Section.DESCRIPTION)))
             found = PageFile(path, header, fingerprint_of(data), description)
-            found._check_sections()
+            check_sections(header, found.kinds)
             for kind in found.kinds:
-                words = _section(file, header, _DIRECTORIES[kind]).view(np.int64)
+                words = section_bytes(file, header, DIRECTORIES[kind]).view(np.int64)
                 try:
                     found._directories[kind] = Directory.from_words(words, found.n, found.m)
                 except ValueError as error:
-                    raise ValueError(_damaged(f"the directory: {error}")) from None
+                    raise ValueError(damaged(f"the directory: {error}")) from None
             found._place_pages()
         found._find_stripes()
         return found
@@ -197,7 +203,7 @@ class PageFile:
 
     def degrees(self, kind: str) -> NDArray[np.uint32]:
         """The degree of each vertex in a direction, by its number in pages, uint32[n]."""
-        short = self._read(_DEGREES[kind]).view(np.uint16)
+        short = self._read(DEGREES[kind]).view(np.uint16)
         found = empty(self.n, np.uint32)
         found[:] = short
         d = self._directories[kind]
@@ -236,7 +242,7 @@ class PageFile:
         columns = {}
         for (name, info), at in zip(self.columns.items(), layout.columns):
             values = buffer[at : at + info.dtype.itemsize * edges].view(info.dtype)
-            if not _within(values, info):
+            if not within_bounds(values, info):
                 raise self.page_error(kind, page, f"a value of the edge column {name!r} is out of bounds")
             columns[name] = values
         return PageView(offsets, targets, columns)
@@ -248,13 +254,13 @@ class PageFile:
         with ExitStack() as stack:
             files = []
             for path in self.stripes:
-                with _reading(path):
+                with reading(path):
                     files.append(stack.enter_context(FileIO(path)))
             for page in range(self._directories[kind].count):
                 extent = self.extent(kind, page)
                 buffer = room[: extent.nbytes]
-                with _reading(self.stripes[extent.stripe]):
-                    _fill(files[extent.stripe], extent.offset, buffer)
+                with reading(self.stripes[extent.stripe]):
+                    fill(files[extent.stripe], extent.offset, buffer)
                 yield self.view(kind, page, buffer)
 
     def check(self) -> int:
@@ -276,27 +282,6 @@ class PageFile:
 
     # ------------------------------------------------------------- checks
 
-    def _check_sections(self) -> None:
-        """Whether exactly the sections of such a graph are there, of the lengths that they must have."""
-        n, ids = self.n, self._header.id_kind
-        sizes: dict[Section, int | None] = {Section.DESCRIPTION: None}
-        if ids == IdKind.TEXT:
-            sizes |= {Section.ID_BYTES: None, Section.ID_ENDS: 8 * n}
-        elif ids != IdKind.CONSECUTIVE:
-            sizes[Section.IDS] = 8 * n
-        if self.layout == "degree":
-            sizes[Section.PERMUTATION] = 4 * n
-        for kind in self.kinds:
-            sizes |= {_DEGREES[kind]: 2 * n, _DIRECTORIES[kind]: None}
-        there = self._header.sections
-        for section in {*sizes, *there}:
-            name = section.name.lower().replace("_", " ")
-            if section not in there or section not in sizes:
-                raise ValueError(_damaged(f"the section {name} is {'missing' if section in sizes else 'too much'}"))
-            size, place = sizes[section], there[section]
-            if place.nbytes != size and (size is not None or (place.nbytes % 8 and section in _DIRECTORIES.values())):
-                raise ValueError(_damaged(f"the length of the section {name}"))
-
     def _place_pages(self) -> None:
         """Compute where the pages lie: one after the other in each file, in turns over the files."""
         files = max(1, self._header.stripes)
@@ -317,14 +302,14 @@ class PageFile:
             at += d.count
         first = min(place.offset for place in self._header.sections.values())
         if (HEADER_BYTES if self._header.stripes else self._ends[0]) > first or int(sizes.min()) < 0:
-            raise ValueError(_damaged("the pages do not fit into the file"))
+            raise ValueError(damaged("the pages do not fit into the file"))
 
     def _find_stripes(self) -> None:
         count, said = self._header.stripes, self.description
         if count == 0:
             return
         if len(said.disks) != count or not said.file or os.sep in said.file:
-            raise GraphError(f"{self.path}: {_damaged('the folders of its stripes')}")
+            raise GraphError(f"{self.path}: {damaged('the folders of its stripes')}")
         found = []
         for number, disk in enumerate(said.disks):
             name = stripe_name(said.file, self.fingerprint, number)
@@ -333,11 +318,11 @@ class PageFile:
             if path is None:
                 raise DiskError(f"{self.path}: its stripe {number + 1} of {count} is missing: {places[0]}, nor is it "
                                 f"in {self.path.parent}")  # fmt: skip
-            with _reading(path), FileIO(path) as file:
+            with reading(path), FileIO(path) as file:
                 size = os.fstat(file.fileno()).st_size
                 stripe_from_bytes(file.read(HEADER_BYTES) or b"", size, self.fingerprint, number, count)
                 if size != self._ends[number]:
-                    raise ValueError(_damaged("its length is not that of its pages"))
+                    raise ValueError(damaged("its length is not that of its pages"))
             found.append(path)
         self.stripes = tuple(found)
 
@@ -363,8 +348,8 @@ class PageFile:
         return page_layout(rows, edges, self._widths), rows, edges
 
     def _read(self, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
-        with _reading(self.path), FileIO(self.path) as file:
-            return _section(file, self._header, section, empty)
+        with reading(self.path), FileIO(self.path) as file:
+            return section_bytes(file, self._header, section, empty)
 
     def stored_texts(self, empty: Empty = empty) -> tuple[NDArray[np.uint8], NDArray[np.uint64]] | None:
         """Ids that are texts as they are stored: UTF-8 one after the other, and the end of each; None for integers.
@@ -394,60 +379,9 @@ class PageFile:
 
     def _need(self, fine: bool, what: str) -> None:
         if not fine:
-            raise GraphError(f"{self.path}: {_damaged(what)}")
+            raise GraphError(f"{self.path}: {damaged(what)}")
 
     def page_error(self, kind: str, page: int, what: str) -> GraphError:
         """The error for a page that is damaged; what: the reason."""
         path = self.stripes[self.extent(kind, page).stripe]
-        return GraphError(f"{path}: {_damaged(f'page {page:,} of the {kind}-edges: {what}')}")
-
-
-class _reading:
-    """Turns errors while `path` is read into those of vlang, with its name."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, _kind: object, error: BaseException | None, _at: object) -> None:
-        if isinstance(error, (GraphError, DiskError)):
-            return
-        if isinstance(error, OSError):
-            raise DiskError(f"{self._path}: cannot be read: {error.strerror or error}") from error
-        if isinstance(error, ValueError):
-            raise GraphError(f"{self._path}: {error}") from None
-
-
-def _damaged(what: str) -> str:
-    return f"damaged: {what}; convert the graph again"
-
-
-def _within(values: Array, info: ColumnInfo) -> bool:
-    if not len(values) or info.least != info.least:
-        return True
-    return bool(values.min() >= info.least and values.max() <= info.greatest)
-
-
-def _section(file: FileIO, header: Header, section: Section, empty: Empty = empty) -> NDArray[np.uint8]:
-    """The bytes of a section, whose length `Header` has compared with that of the file. Raises ValueError, OSError."""
-    place = header.sections.get(section)
-    if place is None:
-        raise ValueError(_damaged(f"the section {section.name.lower()} is missing"))
-    data: NDArray[np.uint8] = empty(place.nbytes, np.uint8)
-    _fill(file, place.offset, data)
-    if sum_of(data) != place.sum:
-        raise ValueError(_damaged(f"the sum of the section {section.name.lower().replace('_', ' ')} is wrong"))
-    return data
-
-
-def _fill(file: FileIO, offset: int, target: NDArray[np.uint8]) -> None:
-    """Fill `target` from the file. Raises ValueError where the file ends, OSError."""
-    file.seek(offset)
-    have = 0
-    while have < len(target):
-        got = file.readinto(target[have:].data)
-        if not got:
-            raise ValueError(_damaged("the file is cut off"))
-        have += got
+        return GraphError(f"{path}: {damaged(f'page {page:,} of the {kind}-edges: {what}')}")

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING
 from vlang.emit.shared import integers
 from vlang.emit.shared.dialect import scalars_of
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import Range, Ranges, limited
+from vlang.ir.forms.range_arithmetic import Range, limited
+from vlang.ir.forms.ranges import Ranges
 from vlang.types import BOOL, I64, U64, Scalar, Vector
 
 if TYPE_CHECKING:

@@ -17,7 +17,8 @@ from vlang.emit.shared import integers, vectors
 from vlang.emit.shared.dialect import Dialect, scalars_of
 from vlang.emit.shared.operations import COMPARE, WRITERS
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import Range, Ranges, whole
+from vlang.ir.forms.range_arithmetic import Range, whole
+from vlang.ir.forms.ranges import Ranges
 from vlang.syntax.tree import Span
 from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from vlang.ir.forms.ranges import Range, whole
+from vlang.ir.forms.range_arithmetic import Range, whole
 from vlang.types import Scalar, Type
 
 if TYPE_CHECKING:

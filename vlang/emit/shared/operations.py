@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import product as product_range
+from vlang.ir.forms.range_arithmetic import product as product_range
 from vlang.types import Scalar
 
 if TYPE_CHECKING:

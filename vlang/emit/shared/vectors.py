@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from vlang.emit.shared import integers
 from vlang.ir.forms import forms as f
-from vlang.ir.forms.ranges import whole
+from vlang.ir.forms.range_arithmetic import whole
 from vlang.types import I64, U8, Scalar, Vector
 
 if TYPE_CHECKING:

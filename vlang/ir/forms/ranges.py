@@ -8,22 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from copy import copy
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known
+from vlang.ir.forms.range_arithmetic import (
+    Found,
+    Range,
+    arithmetic,
+    both,
+    compared,
+    converted,
+    difference,
+    limited,
+    parts,
+    whole,
+    widened,
+)
 from vlang.ir.forms.visible import statements
 from vlang.reductions import identity
-from vlang.types import Scalar, Tuple, Type, Vector, VertexSet
+from vlang.types import Scalar, Tuple, Type, VertexSet
 
-__all__ = ["MOST_EDGES", "SIZES", "USUAL", "Range", "Ranges", "Sizes", "limited", "product", "sizes_of", "whole"]
+__all__ = ["MOST_EDGES", "SIZES", "USUAL", "Ranges", "Sizes", "sizes_of"]
 
 MOST_EDGES = (1 << 31) - 2
 """In a row: a graph with a longer one is refused."""
+
 _PATIENCE = 3  # how often a range may grow before it is widened
-
-
 _MOST_SUPERSTEPS = (1 << 31) - 2
 """A loop that reads `iteration` ends before its number leaves 32 bits."""
 
@@ -50,64 +61,6 @@ SIZES = (_SMALL, USUAL, _LARGE)
 def sizes_of(vertices: int, edges: int) -> Sizes:
     """The class of a graph."""
     return next((size for size in SIZES if vertices <= size.vertices and edges <= size.edges), _LARGE)
-
-
-@dataclass(frozen=True)
-class Range:
-    """The integers from low to high, of a type."""
-
-    low: int
-    high: int
-    type: Scalar
-
-    def joined(self, other: Range | None) -> Range | None:
-        """The least range around both; None without one of them."""
-        return other and Range(min(self.low, other.low), max(self.high, other.high), self.type)
-
-    @property
-    def up(self) -> bool:
-        """Whether `inf` is in it."""
-        return self.type.kind == "int" and self.high == self.type.highest
-
-    @property
-    def down(self) -> bool:
-        """Whether `-inf` is in it."""
-        return self.type.kind == "int" and self.low == self.type.lowest
-
-    @property
-    def finite(self) -> tuple[int, int] | None:
-        """The least and the largest finite value; None if there is none."""
-        low, high = self.low + self.down, self.high - self.up
-        return (low, high) if low <= high else None
-
-    def has(self, value: int) -> bool:
-        """Whether a value is in it."""
-        return self.low <= value <= self.high
-
-    @property
-    def size(self) -> int:
-        """The largest absolute value."""
-        return max(abs(self.low), abs(self.high))
-
-
-Found = tuple[Range | None, ...]
-"""The ranges of the components of a tuple, or of all components of a vector; None for values that are no integers."""
-
-
-def whole(type_: Type) -> Range | None:
-    """The range of a scalar type, or of the components of a vector; None for what is no integer."""
-    item = type_.item if isinstance(type_, Vector) else type_
-    return Range(item.lowest, item.highest, item) if isinstance(item, Scalar) and item.kind in ("int", "uint") else None
-
-
-def _whole(type_: Type) -> Found:
-    return tuple(map(whole, type_.items)) if isinstance(type_, Tuple) else (whole(type_),)
-
-
-def limited(low: int, high: int, type_: Scalar) -> Range:
-    """A range clamped to its type."""
-    low, high = (min(max(x, type_.lowest), type_.highest) for x in (low, high))
-    return Range(low, high, type_)
 
 
 class Ranges:
@@ -158,7 +111,7 @@ class Ranges:
                 known, bound = self._of(value)[0], self._of(other)[0]
                 if known is not None and bound is not None:
                     before = limits.get(value, (known,))[0] or known
-                    limits[value] = (_compared(before, op, bound),)
+                    limits[value] = (compared(before, op, bound),)
         if not limits:
             return self
         narrower = copy(self)
@@ -181,7 +134,7 @@ class Ranges:
                 new = self._joined(found.get(name), value if isinstance(value, tuple) else self._of(value))
                 if new != found.get(name):
                     changed, grown[name] = True, grown.get(name, 0) + 1
-                    found[name] = new if grown[name] < _PATIENCE else _widened(found.get(name), new)
+                    found[name] = new if grown[name] < _PATIENCE else widened(found.get(name), new)
                     self._memo.clear()
 
     @staticmethod
@@ -192,7 +145,7 @@ class Ranges:
         """The values of an input, within the contracts."""
         known, assumed = whole(expr.type), self._known
         if known is None or assumed is None or not isinstance(expr.type, Scalar):
-            return _whole(expr.type)
+            return parts(expr.type)
         return (limited(*assumed.bounds(expr, known.low, known.high), expr.type),)
 
     # ----------------------------------------------------------- expressions
@@ -224,16 +177,16 @@ class Ranges:
             return self._contracted(expr)
         if isinstance(expr, f.GraphValue) and expr.kind == "builtin":
             most = {"N": self.sizes.vertices, "M": self.sizes.edges}.get(expr.name, _MOST_SUPERSTEPS)
-            return (limited(0, most, expr.type),) if isinstance(expr.type, Scalar) else _whole(expr.type)
+            return (limited(0, most, expr.type),) if isinstance(expr.type, Scalar) else parts(expr.type)
         if isinstance(expr, (f.GraphValue, f.Accumulator)):
             found = self._names.get(expr.name)
-            return found if found is not None and len(found) == len(_whole(expr.type)) else _whole(expr.type)
-        return _whole(expr.type)
+            return found if found is not None and len(found) == len(parts(expr.type)) else parts(expr.type)
+        return parts(expr.type)
 
     def _field(self, expr: f.Field) -> Found:
-        found = self._names.get(expr.name, _whole(expr.type))
+        found = self._names.get(expr.name, parts(expr.type))
         if expr.time == "change":
-            return tuple(part and (_difference(part, part) if part.type.kind == "int" else whole(part.type))
+            return tuple(part and (difference(part, part) if part.type.kind == "int" else whole(part.type))
                          for part in found)
         if isinstance(expr.of, f.Expr):  # of `none` it is 0
             return tuple(part and part.joined(Range(0, 0, part.type)) for part in found)
@@ -245,7 +198,7 @@ class Ranges:
         if expr.op in ("min", "max", "select"):
             a, b = (self._of(arg) for arg in expr.args[-2:])
             return self._joined(a, b)
-        return _whole(expr.type)
+        return parts(expr.type)
 
     def _op(self, expr: f.Op) -> Range | None:
         kind = whole(expr.type)
@@ -255,12 +208,12 @@ class Ranges:
             assert isinstance(expr.data, int)
             return self._of(expr.args[0])[expr.data]
         if expr.op == "select":
-            return _both(self.of(expr.args[1]), self.of(expr.args[2]))
+            return both(self.of(expr.args[1]), self.of(expr.args[2]))
         args = [self.of(arg) for arg in expr.args]
         if expr.op == "vector":
             result = args[0]
             for arg in args[1:]:
-                result = _both(result, arg)
+                result = both(result, arg)
             return result
         if expr.op in ("component", "broadcast", "reverse", "vmin", "vmax"):
             return args[0]
@@ -269,10 +222,10 @@ class Ranges:
         if expr.op == "position":
             return limited(-1, self.sizes.vertices, kind.type)
         if expr.op == "cast":
-            return kind if args[0] is None or expr.data == "wrap" else _converted(args[0], kind.type)
+            return kind if args[0] is None or expr.data == "wrap" else converted(args[0], kind.type)
         if any(arg is None for arg in args):
             return kind
-        return _arithmetic(expr, [arg for arg in args if arg is not None], kind)
+        return arithmetic(expr.op, [arg for arg in args if arg is not None], kind)
 
 
 _TURNED = {"lt": "gt", "gt": "lt", "le": "ge", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -285,22 +238,6 @@ def _conjuncts(cond: f.Expr | None) -> Iterator[f.Op]:
             yield from _conjuncts(part)
     elif isinstance(cond, f.Op) and cond.op in _TURNED:
         yield cond
-
-
-def _compared(a: Range, op: str, b: Range) -> Range:
-    """The values of a range that compare with some value of another."""
-    low, high = a.low, a.high
-    if op in ("lt", "le", "eq"):
-        high = min(high, b.high - (op == "lt"))
-    if op in ("gt", "ge", "eq"):
-        low = max(low, b.low + (op == "gt"))
-    if op == "ne" and b.low == b.high:
-        low, high = low + (low == b.low), high - (high == b.low)
-    return Range(low, high, a.type) if low <= high else a
-
-
-def _both(a: Range | None, b: Range | None) -> Range | None:
-    return a and a.joined(b)
 
 
 def _writes(program: f.Program, given: frozenset[str]) -> Iterator[tuple[str, f.Expr | Found]]:
@@ -330,107 +267,12 @@ def _part(value: f.Expr, number: int, type_: Type) -> f.Expr:
     return f.Op(type_, "item", (value,), number)
 
 
-def _widened(old: Found | None, new: Found) -> Found:
-    """A range that has grown often: each end that grew is moved to 0 or to the end of the type."""
-    if old is None:
-        return new
-    result: list[Range | None] = []
-    for a, b in zip(old, new, strict=True):
-        if a is None or b is None:
-            result.append(None)
-            continue
-        low = b.low if b.low == a.low else 0 if b.low >= 0 else b.type.lowest
-        high = b.high if b.high == a.high else 0 if b.high <= 0 else b.type.highest
-        result.append(Range(low, high, b.type))
-    return tuple(result)
-
-
-def _converted(value: Range, type_: Scalar) -> Range:
-    """A range in another type; infinities stay infinite."""
-    return limited(type_.lowest if value.down else value.low, type_.highest if value.up else value.high, type_)
-
-
-def _sum(a: Range, b: Range) -> Range:
-    low, high = a.low + b.low, a.high + b.high
-    return limited(a.type.lowest if a.down or b.down else low, a.type.highest if a.up or b.up else high, a.type)
-
-
-def _negative(a: Range) -> Range:
-    low = a.type.lowest if a.up else -a.high
-    return limited(low, a.type.highest if a.down else -a.low, a.type)
-
-
-def _difference(a: Range, b: Range) -> Range:
-    if a.type.kind == "uint":
-        return limited(a.low - b.high, a.high - b.low, a.type)
-    return _sum(a, _negative(b))
-
-
-def product(a: Range, b: Range) -> Range:
-    """The range of a * b."""
-    corners = [x * y for x in (a.low, a.high) for y in (b.low, b.high)]
-    low, high = min(corners), max(corners)
-    if a.up or a.down or b.up or b.down:
-        low = a.type.lowest if low < 0 else low
-        high = a.type.highest if high > 0 else high
-    return limited(low, high, a.type)
-
-
-def _divided(a: Range, b: Range) -> Range:
-    if a.low >= 0 and b.low >= 0:
-        return Range(0, a.high, a.type)
-    return limited(-a.size, a.size, a.type)
-
-
-def _remainder(a: Range, b: Range) -> Range:
-    if b.low >= 0:
-        return Range(0, max(0, b.high - 1), a.type)
-    return limited(-b.size, b.size, a.type)
-
-
-def _bitwise(op: str, a: Range, b: Range, kind: Range) -> Range:
-    if a.low < 0 or b.low < 0:
-        return kind
-    if op == "bitand":
-        return Range(0, min(a.high, b.high), a.type)
-    return Range(0, (1 << max(a.high, b.high).bit_length()) - 1, a.type)
-
-
-def _arithmetic(expr: f.Op, args: list[Range], kind: Range) -> Range:
-    """The range of an operation on integers of one type."""
-    op, a, b = expr.op, args[0], args[-1]
-    if op == "add":
-        return _sum(a, b)
-    if op == "sub":
-        return _difference(a, b)
-    if op == "mul":
-        return product(a, b)
-    if op == "neg":
-        return _negative(a)
-    if op == "abs":
-        return a if a.low >= 0 else limited(0, kind.type.highest if a.down else max(a.high, -a.low), a.type)
-    if op in ("min", "max"):
-        pick = min if op == "min" else max
-        return Range(pick(a.low, b.low), pick(a.high, b.high), a.type)
-    if op == "floordiv":
-        return _divided(a, b)
-    if op == "mod":
-        return _remainder(a, b)
-    if op in ("bitor", "bitand", "bitxor"):
-        return _bitwise(op, a, b, kind)
-    if op == "shr" and a.low >= 0:
-        return Range(0, a.high, a.type)
-    if op in ("pow", "dot", "vsum") and a.low >= 0 and b.low >= 0:
-        return Range(0, kind.high, kind.type)
-    return kind
-
-
 def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
     """The ranges of a reduction."""
     if expr.user:
-        return _whole(expr.type)
+        return parts(expr.type)
     if isinstance(expr.type, Tuple):
-        return _whole(expr.type)
+        return parts(expr.type)
     kind = whole(expr.type)
     if kind is None:
         return (None,)
@@ -438,7 +280,7 @@ def _reduced(expr: f.Reduce, ranges: Ranges) -> Found:
     found = _combined(expr, body, kind, ranges.terms(expr))
     if expr.default is None:
         return (found,)
-    return (_both(found, ranges.of(expr.default)),)
+    return (both(found, ranges.of(expr.default)),)
 
 
 def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Range:
@@ -453,7 +295,7 @@ def _combined(expr: f.Reduce, body: Range | None, kind: Range, most: int) -> Ran
         low, high = body.finite or (0, 0)
         return limited(kind.low if body.down else min(0, low * most), kind.high if body.up else max(0, high * most),
                        kind.type)
-    body = _converted(body, kind.type)
+    body = converted(body, kind.type)
     if expr.name in ("min", "max", "mode", "median"):
         none = identity(expr.name, kind.type) if expr.name in ("min", "max") else 0
         if expr.default is not None or not isinstance(none, int):

@@ -9,7 +9,7 @@ from vlang.ir.forms import forms as f
 from vlang.ir.forms.moves import Known, Moves
 from vlang.ir.forms.normal import Write, writes_of
 from vlang.ir.forms.phases import Phase, phases_of
-from vlang.ir.forms.ranges import whole
+from vlang.ir.forms.range_arithmetic import whole
 from vlang.ir.forms.visible import LoopScope, expressions, statements
 
 __all__ = ["LETTERS", "Context", "Verdict", "context_of", "joins_only", "listed", "outside"]

@@ -89,7 +89,7 @@ def within_budget(plan_for: Callable[[str], Plan], graph: Graph, options: Option
     plan_for: compiles the plan for a target. Raises OutOfMemory.
     """
     limit = chosen_budget(options)
-    if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.on_disk)
+    if graph.streamed:  # the run decides whether it reads the edges or streams them (vlang.api.running.on_disk)
         with budget(limit, max(0, graph.in_memory.shape().held - ledger.used)):
             yield ()
         return

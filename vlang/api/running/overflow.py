@@ -10,7 +10,7 @@ from vlang.errors import RangeError
 from vlang.ir.overflow_watch import Place
 
 if TYPE_CHECKING:
-    from vlang.runtime.engine.engine import Outcome
+    from vlang.runtime.engine.run_outcome import Outcome
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["Overflow", "reported"]

@@ -1,0 +1,53 @@
+"""What a run is asked for beside its plan, and what it hands back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.engine.machine import Values
+from vlang.runtime.engine.trace import History
+
+__all__ = ["Goal", "Outcome"]
+
+
+@dataclass(frozen=True)
+class Goal:
+    """The early end of a run: a loop, by number, and how many supersteps of it to run."""
+
+    loop: int
+    supersteps: int
+
+
+@dataclass
+class Outcome:
+    """The results of a run: values, and the history of its loops.
+
+    Attributes:
+        values: of fields and globals.
+        rounds: supersteps, of all loops.
+        converged: whether every loop ended as it should.
+        reason: why the last loop ended.
+        history: of the supersteps.
+        seconds: wall-clock time, without building, compiling and the checks of `require`.
+        kept: copies of the requested vertex arrays, by slot.
+        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
+        infinite: whether a watched value was infinite.
+        infinite_inside: whether one was that is no output.
+        interrupted: whether an interrupt ended the run before its end.
+    """
+
+    values: Values = field(default_factory=Values)
+    rounds: int = 0
+    converged: bool = True
+    reason: str = "no loop"
+    history: History = field(default_factory=History)
+    seconds: float = 0.0
+    kept: dict[str, NDArray[Any]] = field(default_factory=dict)
+    settled: NDArray[np.bool_] | None = None
+    infinite: bool = False
+    infinite_inside: bool = False
+    interrupted: bool = False

@@ -1,0 +1,53 @@
+"""Sentences about edge fields that a run may read otherwise than its user expects."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from vlang.ir.forms import forms as f
+from vlang.syntax.tree import EdgeField
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Stages
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["edge_notes"]
+
+
+def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
+    """A sentence for each edge field that takes a default beside unused columns, or is NaN on some edges."""
+    edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
+    defaults = {name: source[item.init.span.start : item.init.span.end]
+                for item in edges if item.init is not None for name in item.names}
+    return (*_hidden_columns(stages.program, graph, defaults), *_columns_with_nan(stages.program, graph))
+
+
+def _columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:
+    """A sentence for each edge field that is NaN on some edges."""
+    read = [edge.name for edge in program.edges if edge.name in graph.columns]
+    return tuple(f"edge field `{name}` is NaN on some edges; results that depend on these are NaN or skip them"
+                 for name in read if math.isnan(graph.column_range(name)[0]))
+
+
+def _hidden_columns(program: f.Program, graph: Graph, defaults: Mapping[str, str]) -> tuple[str, ...]:
+    """A sentence for each edge field that takes its default although the graph has unused columns.
+
+    defaults: the texts of the defaults, by edge field.
+    """
+    read = {edge.name for edge in program.edges}
+    others = [name for name in graph.columns if name not in read]
+    others += [name for name, why in graph.left_out.items() if why.numbers and name not in read]
+    if not others:
+        return ()
+    there = ", ".join(f"`{name}`" for name in others)
+    found = []
+    for edge in program.edges:
+        if edge.name not in graph.columns and edge.name in defaults:
+            advice = f"name the column `{edge.name}` to have it read"
+            if edge.name == "weight":
+                which = "it" if len(others) == 1 else "one of them"
+                advice = f"read {which} with weights=\"{others[0]}\", or name it `weight`"
+            found.append(f"edge field `{edge.name}`: default {defaults[edge.name]}; the graph has {there}: {advice}")
+    return tuple(found)

@@ -1,0 +1,28 @@
+"""From the IR to a plan: schedule and emit, checked against the rules of both where that is asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from vlang.api.running.verified import verified_plan, verified_schedule
+from vlang.ir.facts import Facts
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import Sizes
+from vlang.ir.schedule import schedule
+
+if TYPE_CHECKING:
+    from vlang.runtime.plan.plan import Plan
+
+__all__ = ["planned"]
+
+
+def planned(program: f.Program, facts: Facts, columns: frozenset[str], given: frozenset[str], target: str,
+            without: frozenset[str], renumbered: bool, sizes: Sizes) -> Plan:
+    """The plan of an IR with its facts; arguments as for `Program.plan`."""
+    from vlang.emit.emitter import emit  # start-up
+    from vlang.emit.requires import contract_stages  # start-up
+
+    present = columns & {e.name for e in program.edges}
+    whole = verified_schedule(schedule(program, given, without))
+    contracts = contract_stages(program, whole, present)
+    return verified_plan(emit(whole, facts, present, contracts, target, without, renumbered, sizes))

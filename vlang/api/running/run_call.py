@@ -1,0 +1,144 @@
+"""Runs a bound call: opens a machine within the budget, runs the plan, and looks for values that left their type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from vlang.api.running.edge_notes import edge_notes
+from vlang.api.running.memory import within_budget
+from vlang.api.running.planned import planned
+from vlang.errors import BindError
+from vlang.ir.facts import analyse
+from vlang.ir.forms import forms as f
+from vlang.ir.forms.ranges import sizes_of
+from vlang.ir.overflow_watch import noting, watch_of
+from vlang.runtime.engine.engine import run_plan
+from vlang.runtime.engine.run_outcome import Outcome
+from vlang.runtime.machines import open_machine
+from vlang.runtime.plan.plan import NO_WATCH
+from vlang.runtime.results.origin import Origin
+from vlang.runtime.results.outcomes import result_of
+
+if TYPE_CHECKING:
+    from vlang.api.calls import Call
+    from vlang.api.program import Program
+    from vlang.runtime.cpu.placement import Placement
+    from vlang.runtime.engine.draws import Draws
+    from vlang.runtime.engine.keeper import Keeper
+    from vlang.runtime.machines import Opened
+    from vlang.runtime.plan.plan import Plan, Watch
+    from vlang.runtime.results.result import Result
+
+__all__ = ["run_call"]
+
+
+def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
+    """Run a bound call of a program. draws: makes every free choice at random."""
+    graph, precision = call.graph, call.precision
+    stages = program.stages(precision)
+    arrays = {**call.fields, **call.old}
+    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
+    keep = {number: {name: f"told:{name}" for name in loop.applied}
+            for number, loop in enumerate(stages.facts.loops.values()) if loop.kind == "delta"}
+
+    def plan_for(target: str) -> Plan:
+        return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
+
+    watch = NO_WATCH if draws is not None else watch_of(stages.program)
+    with within_budget(plan_for, graph, call.options) as short, \
+            open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
+        slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
+        outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch)
+    warnings = _overflows(program, call, outcome) if outcome.infinite else ()
+    if draws is None and not warnings:
+        warnings = _integers(program, call, outcome)
+    falling = {name for loop in stages.facts.loops.values()
+               for name, direction in loop.directions.items() if direction == "down"}
+    told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
+            for number, names in keep.items()}
+    origin = Origin(program.source, precision, program.derive, graph, call.parameters, call.fields, told)
+    result = result_of(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
+    if opened.placement is not None:
+        result.placement = opened.placement.text
+        result.read_bytes = 0 if opened.reading is None else opened.reading.nbytes
+    result.warnings = (*graph.warnings, *short, *edge_notes(stages, graph, program.source), *warnings, *problems)
+    result.resumed = resumed
+    return result
+
+
+def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
+    """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
+    if call.graph.stored is None or call.options.device != "cpu":
+        return None
+    from vlang.api.running.on_disk import placed  # start-up
+
+    return placed(program, plan_for("numba"), call.graph, call.options)
+
+
+def _run_on(
+    program: Program, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch
+) -> tuple[Outcome, str, Sequence[str]]:
+    """Run a bound call on a machine, with checkpoints if it asks for them.
+
+    Args:
+        program: the program.
+        opened: the machine and the plan.
+        call: the call.
+        arrays: fields that replace initializers.
+        slots: arrays to keep.
+        watch: the values tested for infinities.
+
+    Returns:
+        The outcome; the sentence that says where the run went on; and problems with checkpoints.
+    """
+    def run(keeper: Keeper | None) -> Outcome:
+        return run_plan(opened.plan, call.graph, opened.machine, call.scalars, arrays, call.options, call.starts,
+                        slots, watch=watch, keeper=keeper)
+
+    if call.options.checkpoint is None and call.options.on_interrupt == "stop":
+        return run(None), "", ()
+    from vlang.api.running.checkpoints import Notes, keeping  # start-up
+
+    if opened.reading is not None:
+        raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
+                        "leave them out, or give memory for all edges")
+    notes = Notes(call.options.notices)
+    with keeping(opened.plan, opened.machine, call, program.source, program.derive, notes) as keeper:
+        outcome = run(keeper)
+    return outcome, notes.resumed, notes.problems
+
+
+def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
+    """The warnings after a run that left infinite values; runs once more to find which sums overflowed.
+
+    Raises RangeError where the outputs do not show it.
+    """
+    from vlang.api.running.overflow import reported  # start-up
+
+    watched, places = noting(program.stages(call.precision).program, frozenset({**call.fields, **call.old}))
+    return reported(outcome, places, lambda: _noted(call, watched), call.graph)
+
+
+def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
+    """The fields after a run of the program with notes."""
+    graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
+    columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
+    options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
+                      device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
+    with open_machine(lambda target: planned(program, facts, columns, given, target, options.without,
+                                             graph.order is not None, sizes), graph, options) as opened:
+        return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts).values.fields
+
+
+def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:
+    """The warning after a run in which an integer became infinite from finite operands; () without one."""
+    from vlang.api.running.infinite import integer_warnings  # start-up
+
+    given = frozenset({**call.fields, **call.old})
+    ranges, found = program.leaving(call.precision, given, sizes_of(call.graph.n, call.graph.m))
+    if not found.fields:
+        return ()
+    return integer_warnings(program.stages(call.precision), ranges, found, call, outcome.values.fields, given,
+                            lambda watched: _noted(call, watched))

@@ -1,0 +1,177 @@
+"""Expressions of the intermediate representation, and how code walks through them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from vlang.types import Type
+
+__all__ = [
+    "Accumulator", "Const", "Degree", "Domain", "EdgeValue", "Expr", "Field", "GraphValue", "Op", "Reduce", "Vertex",
+    "children", "rebuild", "walk",
+]
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression; `type` is the type of its value."""
+
+    type: Type
+
+
+@dataclass(frozen=True)
+class Const(Expr):
+    """A constant: bool, int, float (also inf), or None for `none`. In integers, `inf` is the type's largest value."""
+
+    value: bool | int | float | None
+
+
+@dataclass(frozen=True)
+class GraphValue(Expr):
+    """One value for the whole graph.
+
+    kind: "parameter", "global", "let", "loop" (variable of a `for`), or "builtin" (name N, M or iteration).
+    """
+
+    name: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Field(Expr):
+    """A vertex field.
+
+    of: "self" (also the v of `for v in vertices`), "other" (the neighbour u), or an expression of type vertex
+    (`label.label`). time: "now", "old" (start of the superstep), or "change" (present value minus the value last
+    sent).
+    """
+
+    name: str
+    of: str | Expr
+    time: str = "now"
+
+
+@dataclass(frozen=True)
+class EdgeValue(Expr):
+    """An edge field at the current edge."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Vertex(Expr):
+    """The id of a vertex; of: "self" or "other"."""
+
+    of: str
+
+
+@dataclass(frozen=True)
+class Degree(Expr):
+    """A degree. kind: "in", "out" or "all"; of: "self", "other", or an expression of type vertex."""
+
+    kind: str
+    of: str | Expr
+
+
+@dataclass(frozen=True)
+class Accumulator(Expr):
+    """The result of an earlier gather of the block, for this vertex."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Op(Expr):
+    """An operator or function.
+
+    Operators of arithmetic: add sub mul div floordiv mod pow neg; of integers they are exact, and infinite where the
+    result does not fit. Inside `wrap`: wrapadd wrapsub wrapmul wrappow wrapneg. In the body of a declared reduction:
+    exactadd exactsub exactmul exactpow exactneg, which also report results that leave 64 bits. A cast with data "wrap"
+    takes an integer modulo the width of its type. Of bits: shl shr bitor bitand bitxor. Comparisons:
+    eq ne lt le gt ge differs (`changed(f)`: now, old; two NaN are equal). Logic: not and or. Others: select (test,
+    yes, no), cast, min max (of two operands; more are folded from the left), abs sqrt exp log log1p tanh floor.
+
+    Tuples and vectors: tuple, item (index in `data`), vector (from components), component (vector, index), vsum vmin
+    vmax dot reverse (of vectors), broadcast (scalar to vector). Functions: bit, position (vertex, set), random (seed,
+    vertex), common (vertex, vertex), hll_unit hll_size, user (a declared reduction as a function; its name in `data`).
+
+    Operands of arithmetic have the type of the result, with two exceptions: a literal exponent is an i64 constant, and
+    the distance of a shift has its own integer type. The body of `count` is a bool, that of `mean` f64.
+    """
+
+    op: str
+    args: tuple[Expr, ...]
+    data: str | int | None = None
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The edges or vertices of a reduction.
+
+    kind: "in", "out", "both" (over edges), "vertices" or "set". set_name: the parameter of a "set".
+    """
+
+    kind: str
+    set_name: str | None = None
+
+    @property
+    def edges(self) -> bool:
+        """Whether it ranges over edges."""
+        return self.kind in ("in", "out", "both")
+
+
+@dataclass(frozen=True)
+class Reduce(Expr):
+    """A reduction.
+
+    Attributes:
+        name: Of a built-in reduction, or of a declared one.
+        body: The contribution.
+        domain: The edges or vertices that contribute.
+        cond: The condition of a contribution; None means always.
+        default: The value without contributions; None means the identity.
+        user: Whether the program declares the reduction.
+    """
+
+    name: str
+    body: Expr
+    domain: Domain
+    cond: Expr | None
+    default: Expr | None
+    user: bool = False
+
+
+def children(expr: Expr) -> tuple[Expr, ...]:
+    """The expressions directly inside an expression."""
+    if isinstance(expr, Op):
+        return expr.args
+    if isinstance(expr, (Field, Degree)) and isinstance(expr.of, Expr):
+        return (expr.of,)
+    if isinstance(expr, Reduce):
+        return tuple(e for e in (expr.body, expr.cond, expr.default) if e is not None)
+    return ()
+
+
+def walk(expr: Expr) -> Iterator[Expr]:
+    """The expression and all expressions inside it, outermost first."""
+    yield expr
+    for child in children(expr):
+        yield from walk(child)
+
+
+def rebuild(expr: Expr, new: tuple[Expr, ...]) -> Expr:
+    """The same expression with other children, in the order of `children`."""
+    if isinstance(expr, Op):
+        return replace(expr, args=new)
+    if isinstance(expr, (Field, Degree)) and new:
+        return replace(expr, of=new[0])
+    if isinstance(expr, Reduce):
+        rest = iter(new)
+        return replace(
+            expr,
+            body=next(rest),
+            cond=next(rest) if expr.cond is not None else None,
+            default=next(rest) if expr.default is not None else None,
+        )
+    return expr
