@@ -97,6 +97,9 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),
         (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
+        *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")
+          for text in ("b == inf", "0 + b == inf", "b + 0 == inf", "0 - b == -inf", "min(b, inf) == inf",
+                       "(b if a < 9 else inf) == inf", "b >= inf")),  # infinite operands count
     ],
 )
 def test_refuted(declaration: str, law: str, witness: str) -> None:

@@ -86,7 +86,8 @@ class WideExpressions(Expressions):
                 found += [f"position({one}, {name})" for name in self.sets]
         if kind in ("int", "i64"):
             found.append("M")
-        if kind == "i64" and (name := self.strict(kind, scope)):  # a literal alone may meet an `int`
+        if kind == "i64" and fields and (own or scope.other is not None):  # other values of the kind may be an `int`
+            name = self.pick(fields) if scope.other is None else f"{scope.other}.{self.pick(fields)}"
             found.append(f"({name} {self.pick('+-^')} {self.pick(['9223372036854775807', '0x4000000000000000'])})")
         if kind == "u64":
             found.append(f"bit({self.pick(['0', '5', '63', 'k'])})")

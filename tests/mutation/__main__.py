@@ -25,12 +25,13 @@ MOST_SURVIVORS = 2
 @click.option("--results", type=click.Path(path_type=Path), default=Path("build/mutation/results.jsonl"),
               show_default=True)
 @click.option("--seed", default=SEED, show_default=True)
+@click.option("--limit", default=1800.0, show_default=True, help="Seconds for the tests of one mutation.")
 @click.option("--only", default="", help="Run the mutations of paths that begin so.")
-def main(results: Path, seed: int, only: str) -> None:
+def main(results: Path, seed: int, limit: float, only: str) -> None:
     results.parent.mkdir(parents=True, exist_ok=True)
     text = results.read_text(encoding="utf-8") if results.exists() else ""
     done = {one["site"]: Verdict(**one) for one in map(json.loads, text.splitlines())}
-    trials = Trials(copied(ROOT, results.parent / "tree"), results.parent / "cache")
+    trials = Trials(copied(ROOT, results.parent / "tree"), results.parent / "cache", limit)
     for site in drawn(ROOT, seed):
         name = f"{site.path}:{site.line} {site.operator} {site.start}"
         if name in done or not site.path.startswith(only):

@@ -19,7 +19,6 @@ from tests.mutation.plan import covering
 
 __all__ = ["Trials", "Verdict", "copied"]
 
-LIMIT = 1800.0  # seconds for all tests of a mutation
 SILENCE = 300.0  # seconds without a test that ends, after which the tests are taken to hang
 SHARE = 0.1  # of SILENCE that the test which hangs may take without the mutation
 _ENDED = re.compile(r"^(\S+::.*?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL|XPASS)\b", re.MULTILINE)
@@ -65,10 +64,16 @@ def copied(root: Path, to: Path) -> Path:
 
 
 class Trials:
-    """Mutations of a copied tree, one after another. cache: a folder for compiled kernels, of the tree as it is."""
+    """Mutations of a copied tree, one after another.
 
-    def __init__(self, tree: Path, cache: Path) -> None:
-        self.tree, self.cache = tree.resolve(), cache.resolve()
+    Args:
+        tree: The copy.
+        cache: A folder for compiled kernels, of the tree as it is.
+        limit: Seconds for all tests of one mutation; one that none of them has killed by then has survived.
+    """
+
+    def __init__(self, tree: Path, cache: Path, limit: float = 1800.0) -> None:
+        self.tree, self.cache, self.limit = tree.resolve(), cache.resolve(), limit
         self.cache.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def judge(self, name: str, site: Site) -> Verdict:
@@ -126,8 +131,10 @@ class Trials:
             return "", begun[-1] if begun else tests[0]
         for test, what in ended:
             if what in ("FAILED", "ERROR"):
-                return test.split(" ")[0], ""
-        return (self._first_error(text, tests) if running.returncode not in (0, 5) else ""), ""
+                return test, ""
+        if running.returncode in (0, 5, -signal.SIGKILL):  # all passed, or the limit is reached
+            return "", ""
+        return self._first_error(text, tests), ""
 
     def _first_error(self, text: str, tests: Sequence[str]) -> str:
         """The file that could not be imported, or all tests where not even pytest began."""
@@ -142,7 +149,7 @@ class Trials:
             now, length = time.monotonic(), log.stat().st_size
             if length != size:
                 size, changed = length, now
-            if now - changed > SILENCE or now - start > LIMIT:
+            if now - changed > SILENCE or now - start > self.limit:
                 os.killpg(running.pid, signal.SIGKILL)
                 running.wait()
                 return now - changed > SILENCE

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import settle
 from vlang.syntax import tree as t
-from vlang.types import BOOL, U64, Scalar, Tuple, Type
+from vlang.types import BOOL, U64, Scalar, Tuple, Type, common
 
 __all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
@@ -149,7 +149,8 @@ class Evaluator:
         if isinstance(node, t.Call):
             return self._call(node, env)
         if isinstance(node, t.Conditional):
-            return self._choice(self._scalar(node.test, env), self.value(node.yes, env), self.value(node.no, env))
+            yes, no = (self._alike(self.run.types[node], self.value(part, env)) for part in (node.yes, node.no))
+            return self._choice(self._scalar(node.test, env), yes, no)
         return self._operator(node, env)
 
     def _name(self, node: t.Name, env: dict[str, Operand]) -> Operand:
@@ -171,6 +172,13 @@ class Evaluator:
             raise Unsupported
         return type_
 
+    def _alike(self, type_: Type | None, value: Operand) -> Operand:
+        """An operand as a number of the type in which it is compared; `inf` of integers is an integer."""
+        scalar = None if type_ is None else settle(type_, self.run.precision)
+        if not isinstance(scalar, Scalar) or not scalar.numeric or isinstance(value, tuple):
+            return value
+        return _real(value) if scalar.floating else converted(value, scalar)
+
     def _operator(self, node: t.Expr, env: dict[str, Operand]) -> Operand:
         if isinstance(node, t.Unary):
             value = self._scalar(node.value, env)
@@ -179,7 +187,9 @@ class Evaluator:
             left, right = self._scalar(node.left, env), self._scalar(node.right, env)
             return np.logical_and(left, right) if node.op == "and" else np.logical_or(left, right)
         if isinstance(node, t.Compare):
-            return self._compare(node.op, self.value(node.left, env), self.value(node.right, env))
+            type_ = common(self.run.types[node.left], self.run.types[node.right])
+            left, right = (self._alike(type_, self.value(part, env)) for part in (node.left, node.right))
+            return self._compare(node.op, left, right)
         if isinstance(node, t.Binary):
             return self._binary(node, self._scalar(node.left, env), self._scalar(node.right, env))
         raise Unsupported
@@ -230,8 +240,8 @@ class Evaluator:
         if symbol is not None and isinstance(symbol.decl, t.Function):
             return self._function(symbol.decl, args)
         if node.name in ("min", "max") and len(args) > 1:
-            best = args[0]
-            for other in args[1:]:
+            best, *others = (self._alike(self.run.types[node], arg) for arg in args)
+            for other in others:
                 best = self._extreme(node.name, best, other)
             return best
         if len(args) != 1 or isinstance(args[0], tuple):
