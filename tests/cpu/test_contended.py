@@ -13,7 +13,8 @@ from tests.cpu.yielding import WAYS, yielding_text
 from vlang import load
 
 ROOT = Path(__file__).parents[2]
-ALWAYS = ("components", "priority", "reach", "sssp", "small", "long", "bits")
+ALWAYS = ("components", "priority", "reach", "sssp", "small", "long", "bits",
+          *(name for name in WAYS if name.startswith("copied_")))
 """Each kind of join: words of 32, 64 and 128 bits, bits, roots, buckets, bitmaps; with VLANG_EXHAUSTIVE all of WAYS."""
 
 
