@@ -32,12 +32,13 @@ from vlang.runtime.graph.topology import pages
 __all__ = ["PLANTED", "WAYS", "yielding_text"]
 
 WORKERS = 4
-ROUNDS, MANY_ROUNDS = 4, 20  # runs of each program, as the switches are random; many of those that take little time
+ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program, as the switches are random; many of those that take little time
 MOST_PLANTED = 60  # runs with a bug, until one differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "components": ("components", {}),
     "priority": ("sssp", {"schedule": "priority"}),
+    "offered": ("sssp", {"schedule": "priority"}),
     "reach": ("bfs", {}),
     **{f"copied_{reduction}": ("", {}) for reduction in ("min", "max", "last", "bitor", "bitand")},
     **{name: (name, {"mode": "push", "schedule": "rounds"}) for name in (
@@ -45,7 +46,9 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """What runs, by name: a program of test_push, and research options; reductions that join, in words of every width.
 
-Those called copied_ are loops that copy values, which every vertex joins into the root of its component.
+Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes by
+priority on a random graph, where workers often wait for runs that others offer, and would wait for ever if a count of
+those that wait were lost.
 """
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")
@@ -109,6 +112,13 @@ def _graph(directed: bool) -> vlang.Graph:
                                   weight=np.concatenate([np.full(len(spokes), 2000), weights]))
 
 
+def _random() -> vlang.Graph:
+    """A graph with weights of many sizes, and so with many rounds of little work."""
+    rng = np.random.default_rng(1)
+    src, dst, weight = rng.integers(0, 2000, 12_000), rng.integers(0, 2000, 12_000), rng.integers(1, 1000, 12_000)
+    return vlang.Graph.from_edges(src, dst, n=2000, weight=weight)
+
+
 def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
     """A loop that copies values over stars whose spokes are far apart, so that several workers join into each root.
 
@@ -154,11 +164,12 @@ def main(names: Sequence[str], planted: str = "") -> int:
         else:
             text = PROGRAMS.get(stated)
             program = vlang.load(stated) if text is None else vlang.compile(text)
-            graph = _graph(name != "components")
+            graph = _random() if name == "offered" else _graph(name != "components")
             given = {"source": graph.n - 1} if any(p.name == "source" for p in program.params) else {}
         want = program(graph, threads=1, research={"mode": "pull"}, **given)
         same = True
-        for _ in range(MOST_PLANTED if planted else MANY_ROUNDS if name.startswith("copied_") else ROUNDS):
+        few = not name.startswith(("copied_", "offered"))
+        for _ in range(MOST_PLANTED if planted else ROUNDS if few else MANY_ROUNDS):
             got = program(graph, threads=WORKERS, research=research, **given)
             same &= all(same_bits(np.asarray(want[field]), np.asarray(got[field])) for field in want.fields)
             if "mode" in research:
