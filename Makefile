@@ -41,7 +41,6 @@ quick: $(VENV)/.dev-$(KEY)
 	$(PYTEST) @tests/quick.txt
 
 nightly: $(VENV)/.dev-$(KEY)
-	$(PYTEST) -m nightly
 	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 $(PYTEST) @tests/nightly.txt
 	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
 	$(BIN)/python -m tests.mutation --results build/nightly/mutation/results.jsonl

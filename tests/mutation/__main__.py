@@ -40,7 +40,7 @@ def main(results: Path, seed: int, limit: float, only: str) -> None:
         with results.open("a", encoding="utf-8") as file:
             file.write(json.dumps(vars(done[name])) + "\n")
         click.echo(f"{name}: {done[name].said()}")
-    left = [one for one in done.values() if not one.killed and one.site not in JUDGED]
+    left = [one for one in done.values() if not one.killed and one.changed not in JUDGED]
     killed = sum(one.killed for one in done.values())
     click.echo(f"{len(done)} mutations, {killed} killed, {len(left)} survived unjudged")
     raise SystemExit(len(left) > MOST_SURVIVORS)

@@ -32,6 +32,7 @@ class Verdict:
         site: The path, line, operator and place of the mutation.
         before: The text that was replaced.
         after: The text in its place.
+        changed: The path and the line with the mutation, by which `judged.py` names it.
         killed: Whether a test saw it.
         by: The test, or "".
         seconds: Until then, or of all tests.
@@ -41,6 +42,7 @@ class Verdict:
     site: str
     before: str
     after: str
+    changed: str
     killed: bool = False
     by: str = ""
     seconds: float = 0.0
@@ -80,7 +82,8 @@ class Trials:
         """Run the tests of a mutation."""
         path = self.tree / site.path
         text = path.read_text(encoding="utf-8")
-        verdict = Verdict(name, text[site.start : site.end], site.new)
+        line = mutated(text, site).splitlines()[site.line - 1].strip()
+        verdict = Verdict(name, text[site.start : site.end], site.new, f"{site.path}: {line}")
         start = time.perf_counter()
         with self._cache_of_its_own() as cache:
             path.write_text(mutated(text, site), encoding="utf-8")
