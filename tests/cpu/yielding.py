@@ -46,9 +46,9 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 }
 """What runs, by name: a program of test_push, and research options; reductions that join, in words of every width.
 
-Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes by
-priority on a random graph, where workers often wait for runs that others offer, and would wait for ever if a count of
-those that wait were lost.
+Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes
+by priority on a random graph, where workers often wait for runs that others offer, and would wait for ever if a count
+of those that wait were lost.
 """
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")
