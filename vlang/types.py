@@ -112,7 +112,7 @@ def scalar_named(name: str, precision: int = 32) -> Scalar:
     return _NAMED[name]
 
 
-def settled(type_: Type, precision: int = 32) -> Type:
+def defaulted(type_: Type, precision: int = 32) -> Type:
     """The final type for a weak one, `int` or `float`; other types unchanged."""
     if type_ == INTEGER:
         return scalar_named("int", precision)

@@ -72,8 +72,8 @@ def build(name: str, quick: bool, threads: int) -> Input | None:
     else:
         kind = (_QUICK if quick else _GENERATED)[name]
         graph, corner = generated(name, kind, MOST_WEIGHT, threads), kind.corner
-    for orientation in ("in", "out"):
-        graph.adjacency(orientation).column("weight", np.float32)
+    for direction in ("in", "out"):
+        graph.adjacency(direction).column("weight", np.float32)
     source = 0 if corner else int(np.argmax(graph.out_degree))
     return Input(name, graph, source, time.perf_counter() - begin)
 

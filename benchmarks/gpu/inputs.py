@@ -114,8 +114,8 @@ def generated(name: str, kind: Kind, most: int = 64, threads: int | None = None)
     del drawn
     graph = Graph(edges, name=name, symmetrize=kind.symmetrize, threads=threads)
     del edges  # so that the list is freed when the first adjacency is built
-    for orientation in ("in", "out"):
-        graph.adjacency(orientation).column("weight", np.float32)
+    for direction in ("in", "out"):
+        graph.adjacency(direction).column("weight", np.float32)
     return graph
 
 

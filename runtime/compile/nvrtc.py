@@ -105,9 +105,9 @@ class CupyCompiler:
         try:
             self.version = ".".join(map(str, nvrtc.getVersion()))
         except (RuntimeError, OSError, ImportError) as error:
-            told = str(error).strip().splitlines()
+            lines = str(error).strip().splitlines()
             raise DeviceError(f"NVRTC, the compiler of the GPU's code, cannot be loaded: pip install 'vlang[gpu]' "
-                              f"({told[0] if told else type(error).__name__})") from None
+                              f"({lines[0] if lines else type(error).__name__})") from None
 
     def supports(self, architecture: str) -> bool:
         """Whether it makes machine code for "sm_90"."""

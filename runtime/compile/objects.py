@@ -205,13 +205,13 @@ _MOST_SEEN = 256
 _seen: dict[tuple[int, int], tuple[str, Mapping[str, str], Kernels]] = {}  # by identity; values keep the objects
 
 
-def _settled() -> None:
+def _wait_for_compiler() -> None:
     """Wait for a kernel that is still being compiled after an interrupt: a process must not end or fork meanwhile."""
     with _lock:
         pass
 
 
-atexit.register(_settled)
+atexit.register(_wait_for_compiler)
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(before=_lock.acquire, after_in_parent=_lock.release, after_in_child=_lock.release)
 

@@ -56,7 +56,7 @@ class Budget:
             before += share
 
     def within(self, step: str, low: float = 0.0, high: float = 1.0) -> Callable[[float], None]:
-        """A function to call with the fraction that is done of a part of a step, from `low` to `high`."""
+        """A callback for one part of a step: it takes the finished fraction of the part, 0 to 1."""
         return lambda fraction: self.progress(step, low + (high - low) * fraction)
 
     def check(self, need: int, what: str) -> None:

@@ -48,7 +48,7 @@ class Converted:
 def convert(
     source: str | os.PathLike[str],
     target: Path,
-    reading: Reading = Reading(),  # noqa: B008
+    reading: Reading | None = None,
     *,
     memory: int | None = None,
     layout: str = "ids",
@@ -62,7 +62,7 @@ def convert(
     Args:
         source: a path, `-` for standard input, or the name and arguments of a generator.
         target: the page file.
-        reading: how the source is read.
+        reading: how the source is read; None for the options of `Reading()`.
         memory: bytes of memory beside the interpreter and machine code; None for 80 % of what is free. Edges are
             kept in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
         layout: "ids" or "degree".
@@ -83,7 +83,7 @@ def convert(
     target = Path(os.path.realpath(target))
     with limited(budget.total) as ledger, seekable(source, "a file of edges") as path:
         try:
-            return _converted(path, target, reading, budget, layout, disks, page_bytes)
+            return _converted(path, target, reading or Reading(), budget, layout, disks, page_bytes)
         except OutOfMemory:
             raise
         except MemoryError as error:

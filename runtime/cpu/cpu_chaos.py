@@ -80,6 +80,10 @@ class Chaos(Freedoms):
         """A list of all vertices, or not."""
         return self._draws.coin()
 
+    def levels_together(self) -> bool:
+        """Levels of a sweep in one call."""
+        return self._draws.coin()
+
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
         """Any order of listed vertices."""
         self._draws.order(vertices)

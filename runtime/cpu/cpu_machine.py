@@ -22,7 +22,7 @@ from vlang.runtime.engine.state import State
 from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
-from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.storage.ring import Ring
 
@@ -35,12 +35,17 @@ def prepare_all(plan: Plan) -> None:
     """Compile, or load from disk, all kernels of a plan that runs on a CPU may need, for any graph and options."""
     kernels = load_kernels(plan.text, plan.exports)
     kernels.prepare(name for name in kernels if name != "scalars" or plan.values)
-    if any(isinstance(step, SweepSpec) for step in every_step(plan.steps)):
+    if _sweeps(plan):
         frontier_kernels().prepare(frontier_kernels())
+        play_kernels().prepare(play_kernels())
     for loop in plan.loops:
         for way in WAYS:
             for beside in way.beside(loop, plan, Options()):
                 beside.kernels.prepare(beside.kernels)
+
+
+def _sweeps(plan: Plan) -> bool:
+    return any(isinstance(step, SweepSpec) for step in every_step(plan.steps))
 
 
 class CpuMachine:
@@ -111,6 +116,9 @@ class CpuMachine:
         names += [spec.fold.kernel for spec in plan.values if spec.fold is not None]
         needed = [name for name in names if name not in spared]
         self._kernels.prepare([*needed, "scalars"] if plan.values else needed)
+        if _sweeps(plan):
+            frontier_kernels().prepare(["level_tasks", *(["level_long_tasks"] if segmented else [])])
+            play_kernels().prepare(play_kernels())
 
     def set_scalar(self, name: str, value: bool | int | float) -> None:
         """Store a graph-level value."""
@@ -199,7 +207,7 @@ class CpuMachine:
         assert isinstance(kept, list)
         return kept
 
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """Passes return when they are done."""
 
     def values(self) -> Values:

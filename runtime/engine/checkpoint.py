@@ -23,10 +23,10 @@ from vlang.runtime.engine.trace import History
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, PushSpec, Step, every_step, field_of
 from vlang.runtime.storage.state_file import StateFile
 
-__all__ = ["HEARD", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
+__all__ = ["FLAGS", "Restorable", "Saved", "Slot", "largest_slots", "loaded", "packed", "restored", "saved_slots"]
 
 _NONE = 0xFFFFFFFF  # no vertex
-HEARD = "heard"
+FLAGS = "flags"
 """The array of active vertices, uint8[n], of loops that know them; without it all vertices are active at the start."""
 _HISTORY = {"history:parts": "int64", "history:seconds": "float64", "history:rows": "int64"}
 _OUTCOME = {"rounds": int, "converged": bool, "reason": str, "seconds": float, "infinite": bool,
@@ -72,7 +72,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
     for slot in plan.slots:
         kind, _, name = slot.partition(":")
         base, deep = kind.rstrip("0123456789"), int(kind[len(kind.rstrip("0123456789")) :] or 0)
-        if base in ("field", "told", "start") and field_of(slot) is not None and name not in contracts:
+        if base in ("field", "sent", "start") and field_of(slot) is not None and name not in contracts:
             if base == "field" or deep < level or (deep == level and not (inside and base == "start")):
                 spec = fields[name]
                 found[slot] = Slot(DTYPES[spec.dtype], spec.width, spec.type.partition("[")[0])
@@ -85,7 +85,7 @@ def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict
 def largest_slots(plan: Plan) -> list[str]:
     """The vertex arrays of the largest checkpoint that a run may need, without copies of a CycleWatch."""
     passing, over = _passing(plan), {spec.slot for spec in plan.arrays if spec.length == "vertices"}
-    kinds = ("field", "told", "start")
+    kinds = ("field", "sent", "start")
     return [slot for slot in plan.slots if slot.partition(":")[0].rstrip("0123456789") in kinds
             or (slot.startswith("work") and slot in over and not slot.startswith(passing))]
 
@@ -94,7 +94,7 @@ def _passing(plan: Plan) -> tuple[str, ...]:
     """The beginnings of the names of arrays that passes fill for themselves."""
     names = []
     for stage in plan.stages:
-        names += [f"work:message.{stage.name}.", f"work:heard.{stage.name}", f"work:sent.{stage.name}"]
+        names += [f"work:message.{stage.name}.", f"work:notify.{stage.name}", f"work:sent.{stage.name}"]
         spec = stage.ways.get("push")
         names += [spec.slot] if isinstance(spec, PushSpec) and spec.slot.startswith("work:") else []
     return tuple(names)
@@ -137,7 +137,7 @@ class Saved:
         history: the supersteps so far.
         arrays: by slot.
         kept: for each block, the copy of its CycleWatch by slot; empty for none.
-        heard: uint8[n], the active vertices; None for all.
+        flags: uint8[n], the active vertices; None for all.
     """
 
     blocks: Sequence[tuple[Block, Step | None]]
@@ -146,7 +146,7 @@ class Saved:
     history: History
     arrays: Mapping[str, NDArray[Any]]
     kept: Sequence[Mapping[str, NDArray[Any]]]
-    heard: NDArray[np.uint8] | None = None
+    flags: NDArray[np.uint8] | None = None
 
 
 def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
@@ -162,9 +162,9 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
     wanted |= {f"kept{number}:{slot}": what for number, kept in enumerate(watched) for slot, what in kept.items()}
     there = dict(file.entries)
     rows = {name: there.pop(name, None) for name in _HISTORY}
-    if len(blocks) % 2 == 0 and HEARD in there:
-        slots = {**slots, HEARD: Slot(np.dtype(np.uint8), 1, "bool")}
-        wanted |= {HEARD: (np.dtype(np.uint8), n)}
+    if len(blocks) % 2 == 0 and FLAGS in there:
+        slots = {**slots, FLAGS: Slot(np.dtype(np.uint8), 1, "bool")}
+        wanted |= {FLAGS: (np.dtype(np.uint8), n)}
     if there != wanted:
         odd = sorted(name for name in {*there, *wanted} if there.get(name) != wanted.get(name))
         raise ValueError(f"its arrays are not those of the program (`{odd[0]}`)")
@@ -183,8 +183,8 @@ def loaded(plan: Plan, n: int, file: StateFile) -> Saved:
         _check_values(slot, one, arrays[slot], n)
     history = History.unpacked(about.get("modes"), [arrays[name] for name in _HISTORY], len(plan.counted))
     kept = [{slot: arrays[f"kept{number}:{slot}"] for slot in each} for number, each in enumerate(watched)]
-    placed = {slot: arrays[slot] for slot in slots if slot != HEARD}
-    return Saved(blocks, scalars, outcome, history, placed, kept, arrays.get(HEARD))
+    placed = {slot: arrays[slot] for slot in slots if slot != FLAGS}
+    return Saved(blocks, scalars, outcome, history, placed, kept, arrays.get(FLAGS))
 
 
 def _watched(

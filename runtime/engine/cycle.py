@@ -15,7 +15,7 @@ WATCHED_FROM = 64  # supersteps before which nothing is kept: most loops have en
 def watched_slots(spec: LoopSpec) -> list[str]:
     """The arrays that a superstep of a loop reads and changes."""
     names = dict.fromkeys(n for s in every_step(spec.steps) if isinstance(s, StageSpec) for n in s.written)
-    slots = [f"field:{name}" for name in names] + [spec.slot("told", name) for name in spec.tolds]
+    slots = [f"field:{name}" for name in names] + [spec.slot("sent", name) for name in spec.sent]
     return [*slots, *([spec.slot("work", "active")] if spec.explicit else [])]
 
 

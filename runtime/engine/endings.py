@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from vlang.runtime.engine.machine import Loop, Machine, Stats
 from vlang.runtime.plan.plan import LoopSpec, PrioritySpec, ScalarSpec
 
-__all__ = ["ended", "interrupted", "repeats", "settled_vertices"]
+__all__ = ["ended", "interrupted", "repeats", "final_vertices"]
 
 
 def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
@@ -20,7 +20,7 @@ def ended(spec: LoopSpec, loop: Loop, machine: Machine) -> tuple[str, bool]:
     if spec.until is not None:
         if machine.scalar(spec.until.name):
             return f"`until` holds{_reached(spec.until, machine)}", True
-        if stats.changed == 0 and not spec.reads_iteration and not _untold(spec, machine):
+        if stats.changed == 0 and not spec.reads_iteration and not _unsent(spec, machine):
             return "nothing changes any more, and `until` does not hold", False
     elif not (spec.exact and spec.limit is not None):
         if stats.active == 0:
@@ -36,14 +36,14 @@ def _reached(until: ScalarSpec, machine: Machine) -> str:
     return f": {', tolerance '.join(sides)}" if sides else ""
 
 
-def _untold(spec: LoopSpec, machine: Machine) -> bool:
+def _unsent(spec: LoopSpec, machine: Machine) -> bool:
     """Whether some vertex has a change that it has not sent to its neighbours."""
     array = machine.array
-    pairs = [(array(f"field:{name}"), array(spec.slot("told", name))) for name in spec.tolds]
-    return any(bool(np.any((now != told) & ((now == now) | (told == told)))) for now, told in pairs)
+    pairs = [(array(f"field:{name}"), array(spec.slot("sent", name))) for name in spec.sent]
+    return any(bool(np.any((now != sent) & ((now == now) | (sent == sent)))) for now, sent in pairs)
 
 
-def settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
+def final_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], target: int) -> NDArray[np.bool_]:
     """bool[n]: whether the value of a vertex is final once the target is: if it is no worse than that of the target.
 
     spec: a loop that ran in order of priority. array: returns the vertex array in a slot. The field that decides the
@@ -61,7 +61,7 @@ def settled_vertices(spec: LoopSpec, array: Callable[[str], NDArray[Any]], targe
 def repeats(period: int) -> str:
     """The message for a loop that stops because its supersteps repeat each other."""
     what = f"the last {period} supersteps would repeat" if period > 1 else "the last superstep would repeat"
-    return (f"stopped: {what} for ever, as rounding keeps the values from settling; ask for a larger tolerance, or "
+    return (f"stopped: {what} for ever, as rounding keeps the values from converging; ask for a larger tolerance, or "
             "precision 64")
 
 

@@ -21,7 +21,7 @@ from vlang.options import Options
 from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
-from vlang.runtime.engine.endings import ended, interrupted, repeats, settled_vertices
+from vlang.runtime.engine.endings import ended, final_vertices, interrupted, repeats
 from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
@@ -100,14 +100,14 @@ class _Run:
         if not self._go_on(frozenset(scalars)):
             for step in open_checks(self.plan.steps[:checks], self.graph):
                 self._step(step)
-        self.machine.settle()
+        self.machine.synchronize()
         self._begin = time.perf_counter() - self.outcome.seconds
         try:
             with suppress(_Reached):
                 self._steps(self.plan.steps, checks)
         except Stopped:
             self._stopped()
-        self.machine.settle()
+        self.machine.synchronize()
         self.outcome.seconds = time.perf_counter() - self._begin
         self.outcome.kept = {slot: np.array(self.machine.array(slot)) for slot in keep}
         values = self.outcome.values = self.machine.values()
@@ -138,8 +138,8 @@ class _Run:
             return
         for name, array in values.fields.items():
             values.fields[name] = order.outward(array)
-        if self.outcome.settled is not None:
-            self.outcome.settled = order.outward(self.outcome.settled)
+        if self.outcome.final is not None:
+            self.outcome.final = order.outward(self.outcome.final)
 
     # ------------------------------------------------------------------ checkpoints
     def _go_on(self, given: frozenset[str]) -> bool:
@@ -234,10 +234,12 @@ class _Run:
         sweep = self.machine.begin_sweep(spec)
         here = self._position.enter("sweep", edges=0)
         levels = sweep.levels
-        for level in range(here.at, len(levels)):
-            here.at = level
-            self.machine.set_scalar(spec.level, levels[level])
-            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, level))
+        while here.at < len(levels):
+            self.machine.set_scalar(spec.level, levels[here.at])
+            here.edges += self._steps(spec.steps, run_pass=partial(_at_level, sweep, here.at))
+            ran, edges = sweep.run_levels(here.at + 1)
+            here.at += 1 + ran
+            here.edges += edges
         self._position.leave()
         return here.edges
 
@@ -330,7 +332,7 @@ class _Run:
         """The loop, anew or from its position; bound: supersteps at most."""
         start = self._starts.get(spec.number)
         if here.again and self._keeper is not None and self._keeper.saved is not None:
-            start = Start(heard=self._keeper.saved.heard, placed=True, rounds=here.at)
+            start = Start(flags=self._keeper.saved.flags, placed=True, rounds=here.at)
         for name, array in ({} if start is None else start.fields).items():
             self.machine.give(name, array)
         if self._keeper is not None:
@@ -386,10 +388,10 @@ class _Run:
 
     def _at_target(self, spec: LoopSpec, target: int, reason: str) -> tuple[str, bool]:
         """Record which vertices are final, and return why the loop ended; `reason` if all vertices are final."""
-        settled = self.outcome.settled = settled_vertices(spec, self.machine.array, target)
-        if settled.all():
+        final = self.outcome.final = final_vertices(spec, self.machine.array, target)
+        if final.all():
             return reason, True
-        return f"stopped at its target: {np.count_nonzero(settled):,} of {len(settled):,} vertices are settled", False
+        return f"stopped at its target: {np.count_nonzero(final):,} of {len(final):,} vertices have final values", False
 
 
 def _has_infinity(array: Any) -> bool:

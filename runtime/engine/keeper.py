@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import OutOfMemory
-from vlang.runtime.engine.checkpoint import HEARD, Restorable, Saved, largest_slots, packed
+from vlang.runtime.engine.checkpoint import FLAGS, Restorable, Saved, largest_slots, packed
 from vlang.runtime.engine.machine import Loop
 from vlang.runtime.engine.position import Block, Position, describe, walk
 from vlang.runtime.engine.trace import History
@@ -147,9 +147,9 @@ class Keeper:
             return
         if not asked and any(task is not None and not task.ended for task in (self._writer, self._coming)):
             return
-        heard = loop.sync() if isinstance(loop, Syncing) else None
+        flags = loop.sync() if isinstance(loop, Syncing) else None
         if self.folder is not None:
-            self._save(self.folder, kept, heard)
+            self._save(self.folder, kept, flags)
         if asked:
             self._stop()
 
@@ -175,7 +175,7 @@ class Keeper:
     def _where(self) -> str:
         return describe(walk(self.position.saved(), self.plan.steps))
 
-    def _save(self, folder: StateFolder, kept: Kept, heard: NDArray[np.uint8] | None) -> None:
+    def _save(self, folder: StateFolder, kept: Kept, flags: NDArray[np.uint8] | None) -> None:
         begin = time.monotonic()
         self._await()  # not ended only if the run is being interrupted
         if self._writer is not None and not self._writer.ended:
@@ -184,7 +184,7 @@ class Keeper:
             position = self.position.saved()
             about, arrays = packed(self.plan, self.machine, position, self.position.blocks, kept.outcome(),
                                    kept.history)
-            arrays |= {} if heard is None else {HEARD: heard}
+            arrays |= {} if flags is None else {FLAGS: flags}
             about = {"generation": folder.coming, "finished": False, "written": time.time(), "key": self.key, **about}
             if self._buffer is None and self._coming is not None:
                 self._buffer = self._coming.result()

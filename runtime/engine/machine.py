@@ -37,8 +37,8 @@ class Start:
 
     Attributes:
         fields: by name, the arrays of the fields that the loop writes, as stored; a machine may ignore them.
-        told: by field, the value that each vertex last sent to its neighbours, as stored.
-        heard: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None: all are
+        sent: by field, the value that each vertex last sent to its neighbours, as stored.
+        flags: uint8[n], bit 0 for active vertices, bit 1 for vertices that must run again themselves; None: all are
             active, which is always correct.
         placed: fields, values sent and active flags are in their slots already, as they were before a superstep of
             the same loop on the same graph (a checkpoint).
@@ -46,8 +46,8 @@ class Start:
     """
 
     fields: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    told: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    heard: NDArray[np.uint8] | None = None
+    sent: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    flags: NDArray[np.uint8] | None = None
     placed: bool = False
     rounds: int = 0
 
@@ -82,6 +82,12 @@ class Sweep(Protocol):
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; returns the edges traversed."""
+
+    def run_levels(self, first: int) -> tuple[int, int]:
+        """Run all passes of levels from number `first` on in one call, after those of the level before.
+
+        Returns how many levels have run, 0 if they must run one pass at a time, and the edges traversed.
+        """
 
 
 class Machine(Protocol):
@@ -135,7 +141,7 @@ class Machine(Protocol):
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as a copy."""
 
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """Wait until all launched work is done."""
 
     def values(self) -> Values:

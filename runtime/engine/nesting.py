@@ -29,8 +29,8 @@ class NestedLoop:
         self._last = Done(0, "pull", 0)
         if inside:
             return
-        for name in spec.tolds:
-            machine.fill(spec.slot("told", name), 0)
+        for name in spec.sent:
+            machine.fill(spec.slot("sent", name), 0)
         if spec.explicit:
             machine.fill(spec.slot("work", "active"), 1)
 
@@ -72,6 +72,10 @@ class MaskedSweep:
             chosen &= machine.array(spec.guard) != 0
         levels: list[int] = np.unique(values[chosen]).tolist()
         self.levels: Sequence[int] = levels if spec.up else levels[::-1]
+
+    def run_levels(self, first: int) -> tuple[int, int]:
+        """Levels run one at a time."""
+        return 0, 0
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass, which masks all vertices but those of the level; returns the edges traversed."""

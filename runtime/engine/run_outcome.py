@@ -34,7 +34,7 @@ class Outcome:
         history: of the supersteps.
         seconds: wall-clock time, without building, compiling and the checks of `require`.
         kept: copies of the requested vertex arrays, by slot.
-        settled: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
+        final: bool[n], whether the values of a vertex are final, for runs that may stop at a target.
         infinite: whether a watched value was infinite.
         infinite_inside: whether one was that is no output.
         interrupted: whether an interrupt ended the run before its end.
@@ -47,7 +47,7 @@ class Outcome:
     history: History = field(default_factory=History)
     seconds: float = 0.0
     kept: dict[str, NDArray[Any]] = field(default_factory=dict)
-    settled: NDArray[np.bool_] | None = None
+    final: NDArray[np.bool_] | None = None
     infinite: bool = False
     infinite_inside: bool = False
     interrupted: bool = False

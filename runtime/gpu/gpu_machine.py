@@ -329,7 +329,7 @@ class GpuMachine:
         return self.counted().changed == 0
 
     # ---------------------------------------------------------------------------- end
-    def settle(self) -> None:
+    def synchronize(self) -> None:
         """Wait until all queued work is done."""
         self.device.synchronize()
 

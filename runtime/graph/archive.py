@@ -57,15 +57,15 @@ class Archive:
         return np.empty(count, dtype) if self._elsewhere is None else self._elsewhere(count, dtype)
 
     def number(self, name: str) -> int:
-        """An array without dimensions that holds an integer."""
+        """Read an integer, stored as an array of shape ()."""
         return int(self.array(name, "iu", ())[()])
 
     def flag(self, name: str) -> bool:
-        """An array without dimensions that holds a truth value."""
+        """Read a truth value, stored as an array of shape ()."""
         return bool(self.array(name, "b", ())[()])
 
     def text(self, name: str) -> str:
-        """An array without dimensions that holds a text."""
+        """Read a text, stored as an array of shape ()."""
         value = self.array(name, "US", ())[()]
         return value.decode("ascii", "replace") if isinstance(value, bytes) else str(value)
 

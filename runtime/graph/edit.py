@@ -57,7 +57,7 @@ def change(graph: Graph, added: Any, removed: Any) -> Change:
                          "vertices, which would change; give the graph a column `weight` of its own")
     new = _ends(ids.ids, more.src, more.dst)
     gone = _ends(graph.ids, less.src, less.dst)
-    both, absent = graph._orientations.changed(gone, new, more.columns, len(ids.ids), ids.places)
+    both, absent = graph._adjacencies.changed(gone, new, more.columns, len(ids.ids), ids.places)
     if absent is not None:
         tail, head = (graph.label(int(end[absent])) for end in gone)
         raise GraphError(f"removed has the edge from {tail!r} to {head!r}, which is not in the graph")

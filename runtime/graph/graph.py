@@ -18,8 +18,8 @@ from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.held import HeldGraph
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
+from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
-from vlang.runtime.graph.topology.orientations import Orientations
 from vlang.runtime.graph.topology.transform import WeightRule, listed_rows, renumbered_rows
 from vlang.runtime.storage.room import memory_named
 from vlang.runtime.threads.processors import available_threads
@@ -94,7 +94,7 @@ class Graph(HeldGraph):
         base = self.built()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         rows = renumbered_rows(rows, self.order.dense, self.threads)
-        other = self._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other = self._varied(Adjacencies(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
         other.order = None
         return other
 
@@ -104,7 +104,7 @@ class Graph(HeldGraph):
         base = plain.built()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         rows = renumbered_rows(rows, order.internal, self.threads)
-        other = plain._varied(Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
+        other = plain._varied(Adjacencies(self.n, self.directed, (base.kind, rows), threads=self.threads), self.m)
         other.order = order
         return other
 
@@ -137,7 +137,7 @@ class Graph(HeldGraph):
                 raise GraphError(f"{option}={value!r}: give 'keep' or 'drop'")
         if self_loops == parallel == "keep":
             return self
-        thin, lost, more = self._orientations.thinned(self_loops == "drop", parallel == "drop")
+        thin, lost, more = self._adjacencies.thinned(self_loops == "drop", parallel == "drop")
         other = self._varied(thin, len(thin.any()))
         if self_loops == "drop":
             other._add_note(loops_note(lost), KEPT[0])
@@ -171,7 +171,7 @@ class Graph(HeldGraph):
         if self.order is not None:
             return self.plain().with_rule_weights(low, high)
         rule = WeightRule(given_whole("low", low), given_whole("high", high))
-        other = self._varied(self._orientations.with_rule(rule), self.m)
+        other = self._varied(self._adjacencies.with_rule(rule), self.m)
         other.left_out = MappingProxyType({name: why for name, why in self.left_out.items() if name != "weight"})
         other._add_note(rule_note(low, high, self.directed))
         return other
@@ -180,19 +180,19 @@ class Graph(HeldGraph):
         """A graph like this one with other in-edges (see `from_rows`)."""
         return Graph.from_rows("in", rows, ids, directed=self.directed, rule=rule, threads=self.threads)
 
-    def _with(self, ids: VertexIds, orientations: Orientations, note: str) -> Graph:
+    def _with(self, ids: VertexIds, adjacencies: Adjacencies, note: str) -> Graph:
         """A copy of this graph with other ids and adjacency lists, for code that derives graphs."""
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = [*self._notes, note], self._kept, self.left_out
         other.warnings = self.warnings
-        other._take(self.name, ids, len(orientations.any()), orientations)
+        other._take(self.name, ids, len(adjacencies.any()), adjacencies)
         return other
 
-    def _varied(self, orientations: Orientations, m: int) -> Graph:
+    def _varied(self, adjacencies: Adjacencies, m: int) -> Graph:
         other = object.__new__(Graph)
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
         other.warnings = self.warnings
-        other._take(self.name, self.ids, m, orientations, self.order)
+        other._take(self.name, self.ids, m, adjacencies, self.order)
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:

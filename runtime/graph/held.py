@@ -16,11 +16,11 @@ from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut, VertexIds, ta
 from vlang.runtime.graph.edges.order import Order
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.notes import KEPT, kept_note, stored_note, symmetrized_note
+from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.adjacency import KINDS, Adjacency
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.neighbours import Neighbours
-from vlang.runtime.graph.topology.orientations import Orientations
-from vlang.runtime.graph.topology.stored import StoredEdges, StoredOrientations
+from vlang.runtime.graph.topology.stored import StoredAdjacencies, StoredEdges
 from vlang.runtime.graph.topology.transform import WeightRule, count_loops
 from vlang.runtime.storage.room import require_room
 from vlang.runtime.threads.processors import available_threads
@@ -49,7 +49,7 @@ class HeldGraph:
     stored: StoredEdges | None = None
     _notes: list[str]
     _kept: tuple[str, ...]
-    _orientations: Orientations | StoredOrientations
+    _adjacencies: Adjacencies | StoredAdjacencies
     _source: Source | None = None  # how it was read, if it was not changed since
     _light: Source | None = None  # how its pickle says that it is read again
 
@@ -83,7 +83,7 @@ class HeldGraph:
         if symmetrize and edges.directed:
             self._notes.append(symmetrized_note(len(edges.src)))
         self._take(name, edges.ids, len(edges.src) * (1 if directed else 2) - loops,
-                   Orientations(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
+                   Adjacencies(len(edges.ids), directed, edges, threads=threads))  # fmt: skip
 
     @classmethod
     def from_rows(
@@ -116,7 +116,7 @@ class HeldGraph:
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        built = Orientations(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
+        built = Adjacencies(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
 
@@ -138,20 +138,20 @@ class HeldGraph:
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
         graph.stored = stored
-        graph._take(stored.name, ids, stored.m, StoredOrientations(stored, threads or available_threads()), order)
+        graph._take(stored.name, ids, stored.m, StoredAdjacencies(stored, threads or available_threads()), order)
         return graph
 
     def _take(
-        self, name: str, ids: VertexIds, m: int, orientations: Orientations | StoredOrientations,
+        self, name: str, ids: VertexIds, m: int, adjacencies: Adjacencies | StoredAdjacencies,
         order: Order | None = None,
     ) -> None:
         self.name = name
         self.ids = ids
         self.n = len(ids)
         self.m = m
-        self.directed = orientations.directed
-        self.threads = orientations.threads
-        self._orientations = orientations
+        self.directed = adjacencies.directed
+        self.threads = adjacencies.threads
+        self._adjacencies = adjacencies
         self.order = order
 
     @property
@@ -162,17 +162,17 @@ class HeldGraph:
     @property
     def columns(self) -> Mapping[str, np.dtype[Any]]:
         """The edge columns: name -> dtype as stored."""
-        return MappingProxyType({name: column.dtype for name, column in self._orientations.columns.items()})
+        return MappingProxyType({name: column.dtype for name, column in self._adjacencies.columns.items()})
 
     def column_range(self, name: str) -> tuple[int | float, int | float]:
         """Bounds of the values of an edge column: (0, 0) without edges, NaN if a value is NaN. Raises KeyError."""
-        column = self._orientations.columns[name]
+        column = self._adjacencies.columns[name]
         return column.low, column.high
 
     @property
     def rule(self) -> WeightRule | None:
         """The rule that computes the column `weight`, or None."""
-        return self._orientations.rule
+        return self._adjacencies.rule
 
     def find(self, vertex: object) -> int:
         """The dense number of a vertex id. Raises GraphError if the graph does not have it."""
@@ -190,7 +190,7 @@ class HeldGraph:
     def shape(self) -> Shape:
         """Its counts, and what is in memory."""
         ids = 0 if self.ids.consecutive else (_TEXT_ID if self.ids.text else 8) * self.n
-        held, ruled = self._orientations, frozenset() if self.rule is None else frozenset({"weight"})
+        held, ruled = self._adjacencies, frozenset() if self.rule is None else frozenset({"weight"})
         return Shape(self.n, self.m, self.directed, self.columns, ruled, held.listed, held.built, ids,
                      streamed=self.streamed, ordered=self.order is not None)
 
@@ -209,15 +209,15 @@ class HeldGraph:
         """
         if kind not in KINDS:
             raise ValueError(f"kind {kind!r} is none of {', '.join(KINDS)}")
-        return self._orientations.adjacency(kind, tuple(columns))
+        return self._adjacencies.adjacency(kind, tuple(columns))
 
     def neighbours(self) -> Neighbours:
         """The neighbours of each vertex without directions, loops and repetitions; built on first use and cached."""
-        return self._orientations.neighbours()
+        return self._adjacencies.neighbours()
 
     def excess(self) -> tuple[int, int]:
         """The numbers of self-loops and of parallel edges, an undirected one counted once; counted on first use."""
-        return self._orientations.excess()
+        return self._adjacencies.excess()
 
     @property
     def out_degree(self) -> NDArray[np.uint32]:
@@ -236,14 +236,14 @@ class HeldGraph:
 
     def row_lengths(self, kind: str) -> NDArray[np.uint32]:
         """The lengths of the rows of an adjacency of kind "in", "out" or "both", uint32[n], by row."""
-        return self._orientations.degree(kind)
+        return self._adjacencies.degree(kind)
 
     def _by_ids(self, values: NDArray[np.uint32]) -> NDArray[np.uint32]:
         return values if self.order is None else self.order.outward(values)
 
     def built(self) -> Adjacency:
         """An adjacency that holds every stored column; "in" is built if there is none yet."""
-        return self._orientations.any()
+        return self._adjacencies.any()
 
 
 def _checked(edges: EdgeList) -> EdgeList:

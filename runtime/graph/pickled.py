@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
-from vlang.runtime.graph.topology.orientations import Orientations
+from vlang.runtime.graph.topology.adjacencies import Adjacencies
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -59,10 +59,10 @@ def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
         return _read_again, (type(graph), light.path, dict(light.options), light.stamps)
     if graph.stored is not None:
         return _opened_again, (type(graph), graph.stored.path, graph.threads)
-    orientations = graph._orientations
+    adjacencies = graph._adjacencies
     state = {
         "name": graph.name, "ids": graph.ids, "m": graph.m, "directed": graph.directed, "threads": graph.threads,
-        "order": graph.order, "rule": graph.rule, "source": orientations.source(), "left_out": dict(graph.left_out),
+        "order": graph.order, "rule": graph.rule, "source": adjacencies.source(), "left_out": dict(graph.left_out),
         "notes": list(graph._notes), "kept": graph._kept, "warnings": graph.warnings, "read": graph._source,
     }  # fmt: skip
     return _restored, (type(graph), state)
@@ -73,7 +73,7 @@ def _restored(graph_type: type[Graph], state: dict[str, Any]) -> Graph:
     if isinstance(source, EdgeList):
         for array in (source.src, source.dst, *source.columns.values()):
             taken(array)
-    built = Orientations(len(state["ids"]), state["directed"], source, rule=state["rule"], threads=state["threads"])
+    built = Adjacencies(len(state["ids"]), state["directed"], source, rule=state["rule"], threads=state["threads"])
     graph = object.__new__(graph_type)
     graph._notes, graph._kept, graph.warnings = state["notes"], state["kept"], state["warnings"]
     graph.left_out = MappingProxyType(state["left_out"])

@@ -24,7 +24,7 @@ class ShuffledGraph(Graph):
     def __init__(self, graph: Graph, rng: np.random.Generator) -> None:
         self._notes, self._kept, self.left_out = list(graph.notes), (), graph.left_out
         self.warnings = graph.warnings
-        self._take(graph.name, graph.ids, graph.m, graph._orientations, graph.order)
+        self._take(graph.name, graph.ids, graph.m, graph._adjacencies, graph.order)
         self._rng = rng
         self._shuffled: dict[str, Adjacency] = {}
 
@@ -40,5 +40,5 @@ class ShuffledGraph(Graph):
         degrees = np.diff(base.offsets).astype(np.int64)
         rows = np.repeat(np.arange(self.n), degrees)
         order = np.lexsort((self._rng.random(len(base)), rows))
-        return Adjacency(kind, Rows(base.offsets, base.targets[order], {}), self._orientations.columns,
+        return Adjacency(kind, Rows(base.offsets, base.targets[order], {}), self._adjacencies.columns,
                          lambda name: base.stored(name)[order], threading.RLock())

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from vlang.runtime.compile.objects import Kernels, load_kernels
 
-__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_kernels", "queue_kernels"]
+__all__ = ["FIRST_NEEDED", "crew_kernels", "frontier_kernels", "paged_frontier_kernels", "play_kernels",
+           "queue_kernels"]
 
 FIRST_NEEDED = ("split_flags", "reached", "notify_vertices", "list_tasks", "long_vertices")
 """The kernels that every loop with notification launches, for any graph and fields."""
@@ -23,6 +24,8 @@ _FRONTIER = {
     "list_tasks_by_degree": "i64(u32*, i64, u32*, i64*, i64, i64, i64*, i64*)",
     "long_tasks": "i64(u32*, i64, i64*, i64*, i64*, i64, i64*, i64*)",
     "long_vertices": "void(u32*, i64, i64*, u32*)",
+    "level_tasks": "i64(u32*, i64*, i64, u64*, i64*, i64, i64, i64*, i64*, i64*)",
+    "level_long_tasks": "i64(u32*, i64*, i64, i64*, i64*, i64*, i64, i64*, i64*, i64*)",
     **{f"exchange_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
     **{f"copy_{w}": f"void(u{w}*, u{w}*, u32*, i64, i64)" for w in _WIDTHS},
 }
@@ -37,6 +40,15 @@ def crew_kernels() -> Kernels:
     """What threads that work together run."""
     text = (Path(__file__).parent / "crew.py").read_text(encoding="utf-8")
     return load_kernels(text, _CREW)
+
+
+
+@cache
+def play_kernels() -> Kernels:
+    """Scripts of launches."""
+    text = (Path(__file__).parent / "crew.py").read_text(encoding="utf-8")
+    return load_kernels(text, {"play": "i64(i64*, u64*, i64, i64)"})
+
 
 _COSTS = {
     "pull": "void(u32*, i64, f32*)", "push": "void(u32*, i64, u32*)", "notify": "void(u32*, i64, u8*)",

@@ -19,17 +19,21 @@ from vlang.runtime.compile.intrinsics import (
     lock_taken,
     pause,
     peek,
+    pointer_u64,
     poke,
     signal_awaited,
     signal_made,
     signal_sent,
 )
 from vlang.runtime.plan.layouts.crew_words import (
+    CREW_ARGS,
     CREW_AWAKE,
+    CREW_COUNT,
     CREW_COUNTER,
     CREW_DESK,
     CREW_DESKS,
     CREW_END,
+    CREW_FUNCTION,
     CREW_INSIDE,
     CREW_LAST,
     CREW_LOCK,
@@ -40,6 +44,18 @@ from vlang.runtime.plan.layouts.crew_words import (
     CREW_TURN,
     CREW_WANTED,
 )
+from vlang.runtime.plan.layouts.play_words import (
+    PLAY_ARGS,
+    PLAY_COUNT,
+    PLAY_FRAME,
+    PLAY_FUNCTION,
+    PLAY_HELPERS,
+    PLAY_LEVEL,
+    PLAY_LIST,
+    PLAY_MOST_ARGS,
+    PLAY_WORDS,
+)
+from vlang.runtime.plan.plan import SLOT_LIST
 
 
 @inner
@@ -114,7 +130,8 @@ def serve(words, me):
             looks = np.int64(0)
 
 
-def launch(words, wanted):
+@inner
+def together(words, wanted):
     """Run a launch with up to `wanted` helpers: open it, take part, close it, and wait for the helpers inside."""
     words[CREW_COUNTER] = 0
     words[CREW_STATUS] = 0
@@ -135,6 +152,37 @@ def launch(words, wanted):
         else:
             give_way()
     fence()
+
+
+def launch(words, wanted):
+    """Run one launch with up to `wanted` helpers."""
+    together(words, wanted)
+
+
+def play(words, script, count, level_slot):
+    """Run the launches of a script in order, those without helpers on this thread only.
+
+    Returns how many have run, fewer than `count` if a kernel stopped.
+    """
+    for at in range(count):
+        row = at * PLAY_WORDS
+        frame = pointer_u64(script, row + PLAY_FRAME)
+        frame[SLOT_LIST] = script[row + PLAY_LIST]
+        frame[level_slot] = script[row + PLAY_LEVEL]
+        words[CREW_FUNCTION] = np.int64(script[row + PLAY_FUNCTION])
+        words[CREW_COUNT] = np.int64(script[row + PLAY_COUNT])
+        for k in range(PLAY_MOST_ARGS):
+            words[CREW_ARGS + k] = np.int64(script[row + PLAY_ARGS + k])
+        helpers = np.int64(script[row + PLAY_HELPERS])
+        if helpers > 0:
+            together(words, helpers)
+        else:
+            words[CREW_COUNTER] = 0
+            words[CREW_STATUS] = 0
+            work(words)
+        if peek(words, CREW_STATUS) != 0:
+            return np.int64(at)
+    return count
 
 
 def end(words, helpers):

@@ -89,6 +89,69 @@ def put_task(tasks, made, page, begin, end):
     return made + 1
 
 
+@inner
+def page_of(firsts, pages, v):
+    """The page of a vertex."""
+    low, high = np.int64(0), np.int64(pages)
+    while high - low > 1:
+        middle = (low + high) >> 1
+        if firsts[middle] <= v:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def level_tasks(vertices, starts, levels, offsets, firsts, pages, cost, tasks, task_starts, edges):
+    """Tasks over lists of short vertices, list k at [starts[k], starts[k + 1]), each within one page and of about
+    `cost`; edges[k]: of list k. Vertices may be in any order. Returns the number of tasks.
+    """
+    made = 0
+    for level in range(levels):
+        task_starts[level] = made
+        begin, page, work, total = starts[level], np.int64(-1), np.int64(0), np.int64(0)
+        for i in range(starts[level], starts[level + 1]):
+            v = np.int64(vertices[i])
+            if page < 0 or v < firsts[page] or (page + 1 < pages and firsts[page + 1] <= v):
+                if i > begin:
+                    made = put_task(tasks, made, page, begin, i)
+                    begin = i
+                    work = np.int64(0)
+                page = page_of(firsts, pages, v)
+            degree = np.int64(offsets[v + 1]) - np.int64(offsets[v])
+            total += degree
+            work += degree + 1
+            if work >= cost:
+                made = put_task(tasks, made, page, begin, i + 1)
+                begin = i + 1
+                work = np.int64(0)
+        if starts[level + 1] > begin:
+            made = put_task(tasks, made, page, begin, starts[level + 1])
+        edges[level] = total
+    task_starts[levels] = made
+    return made
+
+
+def level_long_tasks(chosen, starts, levels, longs, segments, segment_pages, per_task, tasks, task_starts, edges):
+    """As `level_tasks`, over the segments of listed long vertices."""
+    made = 0
+    for level in range(levels):
+        task_starts[level] = made
+        total = np.int64(0)
+        for i in range(starts[level], starts[level + 1]):
+            k = np.int64(chosen[i])
+            begin, end = longs[3 * k + 1], longs[3 * k + 2]
+            for s in range(longs[3 * k + 1], end):
+                total += segments[3 * s + 2] - segments[3 * s + 1]
+                last = s + 1 == end
+                if last or s + 1 - begin == per_task or segment_pages[s + 1] != segment_pages[s]:
+                    made = put_task(tasks, made, segment_pages[s], begin, s + 1)
+                    begin = s + 1
+        edges[level] = total
+    task_starts[levels] = made
+    return made
+
+
 def list_tasks(vertices, count, offsets, firsts, pages, cost, tasks, total):
     """Tasks over a list of short vertices, each within one page and of about `cost`; total[0]: their edges."""
     page, begin, made, work, edges = 0, 0, 0, np.int64(0), np.int64(0)

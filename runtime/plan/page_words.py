@@ -9,7 +9,7 @@ __all__ = [
     "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "PAGE_COLUMNS",
     "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS", "ROW_COLUMNS", "ROW_END",
     "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS", "RUN", "SEGMENT",
-    "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
+    "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH", "SLOT_SEGMENTS",
     "SLOT_STATS", "THREADS",
 ]
 
@@ -67,5 +67,5 @@ SLOT_SEGMENTS = _SLOTS.word("i64[., 3]: vertex, first edge and edge behind the l
 SLOT_LONGS = _SLOTS.word("i64[., 3]: vertex, first segment and segment behind the last of each long vertex")
 SLOT_STATS = _SLOTS.word("i64: vertices changed, vertices active, and numbers for workers")
 SLOT_SCRATCH = _SLOTS.word("scratch memory")
-SLOT_FOLLOW = _SLOTS.word("what follows the pass, 0 for nothing")
+SLOT_FUSED = _SLOTS.word("the work fused into the pass, 0 for nothing")
 FIRST_SLOT = _SLOTS.size()

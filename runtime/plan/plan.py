@@ -12,9 +12,9 @@ are named in `Plan.slots`:
     set:NAME      the members of a set of vertices, u32; sorted:NAME the same in increasing order, and places:NAME where
                   each of those stands in the set
     field:F       the values of field F before the pass; next:F where the pass writes them (the same array for a
-                  field with one buffer); start:F the copy taken at the start of the superstep; told:F the value last
-                  sent to the neighbours; startL and toldL belong to loops that are nested L deep
-    work:NAME     any other array over vertices: messages, stored accumulators and masks, "heard" and "active" flags
+                  field with one buffer); start:F the copy taken at the start of the superstep; sent:F the value last
+                  sent to the neighbours; startL and sentL belong to loops that are nested L deep
+    work:NAME     any other array over vertices: messages, stored accumulators and masks, "notify" and "active" flags
     later:NAME    messages for the pass after the one that reads work:NAME
     kept:NAME     accumulators of a pass that runs by cache blocks
     pushed:NAME   accumulators of a pass that pushes sums
@@ -69,7 +69,7 @@ from vlang.runtime.plan.page_words import (
     ROW_WORDS,
     RUN,
     SEGMENT,
-    SLOT_FOLLOW,
+    SLOT_FUSED,
     SLOT_LIST,
     SLOT_LISTED,
     SLOT_LONGS,
@@ -84,9 +84,9 @@ from vlang.runtime.plan.steps import (
     Contract,
     CopySpec,
     Fold,
-    Follow,
     ForRangeSpec,
     ForVerticesSpec,
+    Fused,
     LoopSpec,
     Part,
     PrioritySpec,
@@ -105,9 +105,9 @@ __all__ = [
     "BLOCK_ORDER", "BLOCK_PLACES", "BLOCK_RUNS", "BLOCK_SENDERS", "BLOCK_WORDS", "FIRST_SLOT", "LANES", "NO_WATCH",
     "PAGE_COLUMNS", "PAGE_FIRST", "PAGE_OFFSETS", "PAGE_TARGETS", "PAGE_WORDS", "ROW_BEGIN", "ROW_BLOCKS",
     "ROW_COLUMNS", "ROW_END", "ROW_OFFSETS", "ROW_PLACES", "ROW_REPLICAS", "ROW_SHARDS", "ROW_TARGETS", "ROW_WORDS",
-    "RUN", "SEGMENT", "SLOT_FOLLOW", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH",
+    "RUN", "SEGMENT", "SLOT_FUSED", "SLOT_LIST", "SLOT_LISTED", "SLOT_LONGS", "SLOT_PAGES", "SLOT_SCRATCH",
     "SLOT_SEGMENTS", "SLOT_STATS", "THREADS", "ArraySpec", "Bound", "Contract", "CopySpec", "Fault", "FieldSpec",
-    "Fold", "Follow", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
+    "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part", "Plan", "PrioritySpec", "PushSpec",
     "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "Watch", "every_step", "field_of", "level_slot",
 ]
 
@@ -178,7 +178,7 @@ NO_WATCH = Watch()
 def field_of(slot: str) -> str | None:
     """The field whose present or past values are in a slot; None for other slots."""
     kind, _, name = slot.partition(":")
-    return name if kind.rstrip("0123456789") in ("field", "next", "start", "told") else None
+    return name if kind.rstrip("0123456789") in ("field", "next", "start", "sent") else None
 
 
 @dataclass(frozen=True)

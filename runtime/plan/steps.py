@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 __all__ = [
-    "Bound", "Contract", "CopySpec", "Fold", "Follow", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
+    "Bound", "Contract", "CopySpec", "Fold", "Fused", "ForRangeSpec", "ForVerticesSpec", "LoopSpec", "Part",
     "PrioritySpec", "PushSpec", "ScalarSpec", "StageSpec", "Step", "SumSpec", "SweepSpec", "every_step", "level_slot",
 ]
 
@@ -85,13 +85,13 @@ class StageSpec:
         name: its name, unique in the plan.
         domain: "in", "out", "both" or None (over vertices).
         kernels: role -> name in the code. Roles: "pull", "segments", "finish", "compute", "messages", "blocked",
-            "followed", "listed" where "pull" takes no lists; on a CPU also the roles of each way.
+            "fused", "listed" where "pull" takes no lists; on a CPU also the roles of each way.
         columns: edge columns (name, dtype) in the order of the page row.
         written: the fields that the pass writes.
         swaps: fields with two buffers that the pass writes.
         loop_end: the pass also decides activity.
         notify: the adjacency direction from a changed vertex to its receivers, if the pass may skip. Its flags are
-            work:heard.NAME then: 1 if a vertex must notify its receivers, 2 if it must run again itself.
+            work:notify.NAME then: 1 if a vertex must notify its receivers, 2 if it must run again itself.
         sole: no other pass of the loop writes its fields.
         gpu: the data for a GPU; None in a plan for the CPU.
         structures: the scratch structures filled for each vertex, if one worker must process all its contributions
@@ -101,7 +101,7 @@ class StageSpec:
         notes: the optimisations applied to the pass, as text for people.
         ways: by the name of a way of running its loop on a CPU, the data of the pass for it (PushSpec, SumSpec, ...).
         refused: by the name of a way, why the pass cannot run that way.
-        follow: the work fused into a full pass on a CPU.
+        fused: the work fused into a full pass on a CPU.
     """
 
     name: str
@@ -119,7 +119,7 @@ class StageSpec:
     notes: tuple[str, ...] = ()
     ways: Mapping[str, object] = field(default_factory=dict)
     refused: Mapping[str, str] = field(default_factory=dict)
-    follow: Follow | None = None
+    fused: Fused | None = None
 
     def way(self, name: str, kind: type[T]) -> T | None:
         """The data of the pass for a way, an object of type `kind`; None if the pass cannot run that way."""
@@ -129,7 +129,7 @@ class StageSpec:
 
 
 @dataclass(frozen=True)
-class Follow:
+class Fused:
     """Folds and messages fused into a full pass on a CPU, block by block (vlang/emit/fused.py).
 
     Attributes:
@@ -202,7 +202,7 @@ class LoopSpec:
         asynchronous: passes may run in place (rule A).
         asynchronous_reason: why `asynchronous` holds, or why not.
         starts: fields with a copy start:F.
-        tolds: fields with a copy told:F.
+        sent: fields with a copy sent:F.
         line: its line in the program.
         copied: the result of the loop under rule K; None where that is refused.
         order: the rule by which vertices may run in any order: "A", "A'" (active vertices send in any order) or "S" (a
@@ -222,7 +222,7 @@ class LoopSpec:
     asynchronous: bool
     asynchronous_reason: str
     starts: tuple[str, ...] = ()
-    tolds: tuple[str, ...] = ()
+    sent: tuple[str, ...] = ()
     line: int = 0
     copied: CopySpec | None = None
     order: str = ""
@@ -243,7 +243,7 @@ class LoopSpec:
         return len(self.plain) < len(self.steps)
 
     def slot(self, kind: str, name: str) -> str:
-        """The slot of its own arrays: start:F, told:F, work:active."""
+        """The slot of its own arrays: start:F, sent:F, work:active."""
         return level_slot(kind, name, self.level)
 
 

@@ -23,7 +23,7 @@ class Origin:
         graph: the graph.
         parameters: as given by the caller.
         fields: arrays of vertex fields given by the caller, as stored.
-        told: by number of a loop and by field, the values that each vertex had last sent when the loop ended, as
+        sent: by number of a loop and by field, the values that each vertex had last sent when the loop ended, as
             stored.
     """
 
@@ -33,4 +33,4 @@ class Origin:
     graph: Graph
     parameters: Mapping[str, Any]
     fields: Mapping[str, NDArray[Any]]
-    told: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)
+    sent: Mapping[int, Mapping[str, NDArray[Any]]] = field(default_factory=dict)

@@ -48,6 +48,6 @@ def result_of(
         types={**{spec.name: spec.type for spec in outputs}, **dict(plan.globals)}, globals=dict(values),
         rounds=outcome.rounds, converged=outcome.converged, reason=outcome.reason, history=outcome.history,
         seconds=outcome.seconds, smallest_first=falling, edges=outcome.history.edges,
-        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, settled=outcome.settled,
+        graph_edges=graph.m, device=device, device_reason=device_reason, origin=origin, final=outcome.final,
         interrupted=outcome.interrupted,
     )

@@ -55,7 +55,7 @@ class Result:
         read_bytes: bytes of pages that the run read from disk.
         chaos: with chaos=SEED, the freedoms that the second run took (`vlang.runtime.engine.trace.ChaosReport`), else
             None.
-        settled: with target=VERTEX, bool[vertices]: the vertices with final values, which are those as good as the
+        final: with target=VERTEX, bool[vertices]: the vertices with final values, which are those as good as the
             target's; else None. Values of other vertices are intermediate: `top`, summaries and files leave them out.
         warnings: reasons why the result may not be the intended one, one sentence each.
         origin: the run, None if no run can resume from this result.
@@ -82,7 +82,7 @@ class Result:
         device: str = "cpu",
         device_reason: str = "as asked",
         origin: Origin | None = None,
-        settled: NDArray[np.bool_] | None = None,
+        final: NDArray[np.bool_] | None = None,
         warnings: tuple[str, ...] = (),
         interrupted: bool = False,
     ) -> None:
@@ -110,11 +110,11 @@ class Result:
         self.read_bytes = 0
         self.chaos: ChaosReport | None = None
         self.origin = origin
-        self.settled = settled
+        self.final = final
         self.warnings = warnings
         self.interrupted = interrupted
         self.resumed = ""
-        self._listed = None if settled is None else np.flatnonzero(settled)
+        self._listed = None if final is None else np.flatnonzero(final)
         self._ids = ids
         self._fetched: dict[str, NDArray[Any]] = {}
         self._translated: dict[str, Any] = {}
@@ -280,7 +280,7 @@ class Result:
             "edges_traversed": self.edges,
             "edges_per_second": self.edges_per_second,
             **({"placement": self.placement, "read_bytes": self.read_bytes} if self.placement else {}),
-            **({} if self._listed is None else {"settled": len(self._listed)}),
+            **({} if self._listed is None else {"final": len(self._listed)}),
             "globals": {name: json_value(v, self.types.get(name, "")) for name, v in self.globals.items()},
             "history": [asdict(r) for r in self.history],
         }

@@ -86,7 +86,7 @@ class DirectFiles:
         blocks = os.fstat(self._files[number]).st_size // _BLOCK
         run = min(blocks, _SEQUENTIAL)
         if run < _RANDOM:
-            return 1.0  # too small to tell
+            return 1.0  # too small to measure
         room = empty(run * _BLOCK + _BLOCK, np.uint8)
         room = room[-room.ctypes.data % _BLOCK :][: run * _BLOCK]
         begin = time.perf_counter()

@@ -39,7 +39,7 @@ class DiskArray:
         self._dtype = np.dtype(dtype)
         self._count = 0
         with writing(f"temporary files in {room.folder}", room.folder / "x"):
-            self._file = tempfile.TemporaryFile(dir=room.folder, buffering=0)  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(dir=room.folder, buffering=0)  # noqa: SIM115  (the array keeps it open)
         self.array: NDArray[Any] = np.empty(0, dtype=dtype)
 
     def reserve(self, count: int) -> NDArray[Any]:

@@ -53,7 +53,7 @@ def memory_named(what: str) -> Iterator[None]:
 
 
 def named(error: MemoryError, what: str) -> OutOfMemory:
-    """A MemoryError as an OutOfMemory that names `what` and the need; one that is an OutOfMemory unchanged."""
+    """Turn a MemoryError into an OutOfMemory that names `what` and the need; an OutOfMemory is returned unchanged."""
     if ledger.limit is not None and not isinstance(error, OutOfMemory):
         return ledger.refusal()
     return error if isinstance(error, OutOfMemory) else out_of_memory(f"{what} needs {_need(error)}")

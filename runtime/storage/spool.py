@@ -10,7 +10,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
+from pathlib import Path, PosixPath
 from typing import IO
 
 from vlang.errors import DiskError
@@ -22,7 +22,7 @@ STDIN = "standard input"
 _PIECE = 1 << 20
 
 
-class _Spooled(type(Path())):  # type: ignore[misc]
+class _Spooled(PosixPath):
     """The path of a file without a name; as text it is what the user wrote, for messages."""
 
     opened: str

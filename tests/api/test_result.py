@@ -88,7 +88,7 @@ def test_a_field_named_like_an_attribute_is_reached_by_its_name() -> None:
     assert r["rounds"].tolist() == [4, 5]
 
 
-def test_unknown_names_are_told(tree: Result) -> None:
+def test_unknown_names_are_reported(tree: Result) -> None:
     with pytest.raises(KeyError, match="no output `rank`; it has depth, parent"):
         tree["rank"]
     with pytest.raises(AttributeError, match="no output `rank`"):

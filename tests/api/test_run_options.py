@@ -135,7 +135,8 @@ def test_fields_are_fetched_once_and_only_where_needed() -> None:
 
     def result(given: Any) -> Result:
         ids = VertexIds(np.array(["a", "b", "c"], object))
-        return Result("demo", ids, given, types, {}, 1, True, "settled", device="gpu:0", device_reason="Test, as asked")
+        return Result("demo", ids, given, types, {}, 1, True, "converged", device="gpu:0",
+                      device_reason="Test, as asked")
 
     host, device = result(arrays), result(there)
     assert device["dist"] is there["dist"]

@@ -162,7 +162,7 @@ def test_what_sampling_does_not_find(
 
 
 @needs_z3
-def test_what_is_known_is_told(solver: bool) -> None:
+def test_what_is_known_is_reported(solver: bool) -> None:
     text = "program p\nreduction f(a, b): int = a if a > b else b, identity -inf\nvertex x: int = f(2 for u -> self)\n"
-    told = "proved by z3; idempotent" if solver else "no counterexample in "
-    assert f"Reduction f: {told}" in compile(text).explain("facts")
+    said = "proved by z3; idempotent" if solver else "no counterexample in "
+    assert f"Reduction f: {said}" in compile(text).explain("facts")

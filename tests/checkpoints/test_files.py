@@ -138,7 +138,7 @@ FOREIGN: Mapping[str, tuple[Callable[[Path], object], str]] = {
         {"field:parent": arrays["field:parent"].astype(np.uint64)})), "its arrays are not those of the program"),
     "vertices outside": (lambda path: rewritten(path, lambda _, arrays: arrays["field:parent"].fill(1 << 30)),
                          "`field:parent` names vertices that the graph does not have"),
-    "flags of 7": (lambda path: rewritten(path, lambda _, arrays: arrays["heard"].fill(7)),
+    "flags of 7": (lambda path: rewritten(path, lambda _, arrays: arrays["flags"].fill(7)),
                    "neither true nor false"),
     "a scalar outside": (lambda path: rewritten(path, lambda about, _: about["scalars"].update(source=1 << 30)),
                          "its graph-level values name vertices that the graph does not have"),

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -144,7 +145,10 @@ def test_signals_that_are_noted_in_time_are_not_sent_again() -> None:
 def test_handlers_of_the_caller_stay() -> None:
     """And other threads than the main one replace none."""
     got = []
-    own = lambda number, frame: got.append(number)  # noqa: E731
+
+    def own(number: int, frame: FrameType | None) -> None:
+        got.append(number)
+
     before = signal.signal(signal.SIGINT, own)
     try:
         with Interrupts() as interrupts:
@@ -182,7 +186,7 @@ compile({LONG!r})(Graph.read("uniform:12"), checkpoint={str(tmp_path)!r}, progre
     assert done.stderr == "saved before superstep 41 of the loop in line 3; the same command goes on from there\n"
 
 
-def told_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
+def asked_to_end(process: subprocess.Popen[str], number: int) -> tuple[str, str]:
     """The output of a command that gets a signal once it has run some rounds."""
     assert process.stderr is not None
     lines = []
@@ -201,7 +205,7 @@ def test_the_command(tmp_path: Path) -> None:
     program.write_text(LONG)
     args = ("run", str(program), "uniform:12", "--checkpoint", str(tmp_path / "state"), "-o", str(out), "--json")
     process = command(*args, "--on-interrupt", "write")
-    text, err = told_to_end(process, signal.SIGTERM)
+    text, err = asked_to_end(process, signal.SIGTERM)
     assert process.returncode == 130
     summary, written = json.loads(text), json.loads(out.read_text())
     assert summary["converged"] is written["converged"] is False
@@ -211,7 +215,7 @@ def test_the_command(tmp_path: Path) -> None:
     assert "saved before superstep " in err
     out.unlink()
     process = command(*args)
-    text, err = told_to_end(process, signal.SIGTERM)
+    text, err = asked_to_end(process, signal.SIGTERM)
     assert (process.returncode, text, out.exists()) == (130, "", False)
     assert f"goes on before superstep {summary['rounds'] + 1:,} of the loop in line 3, as of 20" in err
     done = command("run", str(program), "uniform:11", "--checkpoint", str(tmp_path / "state"), "-q")

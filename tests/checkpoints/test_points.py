@@ -59,7 +59,7 @@ def test_a_run_stopped_again_and_again(case: str, tmp_path: Path, monkeypatch: p
 
 
 def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The vertices that are settled, and their values, are the same."""
+    """The vertices that are final, and their values, are the same."""
     written_at_once(monkeypatch)
     program, graph = program_of("priority"), graph_of("priority")
     want = program(graph, source=3, target=200)
@@ -67,10 +67,10 @@ def test_a_run_to_a_target(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         program(graph, source=3, target=200, checkpoint=tmp_path, every=0, progress=stopped_after(4))
     result = program(graph, source=3, target=200, checkpoint=tmp_path)
     assert result.resumed
-    assert result.settled is not None
-    assert want.settled is not None
-    assert np.array_equal(result.settled, want.settled)
-    assert np.array_equal(result["dist"][result.settled], want["dist"][want.settled])
+    assert result.final is not None
+    assert want.final is not None
+    assert np.array_equal(result.final, want.final)
+    assert np.array_equal(result["dist"][result.final], want["dist"][want.final])
     assert (result.row(200), result.reason) == (want.row(200), want.reason)
 
 

@@ -210,10 +210,10 @@ def test_plain_progress_is_bounded(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_explain_plan_names_the_kernels_of_a_gpu(vlang: Call) -> None:
-    told = vlang("explain", "bfs", "kron:10", "--stage", "plan").out
-    assert "on a GPU\n    pass s1: pulls " in told
-    assert "edges a vertex" in told
-    assert "pushes: into the field itself" in told
+    said = vlang("explain", "bfs", "kron:10", "--stage", "plan").out
+    assert "on a GPU\n    pass s1: pulls " in said
+    assert "edges a vertex" in said
+    assert "pushes: into the field itself" in said
 
 
 def test_explain_plan_lists_the_ways_of_a_gpu(vlang: Call) -> None:

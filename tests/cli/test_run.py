@@ -49,7 +49,7 @@ def test_vertices_as_the_file_names_them(vlang: Call, roads: Path) -> None:
 def test_a_target(vlang: Call, roads: Path) -> None:
     done = vlang("run", "sssp", roads, "source=Ulm", "--target", "Augsburg", "--threads", 1)
     assert done.out == "dist of Augsburg = 83.0\nvertex    dist\nUlm          0\nAugsburg    83\n"
-    assert "not converged: stopped at its target: 2 of 5 vertices are settled" in done.err
+    assert "not converged: stopped at its target: 2 of 5 vertices have final values" in done.err
     done = vlang("run", "sssp", roads, "source=Ulm", "--target", "Augsburg", "-q", "-o", "-")
     assert (done.out, done.err) == ("vertex,dist\nAugsburg,83.0\nUlm,0.0\n", "dist of Augsburg = 83.0\n")
     for words, why in ((("--target", "Rome"), "`--target`: vertex 'Rome' is not in the graph"),
@@ -150,7 +150,7 @@ def test_a_vertex_that_is_not_there(vlang: Call, roads: Path) -> None:
     [
         ([], "a program and a graph must be given"),
         (["bfs"], "a graph must be given; write for example\n\n    vlang run bfs karate"),
-        (["bfs", "karate", "source=1", "-o", "r.xlsx"], "cannot tell the format of `r.xlsx`; end it in .csv"),
+        (["bfs", "karate", "source=1", "-o", "r.xlsx"], "unknown format of `r.xlsx`; end it in .csv"),
         (["bfs", "karate", "source=1", "-o", "-", "--json"], "choose one"),
         (["bfs", "karate", "source=1", "--threads", "0"], "--threads"),
         (["bfs", "karate", "source=1", "--threads", "many"], "threads is a whole number from 1 on, not 'many'"),

@@ -38,7 +38,7 @@ _CUDA = """
 """
 _VLANG = """
     graph options arguments source file allow_pickle values rounds reason converged history ids types globals src
-    dst directed threads_ name n m x_0 edge_x scalar_x loop0_limit range0_low level_0 where_0 s0 s1 heard active
+    dst directed threads_ name n m x_0 edge_x scalar_x loop0_limit range0_low level_0 where_0 s0 s1 notify active
     program_ doc params common position min max sum abs sqrt count mean
 """
 NAMES = tuple(name for name in dict.fromkeys(

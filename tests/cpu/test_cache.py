@@ -42,7 +42,7 @@ print(sum(map(int, result.x)), "numba" in sys.modules)
 
 
 def start(cache: Path | str | None, code: str = COMPILES, **more: Any) -> subprocess.Popen[str]:
-    """A process with this cache folder; None: where it is without being told."""
+    """A process with this cache folder; None: where it is by default."""
     environment = {k: v for k, v in os.environ.items() if k not in ("VLANG_CACHE", "XDG_CACHE_HOME")}
     environment |= {"PYTHONPATH": str(ROOT)} | ({} if cache is None else {"VLANG_CACHE": str(cache)})
     environment |= more.pop("env", {})

@@ -197,7 +197,7 @@ def test_components_where_values_travel_one_way(monkeypatch: pytest.MonkeyPatch)
     assert differing(compile(text), graphs) > 0
 
 
-def test_changes_told_in_any_order_that_nobody_comes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_sent_in_any_order_that_nobody_comes_back_to(monkeypatch: pytest.MonkeyPatch) -> None:
     """Under A' a vertex with an unsent change must stay active, which an unrelated `activate when` does not ensure."""
     text = ("program p\nvertex x: int = 1\nvertex seen: int = 0\nrepeat:\n"
             "    gather a = sum(change(u.x) for u -> self if u.outdegree > self.outdegree)\n    apply x += a\n")

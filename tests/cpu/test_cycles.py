@@ -41,7 +41,7 @@ def test_a_slow_loop_goes_on() -> None:
     assert result.rounds > 1000
 
 
-UNTOLD = """program untold
+UNSENT = """program unsent
 vertex a: int = 0
 repeat until sum(abs(change(v.a)) for v in vertices) == 0:
     gather s = sum(u.a for u -> self)
@@ -50,8 +50,8 @@ repeat until sum(abs(change(v.a)) for v in vertices) == 0:
 """
 
 
-def test_until_waits_for_changes_that_are_not_told() -> None:
+def test_until_waits_for_changes_that_are_not_sent() -> None:
     """Nothing changes in the second superstep, but it sends the change of the first: `until` holds after the third."""
     for mode in ("pull", "notify-pull"):
-        result = compile(UNTOLD)(ring(), research={"mode": mode})
+        result = compile(UNSENT)(ring(), research={"mode": mode})
         assert (result.rounds, result.converged, result.reason) == (3, True, "`until` holds")

@@ -70,7 +70,7 @@ RANKED = compile(RANKS).derived("delta")
 
 @pytest.mark.parametrize("seed", range(8))
 def test_no_change_is_lost(seed: int) -> None:
-    """At a coarse tolerance most changes wait, add up and are skipped; what is untold in the end bounds the error."""
+    """At a coarse tolerance most changes wait, add up and are skipped; what is unsent in the end bounds the error."""
     graph, _, _ = drawn(seed, weighted=True)
     tol = 0.02 / graph.n
     mode = {"mode": MODES[seed % 3]}

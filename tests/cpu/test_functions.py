@@ -131,7 +131,7 @@ def test_sets_name_vertices_as_the_graph_does() -> None:
     (7, "`S` is a list of vertices, not 7"), ("ab", "`S` is a list of vertices, not 'ab'"),
     ([99], "vertex 99 is not in the graph"), ([0, 1] * 6, "`S` lists 12 vertices, some more than once"),
 ])
-def test_wrong_sets_are_told(value: Any, message: str) -> None:
+def test_wrong_sets_are_reported(value: Any, message: str) -> None:
     program = compile("program p(S: vertices)\nvertex a: int = position(self, S)\n")
     with pytest.raises(Exception, match=message.replace("(", r"\(")) as caught:
         program(to_graph(family("path")), S=value)

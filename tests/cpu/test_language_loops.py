@@ -101,8 +101,8 @@ repeat at most 12 times:
     apply b += s % 2
     activate when abs(change(b)) >= 2 and s > 0
 """,
-    "told": """
-program told
+    "sent": """
+program sent_
 vertex x: float = indegree / 4
 vertex y: float = 0
 repeat at most 20 times:

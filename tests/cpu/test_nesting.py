@@ -103,7 +103,7 @@ where x % 2 == 0:
 sweep f down:
     apply y = y + 7
 """,
-    "told": """program a
+    "sent": """program a
 vertex x: int = outdegree
 vertex y: int = 0
 repeat at most 5 times until sum(abs(change(v.x)) for v in vertices) > 60:

@@ -252,7 +252,7 @@ def test_what_is_not_pushed(loop: str, why: str) -> None:
 
 def test_plan_says_what_is_pushed() -> None:
     said = compile(PATHS).explain("plan")
-    assert "modes: pull; push where few vertices have changes to tell; notify-pull on request" in said
+    assert "modes: pull; push where few vertices have changes to send; notify-pull on request" in said
     assert "pushes: sums, added up beside the receivers\n" in said
     assert "beside the receivers, in the order in which the receiver would" in load("pagerank_delta").explain("plan")
 

@@ -1,4 +1,4 @@
-"""A run that stops at a target (rule O): what is settled has the values of the whole run."""
+"""A run that stops at a target (rule O): what is final has the values of the whole run."""
 
 from __future__ import annotations
 
@@ -64,11 +64,11 @@ def test_settled_values_are_those_of_the_interpreter(drawn: RefGraph, data: st.D
             patched.setattr(cpu_priority, "choose_delta", lambda stage, out: delta)
             patched.setattr(cpu, "_SMALL", 0)
             got = engine_run(program(name), case, to_graph(graph), threads=threads, target=target)
-        assert got.settled is not None
-        assert np.array_equal(got.settled, ~worse), (name, delta, threads)
-        assert got.settled[target]
+        assert got.final is not None
+        assert np.array_equal(got.final, ~worse), (name, delta, threads)
+        assert got.final[target]
         assert np.array_equal(got[field][~worse], want[~worse]), (name, delta, threads)
-        assert got.converged == bool(got.settled.all())
+        assert got.converged == bool(got.final.all())
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -76,15 +76,15 @@ def test_fewer_edges_on_a_grid(threads: int, monkeypatch: pytest.MonkeyPatch) ->
     graph = Graph.read("grid:60x60,weights=1..63")
     sssp = program("sssp")
     whole = sssp(graph, source=0, threads=threads)
-    assert whole.settled is None
+    assert whole.final is None
     monkeypatch.setattr(cpu, "_SMALL", 0)
     near = sssp(graph, source=0, target=305, threads=threads)
     assert near.edges < whole.edges / 3
     assert not near.converged
-    assert near.settled is not None
-    assert near.reason == f"stopped at its target: {near.settled.sum():,} of 3,600 vertices are settled"
-    assert np.array_equal(near.settled, whole["dist"] <= whole["dist"][305])
-    assert np.array_equal(near["dist"][near.settled], whole["dist"][near.settled])
+    assert near.final is not None
+    assert near.reason == f"stopped at its target: {near.final.sum():,} of 3,600 vertices have final values"
+    assert np.array_equal(near.final, whole["dist"] <= whole["dist"][305])
+    assert np.array_equal(near["dist"][near.final], whole["dist"][near.final])
 
 
 def test_vertices_that_wait_for_room_are_not_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,10 +95,10 @@ def test_vertices_that_wait_for_room_are_not_passed_over(monkeypatch: pytest.Mon
         monkeypatch.setattr(cpu_priority, "runs_of", lambda n, workers, runs=runs: runs)
         for target in (0, 7, 300, 1500):
             got = program("sssp")(graph, source=1, target=target, threads=threads)
-            settled = want <= want[target]
-            assert got.settled is not None
-            assert np.array_equal(got.settled, settled), (runs, target)
-            assert np.array_equal(got["dist"][settled], want[settled]), (runs, target)
+            final = want <= want[target]
+            assert got.final is not None
+            assert np.array_equal(got.final, final), (runs, target)
+            assert np.array_equal(got["dist"][final], want[final]), (runs, target)
 
 
 def test_out_of_reach() -> None:
@@ -107,19 +107,19 @@ def test_out_of_reach() -> None:
     got = program("sssp")(graph, source=0, target=4)
     assert got.converged
     assert got.reason == "no vertex is active"
-    assert got.settled is not None
-    assert got.settled.all()
+    assert got.final is not None
+    assert got.final.all()
     assert got["dist"].tolist() == [0, 1, 3, np.inf, np.inf]
 
 
 def test_what_is_shown(tmp_path: Path) -> None:
-    """Rows and ranges are those of settled vertices."""
+    """Rows and ranges are those of final vertices."""
     graph = Graph.from_edges(["a", "b", "c"], ["b", "c", "d"], weight=np.array([1.0, 2.0, 3.0], np.float32))
     got = program("sssp")(graph, source="a", target="b")
     assert [row["vertex"] for row in got.top(10)] == ["a", "b"]
     assert [row["vertex"] for row in got.top(1, largest=True)] == ["b"]
     assert "dist: 0.0 to 1.0" in got.summary()
-    assert got.summary_dict()["settled"] == 2
+    assert got.summary_dict()["final"] == 2
     file = tmp_path / "near.csv"
     got.to_csv(file)
     assert file.read_text() == "vertex,dist\na,0.0\nb,1.0\n"

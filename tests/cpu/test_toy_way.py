@@ -79,7 +79,7 @@ class Plod(CpuWay):
         if options.mode not in ("auto", "plod"):
             return "another mode was asked for"
         stages = loop.stages
-        if len(loop.steps) != 1 or len(stages) != 1 or loop.until is not None or loop.starts or loop.tolds:
+        if len(loop.steps) != 1 or len(stages) != 1 or loop.until is not None or loop.starts or loop.sent:
             return "a superstep is more than one pass"
         return "" if "plod" in stages[0].ways else stages[0].refused["plod"]
 
@@ -139,8 +139,8 @@ repeat:
     gather near = min(u.far + weight for u -> self)
     apply far = min(far, near)
 """
-HEARD = """
-program heard
+RECEIVED = """
+program received
 vertex x: vertex = self
 repeat:
     gather a = min(u.x for u -- self)
@@ -185,7 +185,7 @@ def cases(text: str) -> list[Case]:
 
 
 @pytest.mark.usefixtures("plod")
-@pytest.mark.parametrize("text", [NEAREST, HEARD])
+@pytest.mark.parametrize("text", [NEAREST, RECEIVED])
 @pytest.mark.parametrize("mode", ["auto", "plod"])
 def test_runs_as_interpreted(text: str, mode: str, prepared: set[str]) -> None:
     made = compile(text)

@@ -231,7 +231,7 @@ def test_a_graph_without_vertices() -> None:
     (np.full((9, 2), 0.5), "some values do not fit"),
     (None, "needs the vertex field `a`: an array of 9 x 2 values"),
 ])
-def test_wrong_arrays_are_told(value: Any, message: str) -> None:
+def test_wrong_arrays_are_reported(value: Any, message: str) -> None:
     program, graph = vectors_of(1)
     with pytest.raises(BindError) as caught:
         program(graph, **({} if value is None else {"a": value}))

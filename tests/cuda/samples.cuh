@@ -24,7 +24,7 @@ struct Shared {  // common members of most samples
   }
   static __device__ __forceinline__ Masks ready(const Env& env, u32 v) { return Masks{env.chosen[v] != 0}; }
   static __device__ __forceinline__ bool wanted(const Masks& masks) { return masks.a0; }
-  static __device__ __forceinline__ bool settled(const Env&, u32) { return false; }
+  static __device__ __forceinline__ bool is_final(const Env&, u32) { return false; }
   template <class T> static __device__ __forceinline__ u32 write(u64 words, u32 v, T value) {
     T* place = reinterpret_cast<T*>(words) + v;
     const bool changed = *place != value;
@@ -196,7 +196,7 @@ struct some : Shared {
     return write(env.results0, v, u8(acc.a0 || before));
   }
   static __device__ __forceinline__ bool decided(const Acc& acc) { return acc.a0; }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) {
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) {
     return reinterpret_cast<const u8*>(env.results1)[v] != 0;
   }
   struct Cells { u8* a0; };

@@ -89,14 +89,14 @@ class Sample:
         dtypes: types of its results.
         expected: computes the results.
         exact: results are equal bit by bit.
-        settled: some vertices need not gather.
+        early: some vertices need not gather.
     """
 
     gpu: GpuStage
     dtypes: tuple[str, str]
     expected: Callable[[State, Rows], tuple[Array, ...]]
     exact: bool = True
-    settled: bool = False
+    early: bool = False
 
 
 def by_row(ufunc: np.ufunc, start: Any, rows: Rows, values: Array, chosen: Array) -> Array:
@@ -150,6 +150,6 @@ SAMPLES: Mapping[str, Sample] = {
     "apart": Sample(GpuStage("apart", 4, 8, 8, exact=False, reads_self=True), ("f4", "f4"), _apart, exact=False),
     "least": Sample(GpuStage("least", 4, 4, 4, native=True), ("i4", "i4"), _least),
     "nearest": Sample(GpuStage("nearest", 8, 8, 8), ("f4", "u4"), _nearest),
-    "some": Sample(GpuStage("some", 1, 1, 1, native=True, early="absorbing"), ("u1", "u1"), _some, settled=True),
+    "some": Sample(GpuStage("some", 1, 1, 1, native=True, early="absorbing"), ("u1", "u1"), _some, early=True),
     "several": Sample(GpuStage("several", 24, 32, 21, exact=False), ("f4", "u4"), _several, exact=False),
 }

@@ -34,7 +34,7 @@ from vlang.runtime.plan.plan import (
 
 __all__ = ["Arcs", "SampleMachine", "sample_text"]
 
-_SLOTS = {"field:x": 8, "next:x": 9, "work:heard.s": 10, "work:sent": 11, "work:push": 12, "part:s": 13,
+_SLOTS = {"field:x": 8, "next:x": 9, "work:notify.s": 10, "work:sent": 11, "work:push": 12, "part:s": 13,
           "work:active": 14}
 _STATS, _WORDS = 32, 40
 
@@ -117,7 +117,7 @@ class SampleMachine:
         self._size = field.itemsize
         self._words = np.zeros(_WORDS, dtype=np.uint64)
         padded = -(-self.n // 16) * 16 + 16
-        sizes = {"field:x": field.itemsize, "next:x": field.itemsize, "work:heard.s": 1, "work:sent": 4,
+        sizes = {"field:x": field.itemsize, "next:x": field.itemsize, "work:notify.s": 1, "work:sent": 4,
                  "work:push": 8, "work:active": 1}
         self._pointers = {slot: self._zeroed(padded * size) for slot, size in sizes.items()}
         self.topologies = {kind: self._topology(one, pages) for kind, one in arcs.items()}

@@ -49,12 +49,12 @@ struct bfs : Pushed {
     return after != before ? 3 : 0;
   }
   static __device__ __forceinline__ bool decided(const Acc&) { return false; }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) { return env.field[v] != FAR; }
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) { return env.field[v] != FAR; }
   static __device__ __forceinline__ bool push(const Env& env, u32 v, const Item& item) {
     return improve_min(env.field + v, item.a0);
   }
   static __device__ __forceinline__ f64 priority(const Env& env, u32 v) { return f64(env.field[v]); }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) { return env.flags[v]; }
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) { return env.flags[v]; }
 };
 
 // label = min(label, u.label): the smallest vertex of a component.
@@ -63,7 +63,7 @@ struct least : bfs {
   static __device__ __forceinline__ Item contribute(const Env& env, const Columns&, u32, u32 u, i64) {
     return Item{env.field[u]};
   }
-  static __device__ __forceinline__ bool settled(const Env&, u32) { return false; }
+  static __device__ __forceinline__ bool is_final(const Env&, u32) { return false; }
 };
 
 // distance = min(distance, u.distance + weight): shortest paths.
@@ -102,7 +102,7 @@ struct sssp : Pushed {
     return after != before ? 3 : 0;
   }
   static __device__ __forceinline__ bool decided(const Acc&) { return false; }
-  static __device__ __forceinline__ bool settled(const Env&, u32) { return false; }
+  static __device__ __forceinline__ bool is_final(const Env&, u32) { return false; }
   static __device__ __forceinline__ bool improves(const Env& env, u32 v, const Item& item) {
     return would_min(env.field + v, item.a0);
   }
@@ -111,7 +111,7 @@ struct sssp : Pushed {
     return improve_min(env.field + v, item.a0);
   }
   static __device__ __forceinline__ f64 priority(const Env& env, u32 v) { return f64(env.field[v]); }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) { return env.flags[v]; }
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) { return env.flags[v]; }
 };
 
 // best = min(best, (u.best's first + 1, u)), as one word; contributions go through messages and cells.
@@ -167,7 +167,7 @@ struct tree : Pushed {
     env.next[v] = after;
     return after != before ? 3 : 0;
   }
-  static __device__ __forceinline__ bool settled(const Env&, u32) { return false; }
+  static __device__ __forceinline__ bool is_final(const Env&, u32) { return false; }
   static __device__ __forceinline__ f64 priority(const Env&, u32) { return 0; }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) { return env.flags[v]; }
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) { return env.flags[v]; }
 };

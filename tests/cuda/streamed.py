@@ -147,15 +147,15 @@ class Visits:
     def sweep(self, topology: Topology, use: str, transfer: Transfer | None = None) -> list[int]:
         """Run a pass that reads every edge; returns the order of its pages."""
         column = int(use == "weighted")
-        told = (column, self.at("seen"), self.at("targets"), self.at("weights"))
+        arguments = (column, self.at("seen"), self.at("targets"), self.at("weights"))
         pages = []
 
         def launch(row: int, part: Part, stream: Stream | None) -> None:
             pages.append(part.page)
-            self.launch("visit", 2, (row, part.low, part.high, *told), stream)
+            self.launch("visit", 2, (row, part.low, part.high, *arguments), stream)
             if part.end_segment > part.first_segment:
                 segments = (topology.segments, part.first_segment, part.end_segment)
-                self.launch("visit_segments", 2, (row, *segments, *told), stream)
+                self.launch("visit_segments", 2, (row, *segments, *arguments), stream)
 
         topology.sweep(use, launch, transfer)
         return pages

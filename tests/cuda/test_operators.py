@@ -65,9 +65,9 @@ def library() -> Library:
                 f"shared_{name}(cell, values[i * blockDim.x + threadIdx.x]); __syncthreads(); "
                 "if (threadIdx.x == 0) out[i] = *cell; }"))
     for name, types in IMPROVE.items():
-        kernels += [_kernel(f"improve_{name}_{t}", f"{t}* cells, const {t}* values, u8* told, u64 n",
+        kernels += [_kernel(f"improve_{name}_{t}", f"{t}* cells, const {t}* values, u8* did, u64 n",
                             f"for (u64 i = thread_number(); i < n; i += thread_count()) "
-                            f"told[i] = improve_{name}(cells + i, values[i]);") for t in types]
+                            f"did[i] = improve_{name}(cells + i, values[i]);") for t in types]
     kernels += [
         _kernel("keys_f32", "const f32* in, u32* keys, f32* back, u64 n",
                 "for (u64 i = 0; i < n; i++) { keys[i] = order_key(in[i]); back[i] = key_value<f32>(keys[i]); }"),
@@ -225,15 +225,15 @@ def test_push_into_global_memory(name: str, type_: str) -> None:
         a, b = a & 1, b & 1
     keep = a == a
     cells, values = a[keep].copy(), b[keep]
-    before, told = cells.copy(), np.zeros(len(cells), np.uint8)
-    run(f"improve_{name}_{type_}", cells, values, told, len(cells))
+    before, did = cells.copy(), np.zeros(len(cells), np.uint8)
+    run(f"improve_{name}_{type_}", cells, values, did, len(cells))
     with np.errstate(all="ignore"):
         joins: dict[str, Callable[[Array, Array], Array]] = {
             "min": lambda x, y: np.where(y < x, y, x), "max": lambda x, y: np.where(y > x, y, x),
             "and": np.bitwise_and, "or": np.bitwise_or, "any": np.maximum, "all": np.minimum}
         right = joins[name](before, values)
     assert same(cells, right).all()
-    assert (told == (before != right)).all()
+    assert (did == (before != right)).all()
 
 
 @pytest.mark.parametrize("type_", ["i8", "i16", "i32", "u8", "u16", "u32", "f32"])

@@ -135,7 +135,7 @@ def state_of(struct: str, rng: np.random.Generator, rows: Rows, cancel: bool = F
     state = State(rng, rows, SAMPLES[struct].dtypes)
     if cancel:
         state.values[:] = np.where(rng.random(rows.n) < 0.3, rng.choice([-1e20, 1e20], rows.n), state.values)
-    if SAMPLES[struct].settled:
+    if SAMPLES[struct].early:
         state.results[1][:] = rng.random(rows.n) < 0.2
     return state
 

@@ -361,6 +361,6 @@ def test_lists_are_chosen_by_the_edges_of_what_changed(device: EmulatedDevice) -
     machine = machine_of(device, arcs, np.arange(40, dtype=np.int32))
     lists = NotifyPull(machine, stage_of("least"), active="")
     assert [lists.chosen(asked) for asked in ("pull", "notify-pull", "auto")] == [False, True, True]
-    machine.device.fill(machine.pointer("work:heard.s"), 40, 1)
+    machine.device.fill(machine.pointer("work:notify.s"), 40, 1)
     assert not lists.chosen("auto")
     lists.close()

@@ -35,7 +35,7 @@ def test_full_passes_where_frontiers_do_not_fit() -> None:
 
 
 def test_a_state_that_does_not_fit_is_refused_with_its_whole_need() -> None:
-    told = "the vertex state of pagerank takes .* KiB of GPU memory for 2,048 vertices"
+    said = "the vertex state of pagerank takes .* KiB of GPU memory for 2,048 vertices"
     with stand_in("gpu", lambda _, memory: EmulatedDevice(memory=memory or 1 << 28)), \
-            pytest.raises(OutOfMemory, match=told):
+            pytest.raises(OutOfMemory, match=said):
         load("pagerank")(Graph.read("kron:11"), device="gpu", gpu_memory=20_000)

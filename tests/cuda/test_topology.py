@@ -280,8 +280,8 @@ def test_only_pages_with_marked_vertices_are_loaded(slots: int, unified: bool, s
         visits.clear()
         if topology.readable:  # the rows are updated
             rows = rows or topology.rows("weighted")
-            told = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
-            visits.launch("visit_listed", 2, (rows, *told))
+            arguments = (visits.at("list"), len(listed), visits.at("targets"), visits.at("weights"))
+            visits.launch("visit_listed", 2, (rows, *arguments))
             assert np.array_equal(visits.array("targets", np.uint32), np.where(edges, visits.adjacency.targets, 0))
             weights = visits.adjacency.column("weight", np.int16)
             assert np.array_equal(visits.array("weights", np.int16), np.where(edges, weights, 0))
@@ -305,8 +305,8 @@ def test_every_edge_has_its_place_in_a_shard(slots: int, seed: int) -> None:
     table = topology.table("shards")
 
     def places(row: int, part: Part, stream: Stream | None) -> None:
-        told = (visits.at("receivers"), visits.at("copies"))
-        visits.launch("visit_places", 2, (row, int(table.shards[part.page]), *told), stream)
+        arguments = (visits.at("receivers"), visits.at("copies"))
+        visits.launch("visit_places", 2, (row, int(table.shards[part.page]), *arguments), stream)
 
     for _ in range(2):
         topology.sweep("shards", places)

@@ -189,9 +189,9 @@ def test_a_number_that_is_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_failures_are_one_clear_sentence(status: int, gone: bool, words: str) -> None:
     error = CudaError(status, "cudaErrorSomething: something happened\nand a second line")
-    told = fault(error, "gpu:0")
-    assert isinstance(told, DeviceError)
-    assert words in str(told)
-    assert "\n" not in str(told)
+    said = fault(error, "gpu:0")
+    assert isinstance(said, DeviceError)
+    assert words in str(said)
+    assert "\n" not in str(said)
     assert lost(error) is gone
-    assert ("programs on the CPU can" in str(told)) is gone
+    assert ("programs on the CPU can" in str(said)) is gone

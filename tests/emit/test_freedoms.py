@@ -95,4 +95,4 @@ def test_a_gather_ends_at_the_absorbing_element() -> None:
     assert (stage.push, stage.early) == ("cells", "absorbing")
     plan = compile(text).plan(frozenset(), target="cuda")
     assert "return (acc.a0) && (acc.a1 == u8(255));" in plan.text
-    assert "settled(const Env& env, u32 v) {\n    return false;" in plan.text  # y may still move when x is true
+    assert "is_final(const Env& env, u32 v) {\n    return false;" in plan.text  # y may still move when x is true

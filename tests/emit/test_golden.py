@@ -22,7 +22,7 @@ def test_notes_name_kernels_that_there_are() -> None:
     assert set(named) <= set(KERNELS)
 
 
-def test_explain_tells_every_place() -> None:
+def test_explain_names_every_place() -> None:
     text = load("pagerank").explain("cuda")
     for place in ("thread: merge", "warp: lane_value", "shared memory: shared_add", "global memory: not used"):
         assert f"//   {place}" in text

@@ -15,19 +15,19 @@ from vlang.runtime.plan.plan import Plan
 pytestmark = needs_compiler
 SEED, N = 20261121, 64
 
-# Vertex 0 starts from its own value, takes the pushed values, applies; told[i]: whether push i changed anything.
+# Vertex 0 starts from its own value, takes the pushed values, applies; did[i]: whether push i changed anything.
 KERNEL = """
-template <class S> __device__ void by_push(u64* frame, const u32* order, u64* told, u64 n) {
+template <class S> __device__ void by_push(u64* frame, const u32* order, u64* did, u64 n) {
   if (threadIdx.x) return;
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = typename S::Columns{};
   S::open(env, 0);
   for (u64 i = 0; i < n; i++) {
-    told[i] = S::push(env, 0, S::contribute(env, columns, 0, order[i], i64(i)));
+    did[i] = S::push(env, 0, S::contribute(env, columns, 0, order[i], i64(i)));
   }
   S::apply(env, 0, S::ready(env, 0), S::pushed(env, 0));
 }
-template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* told, u64 n) {
+template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* did, u64 n) {
   if (threadIdx.x) return;
   const typename S::Env env = S::bind(frame);
   const typename S::Columns columns = typename S::Columns{};
@@ -38,8 +38,8 @@ template <class S> __device__ void by_gather(u64* frame, const u32* order, u64* 
   S::apply(env, 0, S::ready(env, 0), S::wanted(S::ready(env, 0)) ? acc : S::identity(env));
 }
 """
-ENTRIES = {f"{name}_all": f'extern "C" __global__ void {name}_all(u64* frame, const u32* order, u64* told, u64 n) '
-           f"{{ by_{name}<s0>(frame, order, told, n); }}\n"
+ENTRIES = {f"{name}_all": f'extern "C" __global__ void {name}_all(u64* frame, const u32* order, u64* did, u64 n) '
+           f"{{ by_{name}<s0>(frame, order, did, n); }}\n"
            for name in ("push", "gather")}
 FORMS = {  # the types of the fields, and how they are joined
     "pair of float and vertex": (("f32", "vertex"), "min"), "pair of int and vertex": (("i32", "vertex"), "min"),
@@ -86,12 +86,12 @@ def test_pushing_is_gathering(form: str) -> None:
             other.arrays[slot][:] = one.arrays[slot]
         before = {slot: one.arrays[slot][0] for slot in fields}
         order = rng.permutation(N).astype(np.uint32)
-        told = np.zeros(N, dtype=np.uint64)
+        did = np.zeros(N, dtype=np.uint64)
         for frame, name in ((one, "push_all"), (other, "gather_all")):
-            library.run(name, 1, 32, [frame.address, order.ctypes.data, told.ctypes.data, N], shared=256)
+            library.run(name, 1, 32, [frame.address, order.ctypes.data, did.ctypes.data, N], shared=256)
         changed = False
         for slot in fields:
             written = slot.replace("field", "next") if slot.replace("field", "next") in one.arrays else slot
             assert one.arrays[written][0] == other.arrays[written][0], (slot, before)
             changed |= bool(one.arrays[written][0] != before[slot])
-        assert not changed or told.any()
+        assert not changed or did.any()

@@ -36,7 +36,7 @@ from vlang.emit.cpu.skeletons.holes import Pointer, i64, note
 def tidy(stats: Pointer[i64]) -> None:
     note(stats)
 '''
-FOLLOWING = '''"""What follows."""
+FUSED = '''"""Fused work."""
 
 from vlang.emit.cpu.skeletons.holes import bind
 
@@ -46,7 +46,7 @@ def arrive(frame):
 '''
 OF_A_PASS = '''"""Of a pass: “quoted”, so that columns and bytes differ."""
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import bind, inner, note
 from vlang.emit.cpu.skeletons.holes import take as gather
 from vlang.emit.cpu.skeletons.shared import tidy
@@ -86,9 +86,9 @@ def kernel_s1(
 
 
 def test_functions_of_a_pass_are_renamed_and_nothing_else() -> None:
-    found = take_apart({"holes": HOLES, "shared": SHARED, "following": FOLLOWING, "own": OF_A_PASS})
+    found = take_apart({"holes": HOLES, "shared": SHARED, "fused_blocks": FUSED, "own": OF_A_PASS})
     assert found.files["own"].text("s1") == WRITTEN
-    assert found.files["own"].text("s1", follows=False) == WRITTEN.replace("        arrive_s1(frame)\n", "")
+    assert found.files["own"].text("s1", fuses=False) == WRITTEN.replace("        arrive_s1(frame)\n", "")
     assert found.files["shared"].text("s1") == found.files["shared"].text() == "def tidy(stats):\n    note(stats)\n"
     assert found.heads == {"bind": "frame", "take": "env, acc, v=0"}
     assert "from vlang.runtime.plan.layouts.meet_words import *\n" in found.head

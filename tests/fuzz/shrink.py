@@ -35,13 +35,13 @@ def shrunk(case: Fuzzed, fails: Fails, tries: int = 400) -> Fuzzed:
     while left[0] > 0:
         before = case
         for step in (_smaller_graphs, _fewer_statements, _simpler_expressions, _smaller_values):
-            case = _settled(case, step, bad)
+            case = _fixpoint(case, step, bad)
         if case is before:
             break
     return case
 
 
-def _settled(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fails) -> Fuzzed:
+def _fixpoint(case: Fuzzed, step: Callable[[Fuzzed], Iterator[Fuzzed]], bad: Fails) -> Fuzzed:
     """Take the first proposal that fails, and repeat until none fails."""
     while True:
         smaller = next((other for other in step(case) if bad(other)), None)

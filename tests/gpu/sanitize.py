@@ -104,8 +104,8 @@ def _ways() -> Iterator[dict[str, Any]]:
 def summary(report: Report) -> str:
     """The tool's summary line, or else the last line of output."""
     lines = [line.strip("= ") for line in report.text.splitlines() if line.strip("= ")]
-    told = [line for line in lines if "SUMMARY" in line]
-    return (told or lines or ["nothing was said"])[-1][:100]
+    summary = [line for line in lines if "SUMMARY" in line]
+    return (summary or lines or ["nothing was said"])[-1][:100]
 
 
 def details(report: Report, most: int = 40) -> str:

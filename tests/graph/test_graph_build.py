@@ -44,7 +44,7 @@ SIZES = [(1, 0), (1, 5), (2, 7), (3, 1), (7, 40), (100, 1000), (5000, 90_000), (
 @pytest.mark.parametrize("order", [("in", "out", "both"), ("out", "in", "both"), ("both", "out", "in")])
 @pytest.mark.parametrize("directed", [True, False])
 @pytest.mark.parametrize(("n", "edges"), SIZES)
-def test_orientations(n: int, edges: int, directed: bool, order: tuple[str, ...]) -> None:
+def test_adjacencies(n: int, edges: int, directed: bool, order: tuple[str, ...]) -> None:
     drawn = draw(np.random.default_rng([SEED, n]), n, edges)
     graph = graph_of(drawn, directed, threads=2)
     assert graph.m == len(lists(drawn, "in", directed)[1])

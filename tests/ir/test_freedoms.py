@@ -172,15 +172,16 @@ def phase_by_phase(program: f.Program, at: Graph, loop: LoopFacts, rounds: int, 
             last, vertices = seen[number], set(range(at.n))
             seen[number] = machine.copy()
             if last is not None:
-                heard = {v for v in vertices if any(machine.now[name][v] != last[name][v] for name in skip.heard)}
+                notifying = {v for v in vertices
+                             if any(machine.now[name][v] != last[name][v] for name in skip.notifying)}
                 own = {v for v in vertices for name in skip.own
                        if machine.now[name][v] != last[name][v] or machine.now[name][v] != left[number][name][v]
                        or machine.old[name][v] != previous[name][v]}
                 if push:
-                    machine.senders = heard
+                    machine.senders = notifying
                 else:
                     vertices = own | {v for v in vertices for domain in phase.domains
-                                      for u, _ in at.ends(v, domain) if u in heard}
+                                      for u, _ in at.ends(v, domain) if u in notifying}
             machine.run(phase.statements, sorted(vertices))
             machine.senders = None
             left[number] = machine.copy()

@@ -38,7 +38,7 @@ def found(before: str = "", head: str = "", first: str = "let one = 1", after: s
     ({"head": " 5 times"}, []),
     ({"head": " at most 5 times"}, []),
     ({"first": "apply y = iteration"}, []),
-    ({"first": "gather told = sum(change(u.x) for u -> self)"}, []),
+    ({"first": "gather received = sum(change(u.x) for u -> self)"}, []),
     ({"first": "let top = max(v.y for v in vertices)"}, [True]),
     ({"before": "let top = max(v.x for v in vertices)"}, []),
     ({"before": "apply x = x + 1"}, []),

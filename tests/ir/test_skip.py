@@ -138,7 +138,7 @@ def test_reads_iteration() -> None:
 def test_skip_granted(text: str, marks: tuple[str, ...], own: set[str]) -> None:
     facts = loop_of(text)
     assert facts.skip, facts.skip_reason
-    assert (facts.notify_pull.marks, facts.own_notify, facts.heard) == (marks, own, {"x"})
+    assert (facts.notify_pull.marks, facts.own_notify, facts.notifying) == (marks, own, {"x"})
 
 
 @pytest.mark.parametrize(("text", "letter"), [
@@ -179,8 +179,8 @@ repeat 3 times:
     apply  x = b
 """
     first, second = loop_of(text).skips
-    assert (first.heard, first.own, first.along) == ({"x"}, {"x"}, ("out",))
-    assert (second.heard, second.own, second.along) == ({"y"}, set(), ("in",))
+    assert (first.notifying, first.own, first.along) == ({"x"}, {"x"}, ("out",))
+    assert (second.notifying, second.own, second.along) == ({"y"}, set(), ("in",))
 
 
 def test_a_join_is_covered_only_if_nothing_else_moves_its_field() -> None:

@@ -193,13 +193,13 @@ def test_budgets_that_are_too_small(tmp_path: Path) -> None:
 
 
 def test_progress(tmp_path: Path) -> None:
-    heard: list[tuple[str, float]] = []
-    convert("rmat:9", tmp_path / "x.vg", report=lambda *said: heard.append(said))
-    fractions = [fraction for _, fraction in heard]
+    reports: list[tuple[str, float]] = []
+    convert("rmat:9", tmp_path / "x.vg", report=lambda *said: reports.append(said))
+    fractions = [fraction for _, fraction in reports]
     assert fractions == sorted(fractions)
     assert fractions[-1] == pytest.approx(1)
-    assert [step for step, _ in itertools.groupby(heard, lambda one: one[0])] == ["counting", "writing"]
-    assert len(heard) > 4
+    assert [step for step, _ in itertools.groupby(reports, lambda one: one[0])] == ["counting", "writing"]
+    assert len(reports) > 4
 
 
 def test_a_page_file_onto_itself(tmp_path: Path) -> None:

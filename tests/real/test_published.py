@@ -109,7 +109,9 @@ def test_pagerank_as_it_comes(name: str) -> None:
     result = program("pagerank")(have.graph, threads=THREADS)
     error = np.abs(result.rank.astype(np.float64) - want)
     assert result.converged
-    reached = float(re.fullmatch(r"`until` holds: (\S+), tolerance 1.5e-07", result.reason)[1])  # type: ignore[index]
+    found = re.fullmatch(r"`until` holds: (\S+), tolerance 1.5e-07", result.reason)
+    assert found is not None
+    reached = float(found[1])
     assert reached <= 1.5e-7
     assert error.sum() < reached * 0.85 / (1 - 0.85) + 5e-7, "and the rounding of 32 bits"
     assert (error / want).max() < 1e-4

@@ -289,8 +289,8 @@ class Evaluator:
         assert isinstance(store, Store)
         frame, now = self.frames[-1], store.rows(index)
         if name == "change":
-            told = Store(store.type, Value(store.type, frame.told[store])).rows(index)
-            return ops.binary("-", now, told, self.precision)
+            sent = Store(store.type, Value(store.type, frame.sent[store])).rows(index)
+            return ops.binary("-", now, sent, self.precision)
         old = Store(store.type, frame.old[store]).rows(index)
         return old if name == "old" else Value(BOOL, ops.differs(now.raw, old.raw))
 

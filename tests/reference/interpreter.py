@@ -313,12 +313,12 @@ class _Machine:
         record.active.append(int(frame.active.sum()))
         frame.iteration = record.rounds
         frame.old = {store: store.value for store in stores if not isinstance(store.type, Tuple)}
-        frame.told = {store: told for store, told in frame.told.items() if store in frame.old}
+        frame.sent = {store: sent for store, sent in frame.sent.items() if store in frame.old}
         inner = self.block(loop.block, selected, env)
-        for store in list(frame.told):
-            told = frame.told[store].copy()
-            told[frame.active] = frame.old[store].raw[frame.active]
-            frame.told[store] = told
+        for store in list(frame.sent):
+            sent = frame.sent[store].copy()
+            sent[frame.active] = frame.old[store].raw[frame.active]
+            frame.sent[store] = sent
         frame.active = self._activity(loop, frame, stores, selected, inner)
         record.reason = self._end(loop, frame, stores, env, record.rounds)
 
@@ -332,7 +332,7 @@ class _Machine:
         delta = any(isinstance(node, t.Gather) and reads_change(node) for node in walk(loop.block))
         for store in stores:
             if store in frame.old:
-                before = frame.told[store] if delta and store in frame.told else frame.old[store].raw
+                before = frame.sent[store] if delta and store in frame.sent else frame.old[store].raw
                 active |= ops.differs(store.value.raw, before)
         return active
 
@@ -354,8 +354,8 @@ class _Machine:
         same = not any(ops.differs(s.value.raw, frame.old[s].raw).any() for s in stores if s in frame.old)
         watched = {node.args[0] for node in walk(loop) if isinstance(node, t.Call) and node.name == "change"}
         names = {arg.name for arg in watched if isinstance(arg, (t.Name, t.Member))}
-        told = [s for name, s in env.items() if name in names and isinstance(s, Store) and s in frame.told]
-        return same and not any(ops.differs(s.value.raw, frame.told[s]).any() for s in told)
+        sent = [s for name, s in env.items() if name in names and isinstance(s, Store) and s in frame.sent]
+        return same and not any(ops.differs(s.value.raw, frame.sent[s]).any() for s in sent)
 
 
 def _limit_reason(loop: t.Repeat) -> str:
@@ -369,4 +369,4 @@ def _note(frame: Frame, store: Store) -> None:
         return
     frame.old[store] = store.value
     if item(store.type).numeric:
-        frame.told[store] = np.zeros_like(store.value.raw)
+        frame.sent[store] = np.zeros_like(store.value.raw)

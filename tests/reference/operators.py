@@ -17,6 +17,7 @@ from tests.reference.values import (
     Array,
     Value,
     computed,
+    concrete,
     convert,
     counter,
     definite,
@@ -28,10 +29,9 @@ from tests.reference.values import (
     literal_number,
     meet,
     operand,
-    settle,
     tuple_of,
 )
-from vlang.types import BOOL, F32, F64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, common, settled
+from vlang.types import BOOL, F32, F64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, common, defaulted
 
 Elementwise = Callable[[Array, Array, Scalar], Array]
 
@@ -148,7 +148,7 @@ def truth(a: Value) -> Array:
 
 def _pair(a: Value, b: Value, precision: int) -> tuple[Array, Array]:
     """Both operands of a comparison as arrays of one type."""
-    type_ = settle(meet(a.type, b.type), precision)
+    type_ = concrete(meet(a.type, b.type), precision)
     left, right = elements_as(a, type_), elements_as(b, type_)
     if type_ == VERTEX:  # `none` is the largest
         left, right = (np.where(x < 0, np.iinfo(np.int64).max, x) for x in (left, right))
@@ -293,7 +293,7 @@ def _floor(a: Value, precision: int) -> Value:
     scalar = item(a.type)
     if scalar.integral:
         return definite(a, precision)
-    target = settled(INTEGER, precision)
+    target = defaulted(INTEGER, precision)
     assert isinstance(target, Scalar)
     data = np.floor(elements(definite(a, precision), F64))
     inside = (data > target.lowest) & (data < target.highest)
@@ -332,7 +332,7 @@ def vector_of(parts: list[Value]) -> Value:
 
 def bit(a: Value) -> Value:
     """`bit(i)`: 1 << i as u64, 0 outside 0..63."""
-    data = elements(definite(a, 64), item(settled(INTEGER, 64)))
+    data = elements(definite(a, 64), item(defaulted(INTEGER, 64)))
     inside = (data >= 0) & (data < 64)
     shifted = np.left_shift(np.uint64(1), np.where(inside, data, 0).astype(np.uint64))
     return Value(U64, np.where(inside, shifted, np.uint64(0)))

@@ -324,7 +324,7 @@ class Writer:
         return (f"gather {acc} = min((u.{far} + 1, u) for {domain}{cond})",
                 f"apply ({far}, {parent}) = min(({far}, {parent}), {acc})", {far: "int", parent: "vertex"})
 
-    def telling(self) -> None:
+    def sending_changes(self) -> None:
         """A loop over changes; integers, so that every sum is exact."""
         name, acc = self._declare("int", self.e.expr("int", self.scope, 1)), self.fresh("a")
         self.kinds[name] = "int"
@@ -393,7 +393,7 @@ def programs(draw: st.DrawFn) -> Generated:
     w = Writer(Expressions(draw))
     made = started(w)
     for _ in range(w.e.number(1, 2)):
-        w.e.pick([w.stepping, w.stepping, w.fixpoint, w.fixpoint, w.telling])()
+        w.e.pick([w.stepping, w.stepping, w.fixpoint, w.fixpoint, w.sending_changes])()
         if w.e.chance(25):
             w.field()
     return finished(w, made)

@@ -11,7 +11,7 @@ import numpy as np
 from tests.reference.integers import clamped
 from tests.reference.operators import choose, extreme, identity, truth, without_value
 from tests.reference.values import Array, Value, cast_array, convert, definite, dtype, exactly, item, spread, take
-from vlang.types import BOOL, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, settled
+from vlang.types import BOOL, F64, I64, INTEGER, NUMBER, U64, VERTEX, Scalar, Tuple, Type, Vector, defaulted
 
 Combine = Callable[[Value, Value], Value]
 
@@ -47,7 +47,7 @@ def reduce_groups(
     counts = np.bincount(group, minlength=groups)
     scalar = item(body.type)
     if name == "count":
-        result = I64 if over_vertices else cast(Scalar, settled(INTEGER, precision))
+        result = I64 if over_vertices else cast(Scalar, defaulted(INTEGER, precision))
         return Value(result, np.bincount(group[truth(body)], minlength=groups).astype(dtype(result))), counts
     if name == "mean":
         return _mean(body, group, groups, counts, precision), counts
@@ -126,7 +126,7 @@ def _mean(body: Value, group: Array, groups: int, counts: Array, precision: int)
     total = np.zeros(groups)
     scalar = item(body.type)
     np.add.at(total, group, cast_array(body.raw, scalar, F64))
-    result = F64 if scalar == F64 else cast(Scalar, settled(NUMBER, precision))
+    result = F64 if scalar == F64 else cast(Scalar, defaulted(NUMBER, precision))
     return Value(result, (total / np.maximum(counts, 1)).astype(dtype(result)))
 
 
@@ -138,7 +138,7 @@ def _holistic(name: str, body: Value, group: Array, groups: int, precision: int)
     work = {"mode": _mode, "mex": _mex, "hindex": _hindex, "median": _median}[name]
     if name == "mode" and item(body.type) == VERTEX:
         work = _mode_of_vertices
-    scalar = item(body.type) if name in ("mode", "median") else cast(Scalar, settled(INTEGER, precision))
+    scalar = item(body.type) if name in ("mode", "median") else cast(Scalar, defaulted(INTEGER, precision))
     return Value(scalar, np.array([work(values) for values in members], dtype(scalar)).reshape(groups))
 
 

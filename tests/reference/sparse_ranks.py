@@ -57,14 +57,14 @@ def ends_of(graph: RefGraph) -> csr_matrix:
     return (matrix + matrix.T).tocsr() if graph.directed else matrix
 
 
-def _settled(step: Callable[[Array], Array], start: Array) -> Array:
+def _fixpoint(step: Callable[[Array], Array], start: Array) -> Array:
     """The fixed point of a contraction, to 1e-14 of its largest value."""
     x = start.astype(np.float64)
     for _ in range(20_000):
         before, x = x, step(x)
         if abs(x - before).max(initial=0) <= 1e-14 * abs(x).max(initial=0):
             return x
-    raise AssertionError("the verifier's own iteration does not settle")
+    raise AssertionError("the verifier's own iteration does not converge")
 
 
 def _walk(graph: RefGraph, weight: Array) -> csr_matrix:
@@ -79,14 +79,14 @@ def _walk(graph: RefGraph, weight: Array) -> csr_matrix:
 
 def verify_pagerank(graph: RefGraph, params: Params, result: Result) -> None:
     n, walk, lost = graph.n, _walk(graph, np.ones(graph.m)), graph.outdegree == 0
-    want = _settled(lambda x: (0.15 + 0.85 * x[lost].sum()) / n + 0.85 * (walk @ x), np.full(n, 1 / n))
+    want = _fixpoint(lambda x: (0.15 + 0.85 * x[lost].sum()) / n + 0.85 * (walk @ x), np.full(n, 1 / n))
     near_to(result["rank"], want, "rank", rtol=1e-3, atol=1e-9)
     assert abs(np.asarray(result["rank"], np.float64) - want).sum() < 0.85 / 0.15 * 1e-6 + 1e-6
 
 
 def verify_pagerank_delta(graph: RefGraph, params: Params, result: Result) -> None:
     walk = _walk(graph, np.ones(graph.m))
-    want = _settled(lambda x: 0.15 + 0.85 * (walk @ x), np.full(graph.n, 0.15))
+    want = _fixpoint(lambda x: 0.15 + 0.85 * (walk @ x), np.full(graph.n, 0.15))
     near_to(result["rank"], want, "rank", atol=1e-4)
 
 
@@ -101,7 +101,7 @@ def verify_pagerank_rounds(graph: RefGraph, params: Params, result: Result) -> N
 def verify_ppr(graph: RefGraph, params: Params, result: Result) -> None:
     walk, lost, jump = _walk(graph, np.ones(graph.m)), graph.outdegree == 0, np.zeros(graph.n)
     jump[params["seeds"]] = 1 / len(params["seeds"])
-    want = _settled(lambda x: (0.15 + 0.85 * x[lost].sum()) * jump + 0.85 * (walk @ x), jump)
+    want = _fixpoint(lambda x: (0.15 + 0.85 * x[lost].sum()) * jump + 0.85 * (walk @ x), jump)
     near_to(result["rank"], want, "rank", rtol=1e-3, atol=1e-6)
 
 
@@ -109,13 +109,13 @@ def verify_rwr(graph: RefGraph, params: Params, result: Result) -> None:
     weight = read_column(graph, "weight", 1)
     walk, lost = _walk(graph, weight), np.bincount(graph.src, weight, graph.n) == 0
     restart = np.eye(1, graph.n, params["source"])[0]
-    want = _settled(lambda x: (0.15 + 0.85 * x[lost].sum()) * restart + 0.85 * (walk @ x), restart)
+    want = _fixpoint(lambda x: (0.15 + 0.85 * x[lost].sum()) * restart + 0.85 * (walk @ x), restart)
     near_to(result["p"], want, "p", rtol=1e-3, atol=1e-6)
 
 
 def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
     walk, home = _walk(graph, read_column(graph, "weight", 1)), np.eye(1, graph.n, params["source"])[0]
-    want = _settled(lambda x: np.where(home > 0, 1, 0.8 * (walk @ x)), home)
+    want = _fixpoint(lambda x: np.where(home > 0, 1, 0.8 * (walk @ x)), home)
     near_to(result["p"], want, "p", rtol=1e-3, atol=5e-6)
 
 
@@ -124,7 +124,7 @@ def verify_php(graph: RefGraph, params: Params, result: Result) -> None:
 
 def verify_katz(graph: RefGraph, params: Params, result: Result) -> None:
     into = sparse(graph).T.tocsr()
-    want = _settled(lambda x: params["alpha"] * (into @ x) + 1, np.zeros(graph.n))
+    want = _fixpoint(lambda x: params["alpha"] * (into @ x) + 1, np.zeros(graph.n))
     near_to(result["x"], want, "x")
 
 
@@ -135,7 +135,7 @@ def verify_linbp(graph: RefGraph, params: Params, result: Result) -> None:
         apart = b - b[:, ::-1]
         return np.asarray(prior + h * (ends @ apart) - 2 * h**2 * graph.degree[:, None] * apart)
 
-    near_to(result["b"], _settled(step, prior), "b", atol=1e-5)
+    near_to(result["b"], _fixpoint(step, prior), "b", atol=1e-5)
 
 
 def verify_spmv(graph: RefGraph, params: Params, result: Result) -> None:

@@ -84,13 +84,13 @@ class Frame:
     Attributes:
         iteration: The superstep.
         old: Fields at its start.
-        told: The values last sent.
+        sent: The values last sent.
         active: The active vertices.
     """
 
     iteration: int
     old: dict[Store, Value]
-    told: dict[Store, Array]
+    sent: dict[Store, Array]
     active: Array
 
 

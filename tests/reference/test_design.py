@@ -245,8 +245,8 @@ def test_cdlp_is_a_direct_loop(graph: RefGraph) -> None:
         if graph.directed:
             ends[u].append(v)
     for _ in range(10):
-        heard = [[label[u] for u in near] for near in ends]
-        label = [most_frequent(labels) if labels else label[v] for v, labels in enumerate(heard)]
+        received = [[label[u] for u in near] for near in ends]
+        label = [most_frequent(labels) if labels else label[v] for v, labels in enumerate(received)]
     assert start("cdlp", graph).fields["label"].tolist() == label
 
 
@@ -261,10 +261,10 @@ def test_belief_stays_normal_and_follows_its_equation(graph: RefGraph) -> None:
     outcome = start("belief", graph, precision=64, fields={"prior": prior})
     belief = prior.copy()
     for _ in range(10):
-        told = np.log(0.9 * belief + 0.1 * belief[:, ::-1])
-        heard = np.zeros_like(belief)
-        np.add.at(heard, graph.dst, told[graph.src])
-        belief = prior * np.exp(heard)
+        sent = np.log(0.9 * belief + 0.1 * belief[:, ::-1])
+        received = np.zeros_like(belief)
+        np.add.at(received, graph.dst, sent[graph.src])
+        belief = prior * np.exp(received)
         belief /= belief.sum(axis=1, keepdims=True)
     close(np.exp(outcome.fields["logb"]), belief)
 

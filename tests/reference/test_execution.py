@@ -156,7 +156,7 @@ def test_unsent_changes_add_up() -> None:
     assert forced.loops[0].active == [3, 0, 0, 3, 0, 0]
 
 
-def test_change_is_told_afresh_in_every_loop() -> None:
+def test_change_is_sent_afresh_in_every_loop() -> None:
     outcome = go("""
         vertex x: float = 1
         vertex got: float = 0

@@ -32,8 +32,8 @@ from vlang.types import (
     VertexSet,
     common,
     converts,
+    defaulted,
     scalar_named,
-    settled,
 )
 
 Array = NDArray[Any]
@@ -90,13 +90,13 @@ def computing(type_: Type) -> Type:
     return F32 if type_ == F16 else type_
 
 
-def settle(type_: Type, precision: int) -> Type:
+def concrete(type_: Type, precision: int) -> Type:
     """The final type for a weak one, inside vectors and tuples too."""
     if isinstance(type_, Vector):
-        return Vector(cast(Scalar, settled(type_.item, precision)), type_.size)
+        return Vector(cast(Scalar, defaulted(type_.item, precision)), type_.size)
     if isinstance(type_, Tuple):
-        return Tuple(tuple(cast(Scalar, settled(i, precision)) for i in type_.items))
-    return settled(type_, precision)
+        return Tuple(tuple(cast(Scalar, defaulted(i, precision)) for i in type_.items))
+    return defaulted(type_, precision)
 
 
 def declared(written: t.TypeExpr, precision: int) -> Type:
@@ -254,7 +254,7 @@ def convert(value: Value, type_: Type) -> Value:
 
 def definite(value: Value, precision: int) -> Value:
     """The value with a final type: literals become `int` or `float`."""
-    return convert(value, settle(value.type, precision))
+    return convert(value, concrete(value.type, precision))
 
 
 def meet(a: Type, b: Type) -> Type:

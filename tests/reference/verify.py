@@ -306,11 +306,11 @@ def _stepwise(
 ) -> Array:
     """Repeat a step in f64 until no vertex differs by more than `tol` from the value it last sent."""
     x = start.astype(np.float64)
-    told, active = np.zeros_like(x), np.ones(len(x), np.bool_)
+    sent, active = np.zeros_like(x), np.ones(len(x), np.bool_)
     for _ in range(rounds):
-        told = np.where(active, x, told)
+        sent = np.where(active, x, sent)
         x = step(x)
-        active = abs(x - told) > tol
+        active = abs(x - sent) > tol
         if not active.any():
             break
     return x

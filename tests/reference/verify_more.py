@@ -317,10 +317,10 @@ def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
     ends = _ends(graph).astype(np.int64)
     label = list(range(graph.n))
     for _ in range(params.get("iterations", 10)):
-        heard: list[Counter[int]] = [Counter() for _ in label]
+        received: list[Counter[int]] = [Counter() for _ in label]
         for v, u in zip(*(found.tolist() for found in np.nonzero(ends)), strict=True):
-            heard[v][label[u]] += int(ends[v, u])
-        label = [min(tally, key=lambda c: (-tally[c], c)) if tally else label[v] for v, tally in enumerate(heard)]
+            received[v][label[u]] += int(ends[v, u])
+        label = [min(tally, key=lambda c: (-tally[c], c)) if tally else label[v] for v, tally in enumerate(received)]
     _same(result["label"], label, "label")
 
 
@@ -329,10 +329,10 @@ def verify_belief(graph: RefGraph, params: Params, result: Result) -> None:
     prior = np.asarray(result["prior"], np.float64)
     belief = prior / prior.sum(axis=1, keepdims=True)
     for _ in range(10):
-        heard, told = np.zeros_like(belief), belief[graph.src]
-        np.add.at(heard, graph.dst, np.log(keep * told + (1 - keep) * told[:, ::-1]))
-        heard = heard + np.log(prior)
-        belief = np.exp(heard - heard.max(axis=1, keepdims=True))
+        received, sent = np.zeros_like(belief), belief[graph.src]
+        np.add.at(received, graph.dst, np.log(keep * sent + (1 - keep) * sent[:, ::-1]))
+        received = received + np.log(prior)
+        belief = np.exp(received - received.max(axis=1, keepdims=True))
         belief /= belief.sum(axis=1, keepdims=True)
     _near(np.exp(np.asarray(result["logb"], np.float64)), belief, "exp(logb)")
 

@@ -241,11 +241,11 @@ def verify_cdlp(graph: RefGraph, params: Params, result: Result) -> None:
     for _ in range(params.get("iterations", 10)):
         pairs, at = np.unique(ends.row.astype(np.int64) * graph.n + label[ends.col], return_inverse=True)
         votes = np.bincount(at, ends.data)
-        vertex, heard = pairs // graph.n, pairs % graph.n
-        order = np.lexsort([heard, -votes, vertex])
-        told, first = np.unique(vertex[order], return_index=True)
+        vertex, received = pairs // graph.n, pairs % graph.n
+        order = np.lexsort([received, -votes, vertex])
+        receivers, first = np.unique(vertex[order], return_index=True)
         label = label.copy()
-        label[told] = heard[order][first]
+        label[receivers] = received[order][first]
     same_as(result["label"], label, "label")
 
 
@@ -274,10 +274,10 @@ def verify_coloring(graph: RefGraph, params: Params, result: Result) -> None:
     color = np.asarray(result["color"]).astype(np.int64)
     assert (color >= 0).all()
     stronger = _stronger(graph, result).tocoo()
-    heard = color[stronger.col]
-    assert (heard != color[stronger.row]).all(), "two neighbours have the same colour"
-    lower = heard < color[stronger.row]
-    pairs = np.unique(stronger.row[lower].astype(np.int64) * (color.max(initial=0) + 1) + heard[lower])
+    received = color[stronger.col]
+    assert (received != color[stronger.row]).all(), "two neighbours have the same colour"
+    lower = received < color[stronger.row]
+    pairs = np.unique(stronger.row[lower].astype(np.int64) * (color.max(initial=0) + 1) + received[lower])
     same_as(np.bincount(pairs // (color.max(initial=0) + 1), minlength=graph.n), color, "color")
 
 

@@ -61,7 +61,7 @@ def _one_by_one(m: Free, run: Callable[[Array], Env], vertices: Array) -> Env:
     return whole
 
 
-def told_by_some(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
+def sent_by_some(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """A': only some of the active vertices send their changes."""
     active = np.flatnonzero(m.frame.active)
     m.frame.active = _flags(m, m.some(active))
@@ -72,7 +72,7 @@ def largest_first(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """O for delta loops: the vertex with the largest change sends it."""
     frame = m.frame
     (store,) = m.stores(env).values()
-    size = np.where(frame.active, np.abs(store.value.raw - frame.told[store]), -1)
+    size = np.where(frame.active, np.abs(store.value.raw - frame.sent[store]), -1)
     frame.active = frame.active & (size >= size.max(initial=0) / 2)
     return m.plain(block, selected, env)
 
@@ -140,9 +140,9 @@ def components(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
 
 def push(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """P: in each phase the vertices that changed since it last ran send; others at random too, and some twice."""
-    def run(number: int, group: list[t.Statement], names: Env, heard: Array | None) -> None:
-        if heard is not None:
-            chosen = heard | (m.rng.random(m.graph.n) < 0.2)
+    def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
+        if notifying is not None:
+            chosen = notifying | (m.rng.random(m.graph.n) < 0.2)
             m.sight.pick = lambda others, _group: _twice(m, np.flatnonzero(chosen[others]))
         _statements(m, group, selected, names)
         m.sight.pick = None
@@ -157,10 +157,10 @@ def _twice(m: Free, at: Array) -> Array:
 
 def skip(m: Free, block: t.Block, selected: Array, env: Env) -> Env:
     """N: in each phase the vertices run that have an input changed since it last ran; others at random too."""
-    def run(number: int, group: list[t.Statement], names: Env, heard: Array | None) -> None:
+    def run(number: int, group: list[t.Statement], names: Env, notifying: Array | None) -> None:
         chosen = selected
-        if heard is not None:
-            wanted = m.kept["own"] | m.receivers(heard, m.fact.phases[number].domains)
+        if notifying is not None:
+            wanted = m.kept["own"] | m.receivers(notifying, m.fact.phases[number].domains)
             wanted |= m.rng.random(m.graph.n) < 0.1
             chosen = selected[wanted[selected]]
         _statements(m, group, chosen, names)
@@ -198,13 +198,13 @@ def _by_phase(
     for number, (group, facts) in enumerate(zip(m.phases(block), fact.skips)):
         now, seen = m.state(env), m.kept.get(("seen", number))
         m.kept["seen", number] = now
-        heard = None
+        notifying = None
         if seen is not None:
             left = m.kept["left", number]
-            heard = m.frame.active.copy() if fact.kind == "delta" else m.differing(facts.heard, now, seen)
+            notifying = m.frame.active.copy() if fact.kind == "delta" else m.differing(facts.notifying, now, seen)
             m.kept["own"] = m.differing(facts.own, now, seen) | m.differing(facts.own, now, left) | \
                 m.differing(facts.own, start, previous)
-        run(number, group, names, heard)
+        run(number, group, names, notifying)
         m.kept["left", number] = m.state(env)
     return names
 
@@ -298,7 +298,7 @@ def _at_identity(m: Free, names: Env, name: str, reduction: str) -> Array:
     """The vertices with the identity in a field, or in the `change(...)` of one."""
     store = names[m.named(name.removeprefix("change(").removesuffix(")"))]
     assert isinstance(store, Store)
-    raw = store.value.raw - m.frame.told[store] if name.startswith("change(") else store.value.raw
+    raw = store.value.raw - m.frame.sent[store] if name.startswith("change(") else store.value.raw
     nothing = identity(reduction, item(store.type))
     found: Array = np.all((raw == (-1 if nothing is None else nothing)).reshape(m.graph.n, -1), axis=1)
     return found
@@ -349,7 +349,7 @@ def _flags(m: Free, vertices: Array) -> Array:
 
 
 WAYS: Mapping[str, Way] = {
-    "A": any_order, "A'": told_by_some, "S": any_order, "O": best_first, "O'": largest_first, "K": components,
+    "A": any_order, "A'": sent_by_some, "S": any_order, "O": best_first, "O'": largest_first, "K": components,
     "P": push, "N": skip, "X1": early_exit, "X2": first_neighbour, "Z": skip_identity, "FB": one_pass, "R": halves,
 }  # fmt: skip
 

@@ -97,11 +97,11 @@ def test_communities_by_label_propagation(directed: bool, iterations: int) -> No
     """A neighbour in both directions of a directed graph counts twice; of equally frequent labels the smallest wins."""
     have, label = made(directed), list(range(N))
     for _ in range(iterations):
-        heard = [Counter(label[u] for u in have.out[v]) for v in range(N)]
+        received = [Counter(label[u] for u in have.out[v]) for v in range(N)]
         if directed:
             for v in range(N):
-                heard[v].update(label[u] for u in have.into[v])
-        label = [min(tally, key=lambda c: (-tally[c], c)) if tally else label[v] for v, tally in enumerate(heard)]
+                received[v].update(label[u] for u in have.into[v])
+        label = [min(tally, key=lambda c: (-tally[c], c)) if tally else label[v] for v, tally in enumerate(received)]
     assert program("cdlp")(have.graph, iterations=iterations)["label"].tolist() == label
 
 

@@ -33,7 +33,7 @@ def test_the_script_runs() -> None:
     assert "GB/s" in done.stdout, done.stdout
 
 
-def test_an_unknown_work_is_told() -> None:
+def test_an_unknown_work_is_reported() -> None:
     done = subprocess.run([sys.executable, "benchmarks/cpu/run.py", "--only", "bsf"], cwd=ROOT, capture_output=True,
                           text=True, check=False, timeout=60)  # fmt: skip
     assert done.returncode == 2

@@ -51,7 +51,7 @@ class Client:
         assert "error" not in answer, answer
         return answer["result"]
 
-    def told(self, method: str) -> Any:
+    def received(self, method: str) -> Any:
         while (message := self.receive()).get("method") != method:
             pass
         return message["params"]
@@ -78,7 +78,7 @@ def test_a_conversation(client: Client) -> None:
     client.send("initialized", {})
     document = {"uri": URI}
     client.send("textDocument/didOpen", {"textDocument": document | {"languageId": "vp", "version": 1, "text": WRONG}})
-    published = client.told("textDocument/publishDiagnostics")
+    published = client.received("textDocument/publishDiagnostics")
     found = published["diagnostics"]
     assert [d["code"] for d in found] == ["V101", "V101", "V117"]
     assert found[2]["range"] == {"start": position(4, 4), "end": position(4, 9)}
@@ -99,12 +99,12 @@ def test_a_conversation(client: Client) -> None:
     right = "program p\nvertex x:float=0\n"
     client.send("textDocument/didChange", {"textDocument": document | {"version": 2},
                                            "contentChanges": [{"text": right}]})  # fmt: skip
-    assert client.told("textDocument/publishDiagnostics") == {"uri": URI, "version": 2, "diagnostics": []}
+    assert client.received("textDocument/publishDiagnostics") == {"uri": URI, "version": 2, "diagnostics": []}
     (edit,) = client.ask("textDocument/formatting", {"textDocument": document, "options": {"tabSize": 4,
                                                                                            "insertSpaces": True}})
     assert edit["newText"] == "program p\nvertex x: float = 0\n"
     client.send("textDocument/didClose", {"textDocument": document})
-    assert client.told("textDocument/publishDiagnostics")["diagnostics"] == []
+    assert client.received("textDocument/publishDiagnostics")["diagnostics"] == []
     assert client.ask("shutdown", None) is None
     client.send("exit", None)
     _, err = client.process.communicate(timeout=20)

@@ -1,4 +1,4 @@
-"""What a program tells its users: parameters and fields, the signature of a call, and its docstring."""
+"""What a program shows its users: parameters and fields, the signature of a call, and its docstring."""
 
 from __future__ import annotations
 

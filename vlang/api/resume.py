@@ -124,15 +124,15 @@ class _Work:
     def start(self, loop: Going) -> Start:
         """The state from which a loop continues."""
         if loop.kind == "delta":
-            return self._told(loop)
+            return self._sent_again(loop)
         fields = self._moved(loop, {name: self.result.stored(name) for name in loop.fields})
         if self.options.device != "cpu" or loop.kind == "contraction":
             return Start(fields)
         if loop.merges:
             return self._merged(loop, fields)
-        heard = np.zeros(self.changed.graph.n, np.uint8)
-        heard[self._ends()] = 2 | loop.tells
-        return Start(fields, heard=heard)
+        flags = np.zeros(self.changed.graph.n, np.uint8)
+        flags[self._ends()] = 2 | loop.notifies
+        return Start(fields, flags=flags)
 
     @staticmethod
     def given(loops: Iterable[Going], starts: Mapping[int, Start]) -> dict[str, Array]:
@@ -150,18 +150,18 @@ class _Work:
         fixed point of the old edges.
         """
         after = self._superstep(loop, self.changed.inserted, self.scalars, Start(fields))
-        heard = np.zeros(self.changed.graph.n, np.uint8)
+        flags = np.zeros(self.changed.graph.n, np.uint8)
         for name in loop.fields:
-            rows = (after[name] != fields[name]).reshape(len(heard), -1)
-            heard[rows.any(axis=1)] = 3 if loop.reruns else 1
-        return Start(after, heard=heard)
+            rows = (after[name] != fields[name]).reshape(len(flags), -1)
+            flags[rows.any(axis=1)] = 3 if loop.reruns else 1
+        return Start(after, flags=flags)
 
     def _ends(self) -> Array:
         """The ends of every changed edge, by new numbers, with repetitions."""
         return np.concatenate([*self.changed.added, *map(self.changed.moved, self.changed.removed)])
 
     # --------------------------------------------------------------------------------------- I2
-    def _told(self, loop: Going) -> Start:
+    def _sent_again(self, loop: Going) -> Start:
         """The state of a loop that sends changes, with the contributions of changed edges withdrawn.
 
         Let t be the sum that each vertex has sent; x = b + A t holds for the old edges. A vertex with changed
@@ -171,20 +171,20 @@ class _Work:
         first superstep, which decides whether they become active.
         """
         (name,) = loop.fields
-        told, value = self.origin.told[loop.number][name], self.result.stored(name)
+        sent, value = self.origin.sent[loop.number][name], self.result.stored(name)
         width = max(1, len(value) // max(1, self.changed.old.n))
         sources = np.zeros(self.changed.old.n, np.bool_)
         sources[self._sources(loop)] = True
         each = np.repeat(sources, width)
-        back = np.where(each, -told, np.zeros_like(told))
+        back = np.where(each, -sent, np.zeros_like(sent))
         scalars, _ = bind_parameters(self._stages.program, self.changed.old, dict(self.origin.parameters), "")
-        after = self._superstep(loop, self.changed.old, scalars, Start({name: back}, heard=sources.view(np.uint8)))
+        after = self._superstep(loop, self.changed.old, scalars, Start({name: back}, flags=sources.view(np.uint8)))
         moved = after[name] - back
         fewer = (moved != 0).reshape(len(sources), width).any(axis=1)
         fields = self._moved(loop, {name: value + moved})
-        rest = self._spread(np.where(each, np.zeros_like(told), told), np.zeros(1, told.dtype))
-        heard = self._spread(sources | (2 * fewer).astype(np.uint8), np.ones(1, np.uint8))
-        return Start(fields, {name: rest}, None if self.options.device != "cpu" else heard)
+        rest = self._spread(np.where(each, np.zeros_like(sent), sent), np.zeros(1, sent.dtype))
+        flags = self._spread(sources | (2 * fewer).astype(np.uint8), np.ones(1, np.uint8))
+        return Start(fields, {name: rest}, None if self.options.device != "cpu" else flags)
 
     def _sources(self, loop: Going) -> Array:
         """The vertices of the old graph with contributions that depend on the changed edges."""

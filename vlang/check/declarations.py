@@ -91,7 +91,7 @@ class Declarations:
             self.visible.names.setdefault(param.name, symbol)
 
     def _scalar_default(self, param: t.Param, given: Value) -> Type | None:
-        type_ = self.x.settled(given.type)
+        type_ = self.x.concrete(given.type)
         if type_ is None or isinstance(type_, Scalar):
             return type_
         if param.default is not None:
@@ -145,7 +145,7 @@ class Declarations:
             if item.type is not None:
                 self.x.fit(item.value, value.type, type_, f"`{item.name}`")
             else:
-                type_ = self.x.settled(value.type)
+                type_ = self.x.concrete(value.type)
         symbol = self.run.declare(scope, item, "global", item.name, item.name_span, type_)
         self.visible.names.setdefault(item.name, symbol)
 
@@ -204,7 +204,7 @@ class Declarations:
             if item.type is not None:
                 self.x.fit(item.value, value.type, symbol.type, f"`{item.name}`")
             else:
-                self._give_type(item, symbol, self.x.settled(value.type))
+                self._give_type(item, symbol, self.x.concrete(value.type))
             self.sizes.function(item)
             return
         for name, span in ((item.left, item.left_span), (item.right, item.right_span)):
@@ -230,7 +230,7 @@ class Declarations:
         if param.default is not None:
             given = self.x.value(param.default, Sight(Scope(), "param", param))
             if param.type is None:
-                type_ = self.x.settled(given.type)
+                type_ = self.x.concrete(given.type)
             else:
                 self.x.fit(param.default, given.type, type_, f"`{param.name}`")
         return run.declare(inner, param, "argument", param.name, param.name_span, type_)

@@ -13,7 +13,7 @@ from vlang.check.sizes import MOST_COMPONENTS, too_deep, too_long
 from vlang.check.tables.checked import Symbol
 from vlang.check.tables.checking import Run
 from vlang.check.tables.scope import Sight, Value, joined
-from vlang.check.tables.typing import a, comparable, item, misfit, numeric, settle, spoken, unified
+from vlang.check.tables.typing import a, comparable, concrete, item, misfit, numeric, spoken, unified
 from vlang.syntax import rewrite
 from vlang.syntax import tree as t
 from vlang.syntax.codes import Code
@@ -107,9 +107,9 @@ class Expressions:
             return replace(value, type=None)
         return value
 
-    def settled(self, type_: Type | None) -> Type | None:
+    def concrete(self, type_: Type | None) -> Type | None:
         """The type with definite types in place of weak ones."""
-        return None if type_ is None else settle(type_, self.run.precision)
+        return None if type_ is None else concrete(type_, self.run.precision)
 
     # ------------------------------------------------------------------ leaves
 

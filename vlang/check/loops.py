@@ -114,7 +114,7 @@ def _repeats(loop: _Loop) -> bool:
         kind = _linear(loop, added, write.fields[0])
         if kind is not None:
             found = True
-            _never_settles(loop, write, added, kind)
+            _never_converges(loop, write, added, kind)
     return found
 
 
@@ -169,7 +169,7 @@ def _product(op: str, left: str | None, right: str | None) -> str | None:
     return None
 
 
-def _never_settles(loop: _Loop, write: _Write, added: t.Expr, kind: str) -> None:
+def _never_converges(loop: _Loop, write: _Write, added: t.Expr, kind: str) -> None:
     run, node = loop.run, write.node
     symbols = [run.symbols.get(p) for p in rewrite.inside(added) if isinstance(p, t.Name)]
     gathers = [s.decl for s in symbols if s is not None and isinstance(s.decl, t.Gather)]
@@ -187,8 +187,8 @@ def _never_settles(loop: _Loop, write: _Write, added: t.Expr, kind: str) -> None
     elif gather is not None:
         notes = ((gather.span, "the same in every superstep"),)
     verb = "subtracts" if node.op == "-=" or (node.op == "=" and _minus(node)) else "adds"
-    run.report(Code.ENDLESS_LOOP, f"this loop never settles: every superstep {verb} the same `{what}` again", node.span,
-               f"`{sign}` repeats its contribution", notes=notes, help=help_, write=write_,
+    run.report(Code.ENDLESS_LOOP, f"this loop never converges: every superstep {verb} the same `{what}` again",
+               node.span, f"`{sign}` repeats its contribution", notes=notes, help=help_, write=write_,
                replaces=gather.span if gather is not None and write_ else None)
 
 

@@ -134,7 +134,7 @@ def reduced(x: Expressions, node: t.Reduce, at: Sight) -> Value:
     if node.cond is not None:
         x.condition(node.cond, within, "`if`")
     result = _result(x, node, body.type, edges)
-    result = x.settled(result)
+    result = x.concrete(result)
     default = _default(x, node, at, result)
     level = VERTEX_LEVEL if edges else Level.GRAPH
     return joined(result, Value(None, level, node), *([default] if default is not None else []))

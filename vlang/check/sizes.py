@@ -24,7 +24,10 @@ MOST_COMPONENTS = 1024  # of a vector: its operations are unrolled for a CPU, an
 class _Size:
     """The number of operations and levels of an expression, without its arguments.
 
-    uses: by argument of the function, how often the expression uses it, and how deep.
+    Attributes:
+        operations: In the expression.
+        levels: Of nesting.
+        uses: For each argument of the function: how often it occurs in the expression, and at which level at most.
     """
 
     operations: int = 0

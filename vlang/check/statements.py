@@ -144,7 +144,7 @@ class Statements:
         at = around.sight("let", item)
         value = self.x.value(item.value, at)
         good = graph_level(self.x, item.value, value, at, "`let` names one value for the whole graph")
-        type_ = self.x.settled(value.type) if good else None
+        type_ = self.x.concrete(value.type) if good else None
         if type_ is not None and not isinstance(type_, Scalar):
             self.run.report(Code.WRONG_TYPE, f"`{item.name}` cannot be {a(type_)}", item.value.span,
                             "a `let` is one scalar")

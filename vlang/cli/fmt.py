@@ -31,7 +31,7 @@ def command(files: tuple[str, ...], check: bool, diff: bool) -> int:
             before, after = _formatted(name)
             if check or diff:
                 changed += before != after
-                _tell(name, before, after, check, diff)
+                _report(name, before, after, check, diff)
             elif name == "-":
                 click.echo(after, nl=False)
             elif before != after:
@@ -59,7 +59,7 @@ def _formatted(name: str) -> tuple[str, str]:
     return text, format_text(text, "standard input" if name == "-" else name)
 
 
-def _tell(name: str, before: str, after: str, check: bool, diff: bool) -> None:
+def _report(name: str, before: str, after: str, check: bool, diff: bool) -> None:
     if diff:
         shown = "".join(_difference(name, before, after))
         click.echo(visible(shown) if sys.stdout.isatty() else shown, nl=False)  # a pipe gets a patch that applies

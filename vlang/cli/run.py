@@ -74,7 +74,7 @@ def command(
                                f"{program or 'pagerank'} karate")  # fmt: skip
     check_stdin(program, graph, given["vertices"])
     if output not in (None, "-") and not str(output).endswith(_FORMATS):
-        raise click.UsageError(f"cannot tell the format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
+        raise click.UsageError(f"unknown format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
@@ -98,18 +98,18 @@ def command(
         keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
-        told: list[str] = []
+        notes: list[str] = []
         if read.stored is not None:
             _place(loaded, read, options, keywords, quiet)
         with Progress() as progress:
-            said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, told)}
+            said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, notes)}
             result = loaded(read, {**options, **said}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
         _write(result, output, top, as_json, quiet)
         for text in result.warnings[len(read.warnings) :]:  # those of the graph were printed when it was read
-            if text not in told:
+            if text not in notes:
                 note(f"warning: {_as_options(text)}")
         if result.interrupted:
             raise KeyboardInterrupt
@@ -124,9 +124,9 @@ def command(
                 note(line)
 
 
-def _say(told: list[str], text: str) -> None:
+def _say(notes: list[str], text: str) -> None:
     """Show a sentence of the run, and remember it."""
-    told.append(text)
+    notes.append(text)
     note(text)
 
 
@@ -164,7 +164,7 @@ def _as_options(text: str) -> str:
 
 
 def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: bool) -> None:
-    count = len(result) if result.settled is None else int(result.settled.sum())
+    count = len(result) if result.final is None else int(result.final.sum())
     if output == "-":
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # printed before the summary
@@ -180,7 +180,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         rows = result.top(top)
         say(table(["vertex", *result.fields], [list(row.values()) for row in rows]))
         if count > len(rows) and not quiet:
-            final = "" if result.settled is None else "settled "
+            final = "" if result.final is None else "final "
             note(f"the first {len(rows)} of {count:,} {final}vertices; -o FILE.csv writes all")
     if not as_json:
         for name, value in result.globals.items():

@@ -135,7 +135,7 @@ class Progress:
     """
 
     def __init__(self) -> None:
-        self._told = time.monotonic()
+        self._shown = time.monotonic()
         self._line = _StatusLine(0.5)
 
     def __enter__(self) -> Progress:
@@ -146,8 +146,8 @@ class Progress:
         text = f"round {round_.round:,}: {round_.active:,} active, {round_.mode}, {round_.edges:,} edges"
         now = time.monotonic()
         if not self._line.terminal:
-            if str(round_.round).rstrip("0") in ("1", "2", "5") or now - self._told > 5:
-                self._told = now
+            if str(round_.round).rstrip("0") in ("1", "2", "5") or now - self._shown > 5:
+                self._shown = now
                 note(text)
         else:
             self._line.show(text)

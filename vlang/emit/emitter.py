@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from vlang.emit.common_neighbours import with_common
 from vlang.emit.cpu.numba_target import NumbaTarget
-from vlang.emit.fused import Following, following
+from vlang.emit.fused import FusedWork, fused_work
 from vlang.emit.plan_notes import stage_notes
 from vlang.emit.shared.dialect import stored_as, width_of
 from vlang.emit.shared.formulas import Unwritable
@@ -26,9 +26,9 @@ from vlang.ir.sweep_levels import Levelled, levelled
 from vlang.runtime.plan.plan import (
     Contract,
     FieldSpec,
-    Follow,
     ForRangeSpec,
     ForVerticesSpec,
+    Fused,
     LoopSpec,
     Plan,
     ScalarSpec,
@@ -106,8 +106,8 @@ class _Emitter:
     frame: Frame = field(default_factory=Frame)
     sizes: Sizes = USUAL
     stages: list[StageText] = field(default_factory=list)
-    following: dict[str, Following] = field(default_factory=dict)  # by pass
-    followed: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, its fused kernels
+    fused_work: dict[str, FusedWork] = field(default_factory=dict)  # by pass
+    fused_kernels: dict[str, tuple[str, ...]] = field(default_factory=dict)  # by pass, its fused kernels
 
     def __post_init__(self) -> None:
         program = self.schedule.program
@@ -147,7 +147,7 @@ class _Emitter:
                   if n not in {d.name for d in self.program.fields})
         for spec in fields:
             self.frame.slot(f"field:{spec.name}")
-        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds, self.followed)
+        module = self.target.module(self.stages, self.scalars.texts, self.scalars.folds, self.fused_kernels)
         return Plan(
             name=self.program.name, text=module.text, exports=module.exports, slots=dict(self.frame.slots),
             scalars=dict(self.frame.scalars), fields=fields, vertices=frozenset(self.frame.vertices),
@@ -190,10 +190,10 @@ class _Emitter:
         two = frozenset(stage.written) & neighbour_reads(stage, messages)
         if plan is not None:
             two |= plan.two_buffers & frozenset(stage.written)
-        follows = self.following.get(stage.name)
+        fuses = self.fused_work.get(stage.name)
         writer = StageWriter(stage, self.frame, self.types, edge_columns, plan,
                              {expr: i for i, expr in enumerate(messages)}, ends, self.target.dialect, two, self.given,
-                             self.without, follows is not None)
+                             self.without, fuses is not None)
         text = self.target.stage(writer)
         self.stages.append(text)
         for name in two:
@@ -207,9 +207,9 @@ class _Emitter:
             senders=None if by_level is None else by_level.distance,
             notes=stage_notes(writer, by_level),
             ways=text.ways, refused=text.refused,
-            follow=None if follows is None else Follow(
-                text.kernels["followed"], (), not writer.structures,
-                writer.messages_to_come() if follows.sender == stage.name else ()),
+            fused=None if fuses is None else Fused(
+                text.kernels["fused"], (), not writer.structures,
+                writer.messages_to_come() if fuses.sender == stage.name else ()),
         )
 
     def _by_level(self, stage: Stage, swept: ir.Sweep) -> Levelled | None:
@@ -224,15 +224,15 @@ class _Emitter:
         limit = None
         if repeat.limit is not None:
             limit = self._count(f"{loop.name}.limit", repeat.limit, repeat.span, around)
-        if self.target.follows and "fuse" not in self.without:
-            self.following |= following(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
+        if self.target.fuses and "fuse" not in self.without:
+            self.fused_work |= fused_work(plan, lambda stage: plan.messages(with_common(stage, self.columns)[0]))
         steps = self._steps(loop.steps, plan)
         if not plan.fused:
             end = Stage(f"{loop.name}_end", None, None, (), (), ())
             steps.append(self._stage(end, plan, ends=True))
         until = None
         if repeat.until is not None:
-            after = Times("next", plan.starts, plan.told, loop.level)  # it is computed after a pass
+            after = Times("next", plan.starts, plan.sent, loop.level)  # it is computed after a pass
             until = self.scalars.add(f"{loop.name}.until", "until", repeat.until, repeat.span, after,
                                      tolerance(repeat.until))
         for name in plan.starts:
@@ -242,7 +242,7 @@ class _Emitter:
             exact=repeat.exact, until=until, explicit=plan.explicit, reads_iteration=plan.reads_iteration,
             skip=plan.skip, skip_reason=plan.skip_reason, asynchronous=plan.asynchronous,
             asynchronous_reason=plan.asynchronous_reason, starts=tuple(sorted(plan.starts)),
-            tolds=tuple(sorted(plan.told)), line=repeat.span.line, copied=plan.copied,
+            sent=tuple(sorted(plan.sent)), line=repeat.span.line, copied=plan.copied,
             order=plan.order,
         )
 
@@ -253,13 +253,13 @@ class _Emitter:
                  if isinstance(step, ScalarSpec) and step.fold is not None}
         done = []
         for step in steps:
-            if isinstance(step, StageSpec) and step.follow is not None:
-                follows = self.following[step.name]
-                sends = [] if follows.sender is None else [stages[follows.sender].kernels["messages"]]
-                kernels = (*(folds[name] for name in follows.scalars), *sends)
-                self.followed[step.name] = kernels
-                what = ", ".join([*follows.scalars, *(f"messages of {name}" for name in [follows.sender] if name)])
-                step = replace(step, follow=replace(step.follow, kernels=kernels), notes=(
+            if isinstance(step, StageSpec) and step.fused is not None:
+                fuses = self.fused_work[step.name]
+                sends = [] if fuses.sender is None else [stages[fuses.sender].kernels["messages"]]
+                kernels = (*(folds[name] for name in fuses.scalars), *sends)
+                self.fused_kernels[step.name] = kernels
+                what = ", ".join([*fuses.scalars, *(f"messages of {name}" for name in [fuses.sender] if name)])
+                step = replace(step, fused=replace(step.fused, kernels=kernels), notes=(
                     *step.notes, f"fused, block by block: {what}"))
             done.append(step)
         return tuple(done)
@@ -310,4 +310,4 @@ def tolerance(until: f.Expr) -> tuple[f.Expr, ...]:
 
 def _during(plan: LoopPlan) -> Times:
     """The places of past values, for values between the passes of a loop; with one pass only, before it."""
-    return Times("field", plan.starts, plan.told, plan.loop.level)
+    return Times("field", plan.starts, plan.sent, plan.loop.level)

@@ -12,18 +12,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from vlang.emit.shared.changes_sent import changes_sent
 from vlang.emit.shared.loop_spec import LoopPlan
-from vlang.emit.shared.telling import telling
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import ScalarStep, Stage
 
-__all__ = ["Following", "following"]
+__all__ = ["FusedWork", "fused_work"]
 
 Messages = Callable[[Stage], Mapping[f.Expr, int]]
 
 
 @dataclass(frozen=True)
-class Following:
+class FusedWork:
     """The work fused into one pass.
 
     scalars: values; their reductions over vertices are fused. sender: the pass for which messages are computed, or
@@ -37,7 +37,7 @@ class Following:
         return bool(self.scalars or self.sender)
 
 
-def following(plan: LoopPlan, messages: Messages) -> dict[str, Following]:
+def fused_work(plan: LoopPlan, messages: Messages) -> dict[str, FusedWork]:
     """The work fused into each pass of a loop without inner blocks, by the name of the pass; others are absent."""
     loop = plan.loop
     if loop.nested:
@@ -51,8 +51,8 @@ def following(plan: LoopPlan, messages: Messages) -> dict[str, Following]:
     return {name: one for name, one in found.items() if one}
 
 
-def _after(plan: LoopPlan, at: int, messages: Messages) -> Following:
-    """The work that can be fused into step `at`, for the last pass also that of the next superstep."""
+def _after(plan: LoopPlan, at: int, messages: Messages) -> FusedWork:
+    """The work that can be fused into step `at`; into the last pass, also work of the next superstep."""
     scalars: list[str] = []
     later: set[str] = set()  # values that are computed after the pass, so they cannot be read in it
     for item, next_one in _steps_after(plan, at):
@@ -60,13 +60,13 @@ def _after(plan: LoopPlan, at: int, messages: Messages) -> Following:
             later.add("iteration")
         if isinstance(item, Stage):
             sends = messages(item)
-            if sends and not telling(item, sends) and all(_at_hand(expr, "other", later, True) for expr in sends):
-                return Following(tuple(scalars), item.name)
+            if sends and not changes_sent(item, sends) and all(_at_hand(expr, "other", later, True) for expr in sends):
+                return FusedWork(tuple(scalars), item.name)
             break
         if _folds(item.value, later, next_one):
             scalars.append(item.name)
         later.add(item.name)
-    return Following(tuple(scalars), None)
+    return FusedWork(tuple(scalars), None)
 
 
 def _steps_after(plan: LoopPlan, at: int) -> Iterator[tuple[Stage | ScalarStep, bool]]:

@@ -38,8 +38,8 @@ def _kernels(plan: Plan) -> Iterator[tuple[str, str]]:
     """The kernels that steps name, and the steps."""
     for stage in plan.stages:
         yield from ((kernel, stage.name) for kernel in stage.kernels.values())
-        if stage.follow is not None:
-            yield from ((kernel, stage.name) for kernel in (stage.follow.kernel, *stage.follow.kernels))
+        if stage.fused is not None:
+            yield from ((kernel, stage.name) for kernel in (stage.fused.kernel, *stage.fused.kernels))
     yield from ((value.fold.kernel, value.name) for value in plan.values if value.fold is not None)
 
 
@@ -71,13 +71,13 @@ def _slots(plan: Plan) -> Iterator[str]:
     wanted += [(spec.slot, "an array") for spec in plan.arrays]
     for stage in plan.stages:
         wanted += [(f"next:{name}", stage.name) for name in stage.swaps]
-        wanted += [(f"work:heard.{stage.name}", stage.name)] if stage.notify else []
+        wanted += [(f"work:notify.{stage.name}", stage.name)] if stage.notify else []
         wanted += [(spec.slot, stage.name) for spec in stage.ways.values() if isinstance(spec, PushSpec)]
         wanted += [(f"{spec.slot}.0", stage.name) for spec in stage.ways.values() if isinstance(spec, SumSpec)]
-        wanted += [(slot, stage.name) for slot in (stage.follow.own if stage.follow is not None else ())]
+        wanted += [(slot, stage.name) for slot in (stage.fused.own if stage.fused is not None else ())]
     for loop in plan.loops:
         wanted += [(loop.slot("start", name), f"loop {loop.number}") for name in loop.starts]
-        wanted += [(loop.slot("told", name), f"loop {loop.number}") for name in loop.tolds]
+        wanted += [(loop.slot("sent", name), f"loop {loop.number}") for name in loop.sent]
     wanted += [(step.guard, f"the sweep over {step.field}") for step in every_step(plan.steps)
                if isinstance(step, SweepSpec) and step.guard is not None]
     yield from (f"{slot}, of {step}" for slot, step in wanted if slot not in plan.slots)
@@ -94,7 +94,7 @@ def _fields(plan: Plan) -> Iterator[str]:
         wanted += [(step.field, "a sweep")] if isinstance(step, SweepSpec) else []
         if isinstance(step, LoopSpec):
             copied = () if step.copied is None else (step.copied.field,)
-            wanted += [(name, f"loop {step.number}") for name in (*step.starts, *step.tolds, *copied)]
+            wanted += [(name, f"loop {step.number}") for name in (*step.starts, *step.sent, *copied)]
         elif isinstance(step, Contract) and step.kind in ("vertex", "edge"):
             wanted.append((step.name, "a contract"))
     yield from (f"{name}, of {step}" for name, step in wanted if name not in known)

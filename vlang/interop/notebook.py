@@ -25,7 +25,7 @@ class Shell(Protocol):
 
 
 class CellError(VlangError):
-    """A cell that is wrong. IPython shows only its message, without a traceback, and stops running cells."""
+    """An error in the text of a cell. IPython shows only its message, without a traceback, and stops running cells."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]

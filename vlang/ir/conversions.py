@@ -70,7 +70,7 @@ def fit(expr: f.Expr, place: Type) -> f.Expr:
         return _fit_tuple(expr, place)
     if isinstance(place, Scalar) and isinstance(expr.type, Scalar):
         if expr.type.weak:
-            return _settle(expr, place)
+            return _concrete(expr, place)
         if isinstance(expr, f.Const):
             return _cast_const(expr, place)
     return f.Op(place, "cast", (expr,))
@@ -120,7 +120,7 @@ def _fit_tuple(expr: f.Expr, place: Tuple) -> f.Expr:
     return f.Op(place, "tuple", tuple(map(fit, items, place.items)))
 
 
-def _settle(expr: f.Expr, place: Scalar) -> f.Expr:
+def _concrete(expr: f.Expr, place: Scalar) -> f.Expr:
     """Give a weak scalar its final type.
 
     An integer expression with a counter is computed in i64 and converted once. So `N * (N - 1) / 2` does not overflow

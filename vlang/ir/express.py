@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from vlang.check.tables.checked import Checked, Symbol
-from vlang.check.tables.typing import settle
+from vlang.check.tables.typing import concrete
 from vlang.ir.conversions import computing, fit, float_of, fold, meet, weak
 from vlang.ir.forms import forms as f
 from vlang.ir.functions import FUNCTIONS
@@ -84,11 +84,11 @@ class Expressions:
 
     def typed(self, node: t.Expr, place: Type | None = None) -> f.Expr:
         """An expression converted to type `place`; without `place`, weak types become `int` and `float`."""
-        return self.settled(self._expr(node), place)
+        return self.concrete(self._expr(node), place)
 
-    def settled(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
+    def concrete(self, expr: f.Expr, place: Type | None = None) -> f.Expr:
         """A lowered expression converted to type `place`, or to its own final type."""
-        return fit(expr, settle(expr.type, self.precision) if place is None else place)
+        return fit(expr, concrete(expr.type, self.precision) if place is None else place)
 
     def updated(self, op: str, target: f.Expr, node: t.Expr, place: Type) -> f.Expr:
         """The value that `target op= node` writes.
@@ -109,7 +109,7 @@ class Expressions:
         """The final type of a symbol in the IR."""
         type_ = self.names.types.get(symbol, symbol.type)
         assert type_ is not None, symbol
-        return settle(type_, self.precision)
+        return concrete(type_, self.precision)
 
     @contextmanager
     def bound(self, arguments: dict[Symbol, f.Expr]) -> Iterator[None]:
@@ -202,7 +202,7 @@ class Expressions:
             assert isinstance(node.index, t.Literal)
             assert isinstance(node.index.value, int)
             return f.Op(value.type.items[node.index.value], "item", (value,), node.index.value)
-        value = self.settled(value)
+        value = self.concrete(value)
         assert isinstance(value.type, Vector)
         return f.Op(value.type.item, "component", (value, self.typed(node.index)))
 
@@ -238,19 +238,19 @@ class Expressions:
             type_ = float_of(type_, self.precision)
         if weak(type_) and isinstance(type_, Scalar):
             return f.Op(type_, self._named(op, type_), (left, right))
-        type_ = settle(type_, self.precision)
+        type_ = concrete(type_, self.precision)
         return f.Op(type_, self._named(op, type_), (fit(left, type_), fit(right, type_)))
 
     def _beside(self, expr: f.Expr, type_: Type) -> f.Expr:
         """The distance of a shift in its own integer type; literals and counters take that of the shifted value."""
         if isinstance(type_, Vector):
-            return fit(self.settled(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
-        return self.settled(expr, type_ if weak(expr.type) else None)
+            return fit(self.concrete(expr, type_.item if weak(expr.type) else None), Vector(type_.item, type_.size))
+        return self.concrete(expr, type_ if weak(expr.type) else None)
 
     def _compare(self, node: t.Compare) -> f.Expr:
         left, right = self._expr(node.left), self._expr(node.right)
         type_ = meet(left.type, right.type)
-        type_ = I64 if type_ == INTEGER else settle(type_, self.precision)
+        type_ = I64 if type_ == INTEGER else concrete(type_, self.precision)
         return f.Op(BOOL, _COMPARE[node.op], (fit(left, type_), fit(right, type_)))
 
     def _logical(self, node: t.Logical) -> f.Expr:
@@ -317,7 +317,7 @@ class Expressions:
             value = self._expr(node.value)
         if symbol.type is None or (node.type is None and weak(symbol.type)):
             return value
-        return fit(value, computing(settle(symbol.type, self.precision)))
+        return fit(value, computing(concrete(symbol.type, self.precision)))
 
     def reduce(self, node: t.Reduce) -> f.Reduce:
         """A reduction as written, with a final type."""
@@ -342,7 +342,7 @@ class Expressions:
     def _reduced(self, name: str, body: f.Expr, edges: bool) -> tuple[Type, f.Expr]:
         """The type of a built-in reduction, and its body in the accumulated type."""
         rule = REDUCTIONS[name]
-        body = self.settled(body)
+        body = self.concrete(body)
         if name == "count":
             return (scalar_named("int", self.precision) if edges else I64), body
         if name in ("mex", "hindex"):

@@ -143,9 +143,9 @@ class LoopFacts:
         return frozenset(name for one in self.skips for name in one.own)
 
     @property
-    def heard(self) -> frozenset[str]:
+    def notifying(self) -> frozenset[str]:
         """Under rule N: fields; a vertex that changes one of them notifies its neighbours."""
-        return frozenset(name for one in self.skips for name in one.heard)
+        return frozenset(name for one in self.skips for name in one.notifying)
 
 
 @dataclass(frozen=True, eq=False)

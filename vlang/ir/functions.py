@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from vlang.check.tables.typing import settle
+from vlang.check.tables.typing import concrete
 from vlang.ir.conversions import fit, float_of, meet, seed, weak
 from vlang.ir.forms import forms as f
 from vlang.types import I64, U8, U64, Scalar, Type, Vector, scalar_named
@@ -31,7 +31,7 @@ def _least(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _folded(name: str, args: Args, precision: int) -> f.Expr:
-    vector = fit(args[0], settle(args[0].type, precision))
+    vector = fit(args[0], concrete(args[0].type, precision))
     assert isinstance(vector.type, Vector)
     return f.Op(vector.type.item, f"v{name}", (vector,))
 
@@ -45,14 +45,14 @@ def _real(name: str, args: Args, precision: int) -> f.Expr:
     if not weak(type_):
         return f.Op(type_, name, (fit(args[0], type_),))
     if isinstance(type_, Vector):
-        type_ = settle(type_, precision)
+        type_ = concrete(type_, precision)
         return f.Op(type_, name, (fit(args[0], type_),))
     return f.Op(type_, name, args)
 
 
 def _floor(name: str, args: Args, precision: int) -> f.Expr:
     (arg,) = args
-    arg = fit(arg, settle(arg.type, precision))
+    arg = fit(arg, concrete(arg.type, precision))
     item = arg.type.item if isinstance(arg.type, Vector) else arg.type
     assert isinstance(item, Scalar)
     if item.integral:
@@ -62,13 +62,13 @@ def _floor(name: str, args: Args, precision: int) -> f.Expr:
 
 
 def _dot(name: str, args: Args, precision: int) -> f.Expr:
-    type_ = settle(meet(args[0].type, args[1].type), precision)
+    type_ = concrete(meet(args[0].type, args[1].type), precision)
     assert isinstance(type_, Vector)
     return f.Op(type_.item, name, tuple(fit(arg, type_) for arg in args))
 
 
 def _reverse(name: str, args: Args, precision: int) -> f.Expr:
-    vector = fit(args[0], settle(args[0].type, precision))
+    vector = fit(args[0], concrete(args[0].type, precision))
     return f.Op(vector.type, name, (vector,))
 
 

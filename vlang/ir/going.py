@@ -33,7 +33,7 @@ class Going:
         fields: The fields that it writes.
         merges: Its contributions can be joined edge by edge, so one superstep over the inserted edges finds all
             vertices that must run.
-        tells: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
+        notifies: Under I1: contributions read degrees, so a vertex with changed edges must notify its neighbours.
         reruns: A vertex must run again after its own change.
         sources: Under I2: the ends ("tail", "head") of a changed edge that send other contributions than before.
     """
@@ -43,7 +43,7 @@ class Going:
     kind: str
     fields: tuple[str, ...]
     merges: bool = False
-    tells: bool = False
+    notifies: bool = False
     reruns: bool = False
     sources: frozenset[str] = frozenset()
 
@@ -98,7 +98,7 @@ def _judge(
     degrees = {e.kind for e in reads if isinstance(e, f.Degree) and e.of == "other"}
     merges = kind == "join" and not change.deletes and not any(isinstance(e, f.Degree) for e in reads) and \
         _edge_by_edge(fact, scope)
-    return Going(fact, number, kind, fact.applied, merges=merges, tells=bool(degrees),
+    return Going(fact, number, kind, fact.applied, merges=merges, notifies=bool(degrees),
                  reruns=bool(fact.own_notify) or len(fact.phases) > 1,
                  sources=_sources(scope, reads, ties) if kind == "delta" else frozenset())
 
@@ -160,7 +160,7 @@ def _reads(scope: LoopScope) -> list[f.Expr]:
 
 
 def _tied_reads(scope: LoopScope, reads: list[f.Expr], ties: Ties, delta: bool) -> str:
-    """The reason why a value that the loop only reads makes the old values no legal start; "" if none."""
+    """Why the loop cannot start from its old values, if a value that it only reads forbids it; else ""."""
     for e in reads:
         if isinstance(e, f.Field) and e.name not in scope.written:
             tie, near = ties.of_name(e.name), delta and e.of == "other"

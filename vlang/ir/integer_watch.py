@@ -30,11 +30,11 @@ class Leaving:
 
     Attributes:
         fields: Output fields that are written by such an operation, or read one.
-        settled: Whether all these operations are in loops of rule A, whose final values bound those on the way.
+        bounded: Whether all these operations are in loops of rule A, whose final values bound those on the way.
     """
 
     fields: frozenset[str]
-    settled: bool
+    bounded: bool
 
 
 Actual = Mapping[str, tuple[int, int]]
@@ -53,19 +53,19 @@ def leaving(program: f.Program, facts: Facts, ranges: Ranges, actual: Actual = N
     steps = {expr for loop in facts.loops for expr in _bounded_steps(program, facts, loop, ranges)}
     ordered = {one for loop, fact in facts.loops.items() if fact.order.granted and fact.kind == "fixpoint"
                for one in statements(loop.body)}
-    gathered, fields, settled = set(), set(), True
+    gathered, fields, bounded = set(), set(), True
     for statement in statements(program.body):
         risky = any(op not in steps for expr in _values(statement) for op in _risky(expr, ranges, actual))
         reads = any(isinstance(e, f.Accumulator) and e.name in gathered
                     for expr in _values(statement) for e in f.walk(expr))
-        settled = settled and (not risky or statement in ordered)
+        bounded = bounded and (not risky or statement in ordered)
         if (risky or reads) and isinstance(statement, f.Gather):
             gathered.add(statement.name)
         elif risky or reads:
             fields |= set(statement.fields) if isinstance(statement, f.Apply) else \
                 {statement.name} if isinstance(statement, f.InitField) else set()
     outputs = {decl.name for decl in program.fields if decl.output and whole(decl.type) is not None}
-    return Leaving(frozenset(fields & outputs), settled)
+    return Leaving(frozenset(fields & outputs), bounded)
 
 
 def _values(statement: f.Statement) -> tuple[f.Expr, ...]:

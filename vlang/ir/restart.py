@@ -44,7 +44,7 @@ def restarts(facts: Facts) -> tuple[Restart, ...]:
 
 def _by_state(scope: LoopScope, loop: LoopFacts) -> bool:
     """Whether a superstep depends on nothing but the fields and values at its start: not on its number, nor on what
-    was told in earlier supersteps, nor on fields of its own block, nor on loops inside."""
+    was sent in earlier supersteps, nor on fields of its own block, nor on loops inside."""
     if loop.reads_iteration or scope.inner is not None or scope.local:
         return False
     ends = {id(loop.loop.until), id(None if loop.loop.activate is None else loop.loop.activate.cond)}

@@ -90,7 +90,7 @@ class _Packer:
         if isinstance(statement, f.Gather):
             self._gather(statement, guard)
         elif isinstance(statement, f.Apply):
-            self._settle(statement.value)
+            self._end_pass_before(statement.value)
             self._open.after.append(Write(statement.fields, statement.value, guard, statement.span))
         elif isinstance(statement, f.Where):
             mask = self._mask(statement.cond, guard, statement.span)
@@ -149,7 +149,7 @@ class _Packer:
             self._steps.append(stage)
         self._open = _Open()
 
-    def _settle(self, expr: f.Expr) -> None:
+    def _end_pass_before(self, expr: f.Expr) -> None:
         """End the pass if an expression reads a field that the pass writes, from vertices that may be anywhere."""
         if self._open.written & anywhere(expr):
             self._close()
@@ -189,7 +189,7 @@ class _Packer:
         return True
 
     def _mask(self, cond: f.Expr, guard: str | None, span: Span) -> str:
-        self._settle(cond)
+        self._end_pass_before(cond)
         name = self._fresh(f"where_{self._masks}")
         self._masks += 1
         self._open.after.append(Mask(name, cond, guard, span))
@@ -197,7 +197,7 @@ class _Packer:
 
     def _initializer(self, statement: f.InitField) -> None:
         value = self._lets_of(statement.value, statement.span)
-        self._settle(value)
+        self._end_pass_before(value)
         reduces = [e for e in f.walk(value) if isinstance(e, f.Reduce)]
         for number, reduce in enumerate(reduces):
             name = self._fresh(f"{statement.name}_from_edges" + (f"_{number}" if number else ""))

@@ -101,7 +101,7 @@ class Code(StrEnum):
     MISPLACED_CHANGE = ("V122", "`change` out of its place",
                         "`change` is read of a neighbour in a `gather`, in `activate when`, and in `until`.",
                         "apply dist = min(dist, near + change(dist))")
-    ENDLESS_LOOP = ("V201", "a loop that never settles",
+    ENDLESS_LOOP = ("V201", "a loop that never converges",
                     "Every superstep adds the same contributions again.",
                     "apply rank += damping * inflow")
     CREEPING_FLOAT = ("V202", "a float that may creep forever",

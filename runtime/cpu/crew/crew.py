@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from vlang.errors import InternalError
 from vlang.runtime.compile.objects import Kernel, address_of
-from vlang.runtime.kernels import crew_kernels
+from vlang.runtime.kernels import crew_kernels, play_kernels
 from vlang.runtime.plan.layouts.crew_words import (
     CREW_ARGS,
     CREW_COUNT,
@@ -85,6 +85,15 @@ class Crew:
         words[CREW_ARGS : CREW_ARGS + len(args)] = [arg or 0 for arg in args]
         self._launch(words, helpers)
         kernel.ended(int(words[CREW_STATUS]))
+
+    def play(self, script: NDArray[np.int64], level_slot: int) -> None:
+        """Run the launches of a script, one after the other; not interruptible, as `launch`.
+
+        script: int64[k, PLAY_WORDS]. level_slot: of the frames, for the level.
+        """
+        ran = play_kernels()["play"](self._words, script.view(np.uint64), len(script), level_slot)
+        if ran < len(script):
+            raise InternalError(f"launch {ran} of a script stopped with status {int(self._words[CREW_STATUS])}")
 
     def end(self) -> None:
         """Stop the helpers, and wait until they have ended."""

@@ -11,6 +11,7 @@ from vlang.runtime.compile.objects import Kernel
 from vlang.runtime.cpu.crew.crew import Crew, give_back, take_crew
 from vlang.runtime.kernels import crew_kernels
 from vlang.runtime.plan.layouts.meet_words import MEET_CREW, MEET_JOINED
+from vlang.runtime.plan.layouts.play_words import PLAY_HELPERS
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Cpu"]
@@ -79,13 +80,35 @@ class Cpu:
         else:
             self._crew.launch(kernel, kernel.words(args), helpers)
 
+    def play(self, script: NDArray[np.int64], costs: NDArray[np.int64], level_slot: int) -> None:
+        """Run the launches of a script, one after the other.
+
+        Args:
+            script: int64[k, PLAY_WORDS], with the most helpers of each launch.
+            costs: int64[k], about how many edges and vertices each launch processes.
+            level_slot: of the frames, for the level.
+        """
+        script[costs < _SMALL, PLAY_HELPERS] = 0
+        found = self._helpers(min(self.threads - 1, int(script[:, PLAY_HELPERS].max(initial=0))))
+        np.minimum(script[:, PLAY_HELPERS], found, out=script[:, PLAY_HELPERS])
+        self._taken().play(script, level_slot)
+
+    @property
+    def counter(self) -> int:
+        """The address of the counter of the launches of a script."""
+        return self._taken().counter
+
+    def _taken(self) -> Crew:
+        """The crew of this caller."""
+        if self._crew is None or not self._crew.usable:
+            self._crew = take_crew(self.threads - 1)
+        return self._crew
+
     def _helpers(self, count: int) -> int:
         """Start `count` helpers, or as many as the system grants; returns their number."""
         if count < 1:
             return 0
-        if self._crew is None or not self._crew.usable:
-            self._crew = take_crew(self.threads - 1)
-        found = self._crew.helpers(count)
+        found = self._taken().helpers(count)
         if found < count:
             self.threads = found + 1
         return found

@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 class Frontier(Protocol):
-    """The frontier of a loop that pushes. rounds: supersteps so far. vertices: of the graph."""
+    """The frontier of a loop that pushes, with the supersteps so far and the number of vertices of the graph."""
 
     @property
     def rounds(self) -> int: ...
@@ -68,6 +68,10 @@ class Freedoms:
     def as_list(self) -> bool:
         """Whether a full pass runs over a list of all vertices."""
         return False
+
+    def levels_together(self) -> bool:
+        """Whether several levels of a sweep run in one call."""
+        return True
 
     def reordered(self, vertices: NDArray[np.uint32]) -> bool:
         """Whether the listed vertices were reordered, in place; then each is a task of its own."""

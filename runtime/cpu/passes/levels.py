@@ -1,9 +1,14 @@
-"""A sweep on a CPU: a list of vertices for each level, so that a level costs in proportion to its vertices."""
+"""A sweep on a CPU: a list of vertices for each level, so that a level costs in proportion to its vertices.
+
+Where nothing but passes over edges in memory is swept, one call runs many levels (see script.py): a thin level then
+costs a microsecond.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,12 +16,16 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.passes.lists import Lists
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.passes.script import ManyTasks, Script, level_long_tasks, level_tasks, listed_tasks
 from vlang.runtime.engine.nesting import finite
-from vlang.runtime.graph.topology.pages import PageCuts
-from vlang.runtime.plan.plan import StageSpec, SweepSpec
+from vlang.runtime.graph.topology.pages import PageCuts, Pages
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.plan import BLOCK, StageSpec, Step, SweepSpec
 
-__all__ = ["LastLevels", "Levels", "ListedSweep"]
+__all__ = ["LastLevels", "LevelLists", "Levels", "ListedSweep"]
 
+_MOST_LEVELS = 1024  # of one call, which cannot be interrupted
+_MOST_VERTICES = 1 << 20  # likewise, beyond the first level
 _NARROW = 1 << 16  # numpy sorts 16-bit integers by radix: one pass instead of comparisons
 
 
@@ -54,19 +63,48 @@ class Levels:
         found: NDArray[np.bool_] = marks[self.order]
         return found
 
-    def lists(self, pages: PageCuts | None) -> list[Lists]:
+    def lists(self, pages: PageCuts | None) -> LevelLists:
         """The lists, with long vertices apart if pages are given; without pages all vertices count as short."""
         table = np.zeros(0, np.int64) if pages is None else pages.longs[:, 0]
         where = np.flatnonzero(self._among(table)) if len(table) else np.zeros(0, np.int64)
         before = np.searchsorted(where, self.starts)
         short, vertices = (np.delete(self.order, where) if len(where) else self.order), self.order[where]
         long = np.searchsorted(table, vertices).astype(np.uint32)
-        found = []
-        for k in range(len(self.values)):
-            a, b = (int(self.starts[i] - before[i]) for i in (k, k + 1))
-            c, d = int(before[k]), int(before[k + 1])
-            found.append(Lists(short[a:b], long[c:d], vertices[c:d], b - a, d - c))
-        return found
+        return LevelLists(short, self.starts - before, long, vertices, before)
+
+
+@dataclass(frozen=True)
+class LevelLists:
+    """The vertices of all levels, with the long ones of an adjacency direction apart.
+
+    Attributes:
+        short: u32, the short vertices by level; those of level k are [starts[k], starts[k + 1]).
+        starts: int64[k + 1].
+        long: u32, indices in the table of long vertices, by level.
+        long_vertices: u32, the numbers of those.
+        long_starts: int64[k + 1].
+    """
+
+    short: NDArray[np.uint32]
+    starts: NDArray[np.int64]
+    long: NDArray[np.uint32]
+    long_vertices: NDArray[np.uint32]
+    long_starts: NDArray[np.int64]
+
+    def level(self, k: int) -> Lists:
+        """The vertices of one level."""
+        a, b, c, d = (int(x) for x in (*self.starts[k : k + 2], *self.long_starts[k : k + 2]))
+        return Lists(self.short[a:b], self.long[c:d], self.long_vertices[c:d], b - a, d - c)
+
+    @cached_property
+    def short_tasks(self) -> ManyTasks:
+        """Tasks over the short vertices, without their edges."""
+        return listed_tasks(self.starts, 4 * BLOCK)
+
+    @cached_property
+    def long_tasks(self) -> ManyTasks:
+        """Tasks over the long vertices, without their edges."""
+        return listed_tasks(self.long_starts, 4 * BLOCK)
 
 
 @dataclass(frozen=True)
@@ -83,7 +121,7 @@ class LastLevels:
     values: NDArray[Any]
     chosen: NDArray[np.bool_]
     levels: Levels
-    lists: dict[int, list[Lists]] = field(default_factory=dict)
+    lists: dict[int, LevelLists] = field(default_factory=dict)
 
     @staticmethod
     def of(values: NDArray[Any], chosen: NDArray[np.bool_], last: LastLevels | None) -> LastLevels:
@@ -105,31 +143,61 @@ class ListedSweep:
         chosen = finite(values)
         if spec.guard is not None:
             chosen &= arrays[spec.guard] != 0
-        self._passes, self._up = passes, spec.up
+        self._passes, self._spec = passes, spec
         self._found = last[spec.field] = LastLevels.of(values, chosen, last.get(spec.field))
         self._levels = self._found.levels
-        self._sent: dict[str, list[Lists]] = {}  # by pass: the vertices that have a message other than the identity
+        count = len(self._levels.values)
+        self._numbers = np.arange(count) if spec.up else np.arange(count)[::-1]  # of the lists, as they run
+        self._sent: dict[str, int] = {}  # by pass: the list that has a message other than the identity, -1 for none
+        self._together = all(self._plain(step) for step in spec.steps) and passes.freedoms.levels_together()
 
     @property
     def levels(self) -> Sequence[int]:
         """The values of the field, in the order of the sweep."""
-        values: list[int] = self._levels.values.tolist()
-        return values if self._up else values[::-1]
+        values: list[int] = self._levels.values[self._numbers].tolist()
+        return values
 
     def run_pass(self, stage: StageSpec, level: int) -> int:
         """Run a pass over the vertices of level number `level`; the edges traversed."""
-        passes = self._passes
-        lists = self._lists_for(stage.domain)
-        number = level if self._up else len(lists) - 1 - level
-        chosen = lists[number]
+        passes, lists, number = self._passes, self._lists_for(stage.domain), self._numbers[level : level + 1]
+        chosen = lists.level(int(number[0]))
         if stage.senders is not None:
-            self._send(stage, lists, int(self._levels.values[number]) + stage.senders)
+            sender = int(self._senders(stage, number)[0])
+            before = self._sent.get(stage.name)
+            if before is None:  # messages of earlier sweeps may be left, at unknown vertices
+                passes.send_all(stage)
+            else:
+                for one in (before, sender):
+                    if one >= 0:
+                        passes.send(stage, lists.level(one))
+            self._sent[stage.name] = sender
         _, edges = passes.listed(stage, chosen)
         for name in stage.swaps:
             passes.per_field("exchange", name, chosen)
         return edges
 
-    def _lists_for(self, domain: str | None) -> list[Lists]:
+    def run_levels(self, first: int) -> tuple[int, int]:
+        """Run levels from number `first` on in one call, after the passes of the level before: how many, and edges."""
+        numbers = self._numbers[first : first + _MOST_LEVELS]
+        if not self._together or not len(numbers):
+            return 0, 0
+        sizes = np.diff(self._levels.starts)[numbers]
+        numbers = numbers[: max(1, int(np.searchsorted(np.cumsum(sizes), _MOST_VERTICES)))]
+        script = Script(self._levels.values[numbers].astype(np.int64), self._passes.cpu.counter)
+        edges = 0
+        for stage in self._spec.steps:
+            assert isinstance(stage, StageSpec)
+            edges += self._write(script, stage, numbers)
+        slot = self._passes.state.plan.slots[f"scalar:{self._spec.level}"]
+        self._passes.cpu.play(*script.made(), slot)
+        return len(numbers), edges
+
+    def _plain(self, step: Step) -> bool:
+        """Whether a step is a pass whose launches are known before it runs: its edges are in memory."""
+        return isinstance(step, StageSpec) and not step.structures and \
+            (step.domain is None or isinstance(self._passes.pages_of(step.domain), Pages))
+
+    def _lists_for(self, domain: str | None) -> LevelLists:
         """The lists of vertices, with the long ones of an adjacency direction apart."""
         pages = None if domain is None else self._passes.pages_of(domain)
         lists = self._found.lists
@@ -137,15 +205,53 @@ class ListedSweep:
             lists[id(pages)] = self._levels.lists(pages)
         return lists[id(pages)]
 
-    def _send(self, stage: StageSpec, lists: list[Lists], level: int) -> None:
-        """Send the messages of the vertices of a level only: reset those that the last run of the pass sent."""
+    def _senders(self, stage: StageSpec, numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The lists whose vertices send to those of other lists: each by its number, -1 for none."""
         values = self._levels.values
-        at = int(np.searchsorted(values, level))
-        senders = [lists[at]] if at < len(values) and values[at] == level else []
-        before = self._sent.get(stage.name)
-        if before is None:  # messages of earlier sweeps may be left, at unknown vertices
-            self._passes.send_all(stage)
+        wanted = values[numbers].astype(np.int64) + (stage.senders or 0)
+        at = np.searchsorted(values, wanted)
+        there = at < len(values)
+        there[there] = values[at[there]] == wanted[there]
+        return np.where(there, at, -1)
+
+    # -------------------------------------------------------------------------------------------------- scripts
+    def _write(self, script: Script, stage: StageSpec, numbers: NDArray[np.int64]) -> int:
+        """Add the launches of a pass over some lists to a script; returns the edges that it will traverse."""
+        passes, lists, frame = self._passes, self._lists_for(stage.domain), self._passes.aimed(stage)
+        if stage.senders is not None and "messages" in stage.kernels:
+            senders = self._senders(stage, numbers)
+            kernel = passes.kernels[stage.kernels["messages"]]
+            for sent in (np.append(self._sent[stage.name], senders[:-1]), senders):
+                script.launch(kernel, frame, lists.short, lists.short_tasks.at(sent))
+                script.launch(kernel, frame, lists.long_vertices, lists.long_tasks.at(sent))
+            self._sent[stage.name] = int(senders[-1])
+        if stage.domain is None:
+            script.launch(passes.kernels[stage.kernels["compute"]], frame, lists.short, lists.short_tasks.at(numbers))
+            edges = 0
         else:
-            for one in (*before, *senders):
-                self._passes.send(stage, one)
-        self._sent[stage.name] = senders
+            edges = self._write_edges(script, stage, numbers, frame)
+        for name in stage.swaps:
+            action = passes.row_kernel("exchange", name)
+            kernel = frontier_kernels()[action.name]
+            script.rows(kernel, frame, action, lists.short, lists.starts, numbers)
+            script.rows(kernel, frame, action, lists.long_vertices, lists.long_starts, numbers)
+        return edges
+
+    def _write_edges(self, script: Script, stage: StageSpec, numbers: NDArray[np.int64],
+                     frame: NDArray[np.uint64]) -> int:
+        """Add the launches of a pass over edges; returns their number."""
+        assert stage.domain is not None
+        passes, lists, pages = self._passes, self._lists_for(stage.domain), self._passes.pages_of(stage.domain)
+        assert isinstance(pages, Pages)
+        low, high = int(numbers.min()), int(numbers.max()) + 1
+        short = level_tasks(pages, lists.short, lists.starts[low : high + 1]).at(numbers - low)
+        kernel = stage.kernels.get("listed", stage.kernels["pull"])
+        script.launch(passes.kernels[kernel], frame, lists.short, short)
+        edges = int((short.costs - np.diff(lists.starts)[numbers]).sum())
+        if lists.long_starts[high] > lists.long_starts[low]:
+            long = level_long_tasks(pages, lists.long, lists.long_starts[low : high + 1]).at(numbers - low)
+            finish = listed_tasks(lists.long_starts, 64).at(numbers)
+            script.launch(passes.kernels[stage.kernels["segments"]], frame, lists.long, long)
+            script.launch(passes.kernels[stage.kernels["finish"]], frame, lists.long, finish)
+            edges += int(long.costs.sum())
+        return edges

@@ -15,10 +15,11 @@ from vlang.runtime.cpu.paged.source import PageSource
 from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
-from vlang.runtime.cpu.passes.follow import Ahead
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
+from vlang.runtime.cpu.passes.fused_work import Ahead
 from vlang.runtime.cpu.passes.lists import Lists, one_each
 from vlang.runtime.cpu.passes.scratch import Scratch, whole_tasks
+from vlang.runtime.cpu.passes.script import RowKernel
 from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.state import DTYPES, State, whole_words
 from vlang.runtime.graph.graph import Graph
@@ -135,10 +136,10 @@ class Passes:
         return known
 
     # ------------------------------------------------------------------ full passes
-    def full(self, stage: StageSpec, followed: bool = False) -> tuple[Stats, int]:
+    def full(self, stage: StageSpec, fused: bool = False) -> tuple[Stats, int]:
         """Run the stage over all vertices; returns its counts and the edges traversed.
 
-        followed: run the folds and messages that are fused into it, too.
+        fused: run the folds and messages that are fused into it, too.
         """
         if stage.domain is not None and stage.name not in self.blocks and self.freedoms.as_list():
             return self.some(stage, every := np.arange(self.graph.n), every)
@@ -146,26 +147,26 @@ class Passes:
         self._stats[:] = 0
         self.state.point(SLOT_STATS, self._stats)
         self.send_all(stage)
-        if not followed or stage.follow is None:
+        if not fused or stage.fused is None:
             self.ahead.clear()
             return self._counted(self._everywhere(stage))
-        inside = stage.follow.inside
+        inside = stage.fused.inside
         self.ahead.aim(stage, inside)
         edges = self._everywhere(stage)
         if not inside:
-            self.follow(stage, self.ahead.frame)
+            self.run_fused(stage, self.ahead.frame)
         self.ahead.arrived(stage, inside)
         return self._counted(edges)
 
-    def follow(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
+    def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
         """Run the kernel fused behind a stage; the frame shows the state after the stage."""
-        assert stage.follow is not None
-        self._launch(stage.follow.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+        assert stage.fused is not None
+        self._launch(stage.fused.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
 
     def begin(self, stage: StageSpec) -> None:
         """Run the kernel fused behind a stage, as if the stage had just run."""
-        if stage.follow is not None:
-            self.follow(stage, self.state.frame)
+        if stage.fused is not None:
+            self.run_fused(stage, self.state.frame)
             self.ahead.arrived(stage, False)
 
     def _everywhere(self, stage: StageSpec) -> int:
@@ -269,6 +270,16 @@ class Passes:
         return self.listed(stage, Lists(short, np.searchsorted(table, long).astype(np.uint32), long.astype(np.uint32),
                                         len(short), len(long)))
 
+    def aimed(self, stage: StageSpec) -> NDArray[np.uint64]:
+        """A frame of its own for launches of a stage over lists, whose counts are not read."""
+        self.ahead.clear()
+        self.state.point(SLOT_STATS, self._stats)
+        if stage.domain is not None:
+            self._aim(stage, self.pages_of(stage.domain))
+        frame = self.state.frame.copy()
+        frame[SLOT_LISTED] = 1
+        return frame
+
     def listed(self, stage: StageSpec, lists: Lists) -> tuple[Stats, int]:
         """Run the stage over listed vertices only; returns its counts and edges. Messages must be current."""
         self.ahead.clear()
@@ -306,7 +317,7 @@ class Passes:
         return self._counted(0)
 
     def _short_tasks(self, kind: str, lists: Lists) -> tuple[Tasks, int]:
-        """Tasks over listed short vertices, and the edges of these."""
+        """Tasks over the listed vertices with short rows, and the number of their edges."""
         pages = self.pages_of(kind)
         if self.freedoms.reordered(lists.short[: lists.shorts]):
             vertices = lists.short[: lists.shorts].astype(np.int64)
@@ -321,7 +332,7 @@ class Passes:
         return tasks[:made], int(self._total[0])
 
     def _long_tasks(self, pages: PageCuts, lists: Lists) -> tuple[Tasks, int]:
-        """Tasks over the segments of listed long vertices, and the edges of these."""
+        """Tasks over the segments of the listed vertices with long rows, and the number of their edges."""
         if not lists.longs:
             return np.zeros((0, 3), np.int64), 0
         tasks = np.empty((len(pages.segments), 3), dtype=np.int64)
@@ -388,12 +399,16 @@ class Passes:
         self.freedoms.notify(marks[: self.graph.n])
         return edges
 
-    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
-        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
+    def row_kernel(self, action: str, field_name: str) -> RowKernel:
+        """The kernel that does `per_field` for one list."""
         now, new = self.state.arrays[f"field:{field_name}"], self.state.arrays[f"next:{field_name}"]
         size = now.nbytes // max(1, self.graph.n)  # of a vertex's entry, which may be a vector
         word = next(bits for bits in (64, 32, 16, 8) if 8 * size % bits == 0)
-        a, b = now.view(f"uint{word}"), new.view(f"uint{word}")
-        kernel = frontier_kernels()[f"{action}_{word}"]
+        return RowKernel(f"{action}_{word}", (new.view(f"uint{word}"), now.view(f"uint{word}")), 8 * size // word)
+
+    def per_field(self, action: str, field_name: str, lists: Lists) -> None:
+        """"exchange" the two buffers of a field for listed vertices, or "copy" the present one over the other."""
+        made = self.row_kernel(action, field_name)
+        kernel = frontier_kernels()[made.name]
         for vertices, count in ((lists.short, lists.shorts), (lists.long_vertices, lists.longs)):
-            kernel(b, a, vertices, count, 8 * size // word)
+            kernel(*made.arrays, vertices, count, made.width)

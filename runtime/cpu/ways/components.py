@@ -77,7 +77,7 @@ class Components(CpuWay):
         passes, copied = machine.passes, loop.copied
         assert copied is not None
         values = passes.state.arrays[f"field:{copied.field}"]
-        if bound is not None or (start is not None and start.heard is not None) or not _ordered(values):
+        if bound is not None or (start is not None and start.flags is not None) or not _ordered(values):
             return None
         passes.freedoms.of(loop, bound).took("K")
         if isinstance(passes.source, Streamed):

@@ -17,7 +17,7 @@ from vlang.runtime.plan.plan import LoopSpec, Plan, ScalarSpec, StageSpec
 
 __all__ = ["FULL", "Beside", "CpuWay", "Running", "asked_otherwise", "on_disk", "only_new"]
 
-FULL = frozenset({"messages", "compute", "pull", "followed"})
+FULL = frozenset({"messages", "compute", "pull", "fused"})
 """The roles of the kernels that full passes launch."""
 
 
@@ -115,4 +115,4 @@ def on_disk(graph: Counts) -> str:
 
 def only_new(start: Start | None) -> bool:
     """Whether the contributions of active vertices are the only new input at the start of a loop."""
-    return start is None or start.heard is None or not (start.heard & 2).any()
+    return start is None or start.flags is None or not (start.flags & 2).any()

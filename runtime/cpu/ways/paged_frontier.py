@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.cpu.paged.source import Columns, Streamed
+from vlang.runtime.cpu.paged.work import Tasks, by_page, tasks_of
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.storage.memory import empty
@@ -30,6 +33,16 @@ class Frontiers:
         self._source, self._n = passes.source, passes.graph.n
         self._linked = empty(-(-self._n // 64), np.uint64)
         paged_frontier_kernels()["linked"](self.degrees, self._n, self._linked)
+
+    def batches(self, wanted: NDArray[np.uint8]) -> Iterable[Sequence[Tasks]]:
+        """The tasks over rows and over segments of the wanted pages, as their pages arrive."""
+        rows, segments = (tasks_of(tasks, wanted) for tasks in (self.pages.tasks, self.pages.segment_tasks))
+        return by_page(self._source, self.kind, self.columns, self.table, rows, segments)
+
+    @property
+    def weight(self) -> int:
+        """The edges of a page, about."""
+        return self.pages.edges // self.pages.count
 
     def wanted(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
         """uint8[P]: 1 for the pages with edges of the vertices in a bitmap."""

@@ -13,13 +13,12 @@ from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
 from vlang.runtime.cpu.paged.source import Streamed
-from vlang.runtime.cpu.paged.work import by_page, tasks_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
 from vlang.runtime.cpu.ways.paged_frontier import Frontiers
-from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.plan.layouts.paged_words import (
     PAGED_COUNTS,
@@ -40,7 +39,7 @@ __all__ = ["PagedPushLoop"]
 _RUN = 64  # words of a bitmap in a task
 
 
-class PagedPushLoop:
+class PagedPushLoop(FrontierLoop):
     """A loop whose only pass may push, along pages; a `vlang.runtime.engine.machine.Loop`.
 
     Memory: three bits a vertex.
@@ -49,17 +48,17 @@ class PagedPushLoop:
         stage: the pass.
         passes: launches it; its source streams pages.
         other: supersteps may be full passes, where that is cheaper.
-        heard: uint8[n], bit 0 set for vertices that are active at the start; None: those that are not silent.
+        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: those that are not silent.
         free: the choices of the loop.
     """
 
     def __init__(
-        self, stage: StageSpec, passes: Passes, other: bool, heard: NDArray[np.uint8] | None, free: Freedoms
+        self, stage: StageSpec, passes: Passes, other: bool, start_flags: NDArray[np.uint8] | None, free: Freedoms
     ) -> None:
         assert stage.domain is not None
         assert isinstance(passes.source, Streamed)
         self._stage, self._passes, self._state, self._source = stage, passes, passes.state, passes.source
-        self._other, self._heard, self._free = other and stage.notify is not None, heard, free
+        self._other, self._start_flags, self._free = other and stage.notify is not None, start_flags, free
         self._out = Frontiers(passes, OPPOSITE[stage.domain], stage.columns)
         n = passes.graph.n
         self._words = -(-n // 64)
@@ -71,27 +70,14 @@ class PagedPushLoop:
         open_words(self._state, push_spec(stage))
         self._active = 0
         self._begun = False
-        self._last = Done(0, "push", 0)
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
-        return Stats(self._last.active, self._last.active)
-
-    def last(self) -> Done:
-        """The last superstep."""
-        return self._last
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""
         if not self._begun:
             self._begun = True
-            if self._heard is None:
+            if self._start_flags is None:
                 self._free.took("Z")
-            self._choose(0 if self._heard is None else address_of(self._heard))
+            self._choose(0 if self._start_flags is None else address_of(self._start_flags))
         wanted, edges = self._out.wanted(self._front), self._out.edges(self._front)
         pulls = self._other and self._free.choose("", lambda: self._should_pull(wanted, edges))
         self._last = self._full() if pulls else self._push(wanted, edges)
@@ -109,12 +95,11 @@ class PagedPushLoop:
         """Push from the vertices of the frontier; the vertices that change are the next one."""
         self._aim()
         out, kernels = self._out, self._passes.kernels
-        rows, segments = (tasks_of(tasks, wanted) for tasks in (out.pages.tasks, out.pages.segment_tasks))
-        for short, long in by_page(self._source, out.kind, out.columns, out.table, rows, segments):
+        for short, long in out.batches(wanted):
             for role, tasks in (("spread_rows", short), ("spread_segments", long)):
                 if len(tasks):
                     self._passes.cpu.launch(kernels[self._stage.kernels[role]], (self._state.frame,), tasks, len(tasks),
-                                            out.pages.edges // out.pages.count, (self._table,))
+                                            out.weight, (self._table,))
         self._launch("gather_up")
         self._front, self._found = self._found, self._front
         self._active = int(self._counts[0])
@@ -127,7 +112,7 @@ class PagedPushLoop:
         for name in self._stage.swaps:
             self._state.swap(name)
         open_words(self._state, push_spec(self._stage))
-        self._choose(address_of(self._state.arrays[f"work:heard.{self._stage.name}"]))
+        self._choose(address_of(self._state.arrays[f"work:notify.{self._stage.name}"]))
         return Done(stats.active, "pull", edges)
 
     def _choose(self, origin: int) -> None:

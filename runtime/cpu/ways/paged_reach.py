@@ -14,12 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.compile.objects import address_of
-from vlang.runtime.cpu.paged.work import by_page, tasks_of
 from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
+from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.paged_frontier import Frontiers
-from vlang.runtime.engine.machine import Stats
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.plan.layouts.reach_words import (
@@ -44,7 +43,7 @@ __all__ = ["PagedReachLoop"]
 _RUN = 32  # words of a bitmap in a task
 
 
-class PagedReachLoop:
+class PagedReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
     Memory: three bits a vertex, one for each thread, and one for each adjacency direction.
@@ -72,19 +71,6 @@ class PagedReachLoop:
             self._table[word] = address_of(array)
         self._unreached = n
         self._begun = False
-        self._last = Done(0, "push", 0)
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
-        return Stats(self._last.active, self._last.active)
-
-    def last(self) -> Done:
-        """The last superstep."""
-        return self._last
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""
@@ -126,15 +112,14 @@ class PagedReachLoop:
     def _mark(self, name: str, way: Frontiers, wanted: NDArray[np.uint8], bits: tuple[NDArray[np.uint64], ...]) -> None:
         """Mark vertices page by page. name: of the kernels; bits: the bitmaps that they read."""
         kernels, cpu = paged_frontier_kernels(), self._passes.cpu
-        rows, segments = (tasks_of(tasks, wanted) for tasks in (way.pages.tasks, way.pages.segment_tasks))
         after = (*bits, self._marks, self._words)
-        for short, long in by_page(self._passes.source, way.kind, (), way.table, rows, segments):
+        for short, long in way.batches(wanted):
             launches = (("rows", (way.table,), short), ("segments", (way.table, way.pages.segments), long))
             for role, before, tasks in launches:
                 if len(tasks):
                     self._taken[0] = 0
-                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks),
-                               way.pages.edges // way.pages.count, (self._taken,))
+                    cpu.launch(kernels[f"{name}_{role}"], (*before, *after), tasks, len(tasks), way.weight,
+                               (self._taken,))
 
     def _launch(self, role: str, number: int) -> None:
         """Launch a kernel of the pass over the words of bitmaps."""

@@ -108,8 +108,8 @@ class Priority(CpuWay):
         if bound is not None or not only_new(start):
             return None
         machine.passes.freedoms.of(loop, bound).took("O")
-        heard = None if start is None else start.heard
-        return PriorityLoop(loop.stages[0], machine.passes, heard, machine.options.target)
+        start_flags = None if start is None else start.flags
+        return PriorityLoop(loop.stages[0], machine.passes, start_flags, machine.options.target)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """Whether vertices may push in order of priority, and which optimisations apply then."""
@@ -186,12 +186,12 @@ class PriorityLoop:
     Args:
         stage: the pass.
         passes: launches it.
-        heard: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
+        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
         target: the dense number of a vertex; the loop stops once its value is final. None: run to the end.
     """
 
     def __init__(
-        self, stage: StageSpec, passes: Passes, heard: NDArray[np.uint8] | None = None, target: int | None = None,
+        self, stage: StageSpec, passes: Passes, start_flags: NDArray[np.uint8] | None = None, target: int | None = None,
     ) -> None:
         assert stage.domain is not None
         spec = _spec_of(stage)
@@ -215,8 +215,8 @@ class PriorityLoop:
         self._control[ORDER_RUNS], self._control[ORDER_FIXED] = runs, not spec.refined
         self._control[ORDER_TAKEN] = 1  # run 0 is no run
         self._fill(_FILL_START)
-        if heard is not None:
-            self._wait_for(heard)
+        if start_flags is not None:
+            self._wait_for(start_flags)
         self._table = np.zeros(ORDER_WORKERS + 2 * workers, np.uint64)
         self._aim(self._out)
         self._table.view(np.float64)[ORDER_SCALE] = 1 / choose_delta(stage, self._out)
@@ -249,9 +249,9 @@ class PriorityLoop:
         self._control[ORDER_FILLING], self._control[ORDER_SPILLED], self._control[ORDER_CURSOR] = who, 0, 0
         self._control[ORDER_NOW] = ORDER_BUCKETS
 
-    def _wait_for(self, heard: NDArray[np.uint8]) -> None:
+    def _wait_for(self, start_flags: NDArray[np.uint8]) -> None:
         """Enter vertices with bit 0 first. The others have values, too, but are in no bucket."""
-        bits = np.packbits(heard & 1, bitorder="little")
+        bits = np.packbits(start_flags & 1, bitorder="little")
         self._waiters.view(np.uint8)[: len(bits)] = bits
         self._fill(_FILL_WAITERS)
         self._control[ORDER_UNSURE] = 1
@@ -285,7 +285,7 @@ class PriorityLoop:
         return rows
 
     def sync(self) -> None:
-        """Copy values joined beside the fields to them. Which vertices wait in buckets is not told: all start again."""
+        """Copy values joined beside the fields to them. Which vertices wait in buckets is not kept: all start again."""
         if self._apart:
             close_words(self._state, self._words)
 

@@ -22,9 +22,10 @@ from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import Beside, CpuWay, Running, asked_otherwise, only_new
+from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
 from vlang.runtime.cpu.ways.paged_push import PagedPushLoop
-from vlang.runtime.engine.machine import Loop, Start, Stats
+from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
@@ -58,7 +59,7 @@ _SMALL = 1 << 14  # edges of a frontier along which one worker pushes before the
 
 def push_stage(spec: LoopSpec) -> StageSpec | None:
     """The pass of a loop that this module can run: its only step, if that may push; else None."""
-    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
+    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.sent:
         return None
     stage = spec.steps[0]
     pushes = "push" in stage.ways or "reach" in stage.ways
@@ -107,10 +108,11 @@ class Push(CpuWay):
         if not only_new(start):
             return None
         passes, options = machine.passes, machine.options
-        heard = None if start is None else start.heard
+        start_flags = None if start is None else start.flags
         if isinstance(passes.source, Streamed):
-            return PagedPushLoop(loop.stages[0], passes, options.mode == "auto", heard, passes.freedoms.of(loop, bound))
-        return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", heard,
+            return PagedPushLoop(loop.stages[0], passes, options.mode == "auto", start_flags,
+                                 passes.freedoms.of(loop, bound))
+        return PushLoop(loop, passes, options.blocking, bound, options.mode == "auto", start_flags,
                         passes.freedoms.of(loop, bound))
 
     def said(self, loop: LoopSpec) -> list[str]:
@@ -143,7 +145,7 @@ class _Frontier:
     edges: int = 0
 
 
-class PushLoop:
+class PushLoop(FrontierLoop):
     """A loop whose only pass may push (see `push_stage`); a `vlang.runtime.engine.machine.Loop`.
 
     Memory: 8 bytes a vertex for each of two queues.
@@ -154,20 +156,20 @@ class PushLoop:
         blocking: as in Options.
         expected: supersteps in all, if the program or the caller gives a number.
         other: supersteps may be full passes, where that is cheaper.
-        heard: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
+        start_flags: uint8[n], bit 0 set for vertices that are active at the start; None: all are.
         free: the choices of the loop.
     """
 
     def __init__(
         self, spec: LoopSpec, passes: Passes, blocking: str, expected: int | None, other: bool,
-        heard: NDArray[np.uint8] | None, free: Freedoms,
+        start_flags: NDArray[np.uint8] | None, free: Freedoms,
     ) -> None:
         stage = spec.steps[0]
         assert isinstance(stage, StageSpec)
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
         self._blocking, self._expected, self._other = blocking, expected, other
-        self._heard, self._free = heard, free
+        self._start_flags, self._free = start_flags, free
         self._push_spec = push_spec(stage)
         n = passes.graph.n
         names = tuple(name for name, _ in stage.columns)
@@ -185,7 +187,6 @@ class PushLoop:
         self._few = min(_SMALL, len(self._out) // 2) if other else _SMALL
         self._frontier = _Frontier()
         self._rounds = 0
-        self._last = Done(0, "push", 0)
 
     def _row(self, adjacency: Adjacency) -> None:
         """Write the page row of a whole adjacency."""
@@ -193,18 +194,6 @@ class PushLoop:
         self._table[PAGE_TARGETS] = address_of(adjacency.targets)
         for number, (name, dtype) in enumerate(self._stage.columns):
             self._table[PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
-        return Stats(self._last.active, self._last.active)
-
-    def last(self) -> Done:
-        """The last superstep."""
-        return self._last
-
-    def close(self) -> None:
-        """Nothing to release."""
 
     def sync(self) -> NDArray[np.uint8]:
         """The frontier, uint8[n]; the fields are up to date."""
@@ -265,8 +254,8 @@ class PushLoop:
     # ------------------------------------------------------------------------------------------------ supersteps
     def _start(self) -> None:
         """Begin with the vertices whose contribution may differ from the identity (rule Z), or with all."""
-        if self._heard is not None:
-            self._begin(address_of(self._heard))
+        if self._start_flags is not None:
+            self._begin(address_of(self._start_flags))
         elif self._free.choose("Z", lambda: True):
             self._begin(_FROM_START)
         else:
@@ -308,7 +297,7 @@ class PushLoop:
             self._state.swap(name)
         open_words(self._state, self._push_spec)
         self._bits[:] = 0
-        flags = self._state.arrays[f"work:heard.{stage.name}"]
+        flags = self._state.arrays[f"work:notify.{stage.name}"]
         self._begin(address_of(flags))
         return Done(stats.active, "pull", edges)
 

@@ -20,9 +20,10 @@ from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import CpuWay, Running, only_new
+from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.paged_reach import PagedReachLoop
 from vlang.runtime.cpu.ways.push import pushed_directions, pushes_refused
-from vlang.runtime.engine.machine import Loop, Start, Stats
+from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.engine.trace import Done, Series
 from vlang.runtime.graph.edges.shape import Counts, Shape
 from vlang.runtime.plan.layouts.reach_words import (
@@ -56,7 +57,7 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_ROUNDS,
     REACH_ROWS,
     REACH_SENDER,
-    REACH_TOLD,
+    REACH_SUPERSTEPS,
     REACH_VERTICES,
     REACH_WORDS,
 )
@@ -103,13 +104,13 @@ class Reach(CpuWay):
 
         Nor does it go on from a checkpoint that does not have the frontier: all vertices reached so far have values.
         """
-        if not only_new(start) or (start is not None and start.heard is None):
+        if not only_new(start) or (start is not None and start.flags is None):
             return None
         passes, looks = machine.passes, machine.options.mode == "auto"
         free = passes.freedoms.of(loop, bound)
         if isinstance(passes.source, Streamed):
             return PagedReachLoop(loop.stages[0], passes, looks, free) if start is None else None
-        return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.heard)
+        return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.flags)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How the frontier reaches other vertices."""
@@ -119,7 +120,7 @@ class Reach(CpuWay):
                 "less (rule X2)"]
 
 
-class ReachLoop:
+class ReachLoop(FrontierLoop):
     """A loop whose only pass has a uniform frontier; a `vlang.runtime.engine.machine.Loop`.
 
     Memory: a few bits a vertex, and one more for each thread.
@@ -129,15 +130,16 @@ class ReachLoop:
         passes: launches it.
         looks: whether vertices that are not reached may look for the frontier.
         free: the choices of the loop.
-        heard: uint8[n], bit 0 for the frontier at the start; None for all vertices with a value.
+        start_flags: uint8[n], bit 0 for the frontier at the start; None for all vertices with a value.
     """
 
     def __init__(
-        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms, heard: NDArray[np.uint8] | None = None,
+        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms,
+        start_flags: NDArray[np.uint8] | None = None,
     ) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._state = stage, passes, passes.state
-        self._looks, self._free, self._heard = looks, free, heard
+        self._looks, self._free, self._start_flags = looks, free, start_flags
         graph, threads = passes.graph, passes.cpu.threads
         self._out, self._into = graph.adjacency(OPPOSITE[stage.domain]), graph.adjacency(stage.domain)
         self._words = words = -(-graph.n // 64)
@@ -167,19 +169,6 @@ class ReachLoop:
         self._left, self._left_edges = graph.n, len(self._into)
         self._looked = False
         self._rounds = 0
-        self._last = Done(0, "push", 0)
-
-    @property
-    def stats(self) -> Stats:
-        """The counts of the last superstep: a vertex that changes is active."""
-        return Stats(self._last.active, self._last.active)
-
-    def last(self) -> Done:
-        """The last superstep."""
-        return self._last
-
-    def close(self) -> None:
-        """Nothing to release: no buffers were exchanged."""
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or many with few active vertices."""
@@ -208,10 +197,10 @@ class ReachLoop:
     def _start(self) -> None:
         self._free.took("Z")
         self._launch("start", self._words, self._words, 0)
-        if self._heard is None:
+        if self._start_flags is None:
             self._found()
         else:
-            self._front(np.flatnonzero(self._heard & 1))
+            self._front(np.flatnonzero(self._start_flags & 1))
 
     def _front(self, vertices: NDArray[np.int64]) -> None:
         """Make some of the vertices that have values the frontier; the others have sent theirs."""
@@ -242,7 +231,7 @@ class ReachLoop:
         cost = len(self._out) + self._passes.graph.n if several else 0
         cpu.crew(self._passes.kernels[self._stage.kernels["narrow"]], (self._state.frame,), self._control, cost,
                  (self._table,), REACH_CREW)
-        rows = Series("push", self._records[: self._counts[REACH_TOLD]])
+        rows = Series("push", self._records[: self._counts[REACH_SUPERSTEPS]])
         self._found()
         self._left -= rows[:-1].active
         self._left_edges -= rows[1:].edges

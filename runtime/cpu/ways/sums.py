@@ -29,9 +29,9 @@ from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.kernels import frontier_kernels
 from vlang.runtime.plan.layouts.sum_words import (
     SUM_ACTIVE,
-    SUM_HEARD,
     SUM_LONG,
     SUM_MARKS,
+    SUM_NOTIFY,
     SUM_PULL,
     SUM_QUEUE,
     SUM_QUIET,
@@ -163,7 +163,7 @@ class SumPushes:
         """Whether pushing is cheaper in the next superstep. active: the number of active vertices."""
         if self._queue.known:
             return self._queue.entries + self._queue.edges <= self._most
-        return active + self._passes.reached(self._heard, self._against) <= self._most
+        return active + self._passes.reached(self._notify, self._against) <= self._most
 
     def forget(self) -> None:
         """Drop the queue, since a superstep ran in another way."""
@@ -189,15 +189,15 @@ class SumPushes:
         return Series("push", records[:ran]), Stats(changed, active)
 
     @property
-    def _heard(self) -> NDArray[np.uint8]:
-        found: NDArray[np.uint8] = self._passes.state.arrays[f"work:heard.{self._stage.name}"]
+    def _notify(self) -> NDArray[np.uint8]:
+        found: NDArray[np.uint8] = self._passes.state.arrays[f"work:notify.{self._stage.name}"]
         return found
 
     def _listed(self) -> int:
         """Write the flagged vertices to the queue; returns their number."""
-        counts, words, none = np.zeros(2, np.int64), whole_words(self._heard), np.zeros(1, np.int64)
+        counts, words, none = np.zeros(2, np.int64), whole_words(self._notify), np.zeros(1, np.int64)
         frontier_kernels()["split_flags"](words, len(words), 1, none, 0, self._room.queue, np.zeros(1, np.uint32),
-                                          counts, self._heard)
+                                          counts, self._notify)
         return int(counts[0])
 
     @cached_property
@@ -219,7 +219,7 @@ class SumPushes:
             table[at + PAGE_TARGETS] = address_of(adjacency.targets)
             for number, (name, dtype) in enumerate(self._stage.columns):
                 table[at + PAGE_COLUMNS + number] = address_of(adjacency.column(name, DTYPES[dtype]))
-        for word, array in ((SUM_QUEUE, room.queue), (SUM_HEARD, self._heard), (SUM_MARKS, room.marks),
+        for word, array in ((SUM_QUEUE, room.queue), (SUM_NOTIFY, self._notify), (SUM_MARKS, room.marks),
                             (SUM_ACTIVE, self._passes.state.arrays[self._active]), (SUM_TOPS, room.tops)):
             table[word] = address_of(array)
         table[SUM_TOP_COUNT], table[SUM_QUIET], table[SUM_LONG] = len(room.tops), self._sums.quiet, self._long > 0

@@ -84,7 +84,7 @@ class Supersteps(CpuWay):
         """The modes of supersteps, and whether they may run in place."""
         narrow = "notify-pull where at most half of the edges leave changed vertices"
         if any("sums" in stage.ways for stage in loop.stages):
-            narrow = ("push where few vertices have changes to tell; notify-pull on request, or by the published "
+            narrow = ("push where few vertices have changes to send; notify-pull on request, or by the published "
                       "rules")
         modes = f"modes: pull; {narrow}" if loop.skip else "mode: pull"
         in_place = "yes" if loop.asynchronous else "no"
@@ -94,7 +94,7 @@ class Supersteps(CpuWay):
         """The folds and messages that are fused into full passes, if every pass is full and not in place."""
         if options.asynchronous or (loop.skip and options.mode != "pull"):
             return frozenset()
-        return frozenset(kernel for stage in loop.stages if stage.follow for kernel in stage.follow.kernels)
+        return frozenset(kernel for stage in loop.stages if stage.fused for kernel in stage.fused.kernels)
 
     def beside(self, loop: LoopSpec, plan: Plan, options: Options) -> Sequence[Beside]:
         """The kernels of notification."""
@@ -162,8 +162,8 @@ class Superstep:
 
     def begin(self) -> None:
         """Before the first superstep: nothing has been sent, and all vertices are active."""
-        for name in self._spec.tolds:
-            self._state.arrays[self._spec.slot("told", name)][:] = 0
+        for name in self._spec.sent:
+            self._state.arrays[self._spec.slot("sent", name)][:] = 0
         if self._active in self._state.arrays:
             self._state.arrays[self._active][:] = 1
 
@@ -171,19 +171,19 @@ class Superstep:
         """Before the first superstep: continue another run. The first superstep need not be full if the active vertices
         are given."""
         self._before = start.rounds
-        for name, told in start.told.items():
-            np.copyto(self._state.arrays[self._spec.slot("told", name)], told)
-        if start.heard is None:
+        for name, sent in start.sent.items():
+            np.copyto(self._state.arrays[self._spec.slot("sent", name)], sent)
+        if start.flags is None:
             return
         active = self._state.arrays.get(self._active)
         if active is not None:
-            np.bitwise_and(start.heard, 1, out=active)
+            np.bitwise_and(start.flags, 1, out=active)
         for name in self._skipping:
-            self._state.arrays[f"work:heard.{name}"][:] = start.heard
+            self._state.arrays[f"work:notify.{name}"][:] = start.flags
         for stage in self._spec.stages:
             self._passes.send_all(stage)
         self._complete = True
-        self._again = bool((start.heard & 2).any())
+        self._again = bool((start.flags & 2).any())
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep, or several that push sums.
@@ -236,8 +236,10 @@ class Superstep:
             self._state.put(f"next:{name}", array)
 
     def _notifies(self, skipping: _Skipping) -> bool:
-        """Whether running over lists is cheaper for a pass; not if `pushes` replaces notification, because then even
-        pushing has too many edges to pay."""
+        """Whether running over lists is cheaper for a pass.
+
+        It is not where pushed sums replace notification: they would have been chosen before, if few edges were active.
+        """
         instead = self._done > 0 and self._pushes is not None and self._pushes.instead
         return not instead and skipping.chosen(self._mode)
 
@@ -289,7 +291,7 @@ class Superstep:
             self._passes.use_blocks(stage, self._blocking, coming)
         else:
             self._passes.by_rows(stage)
-        stats, edges = self._passes.full(stage, followed=not self._in_place)
+        stats, edges = self._passes.full(stage, fused=not self._in_place)
         if not self._in_place:
             for name in stage.swaps:
                 self._state.swap(name)
@@ -327,7 +329,7 @@ class _Skipping:
 
     @property
     def _flags(self) -> NDArray[np.uint8]:
-        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:heard.{self._stage.name}"]
+        flags_: NDArray[np.uint8] = self._passes.state.arrays[f"work:notify.{self._stage.name}"]
         return flags_
 
     def chosen(self, asked: str) -> bool:

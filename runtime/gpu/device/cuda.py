@@ -188,7 +188,7 @@ class CudaDevice:
         self._runtime.free(pointer)
 
     def mark(self) -> list[CudaEvent]:
-        """A mark of the point that every stream has reached, as the arena's source."""
+        """An event on each stream, after the work queued so far; the arena frees memory by it."""
         return [self._recorded(stream, _NO_TIMING) for stream in self._streams]
 
     def passed(self, mark: list[CudaEvent]) -> bool:

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 __all__ = [
-    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_HEARD", "FROM_START", "INSIDE",
+    "CHUNK", "CONTROL", "COUNTS", "ENDED_EMPTY", "ENDED_LARGE", "ENDED_LIMIT", "FROM_NOTIFY", "FROM_START", "INSIDE",
     "LISTS", "MODES", "NEVER", "RULES", "SPARSE_BOUNDS", "SPARSE_PREPARATIONS", "SPARSE_SIGNATURES", "TABLE", "WALKING",
     "STATION", "TOUR", "WITHOUT_EDGES", "desk_bytes",
 ]
 
 CHUNK = 512  # edges that one entry of a queue covers at most
-FROM_START, FROM_HEARD = 0, 1
+FROM_START, FROM_NOTIFY = 0, 1
 ENDED_EMPTY, ENDED_LIMIT, ENDED_LARGE = 1, 2, 3
 RULES = {"cost": 0, "beamer": 1, "push": 2, "pull": 3}
 MODES = ("push", "early-exit pull")
@@ -60,7 +60,7 @@ SPARSE_BOUNDS: Mapping[str, int] = {"traverse": WALKING}
 COUNTS = ("entries", "active", "edges", "changed", "looked", "taken", "touched")
 
 CONTROL = (
-    "arrived", "step", "done", "reason", "unsettled", "unsettled_edges", "pile", "piled[0]", "piled[1]", "least[0]",
+    "arrived", "step", "done", "reason", "unreached", "unreached_edges", "pile", "piled[0]", "piled[1]", "least[0]",
     "least[1]", "start", "total", "totalled", "bound", "delta", "raises", "worked", "worked_steps",
     "worked_raises", "worked_from", "cost", "narrowing",
     *(f"counts[{k}].{name}" for k in range(3) for name in COUNTS),

@@ -132,7 +132,7 @@ class SparseMachine(Protocol):
         """
 
     def pointer(self, slot: str) -> int:
-        """The device address of a vertex array ("field:x", "work:heard.s1")."""
+        """The device address of a vertex array ("field:x", "work:notify.s1")."""
 
     def itemsize(self, slot: str) -> int:
         """Bytes per vertex in an array."""

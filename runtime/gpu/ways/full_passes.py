@@ -54,7 +54,7 @@ class FullPasses:
     def open(self) -> None:
         """Create the topology of every adjacency direction in the plan, in the memory that the state leaves free.
 
-        If memory is too short, ways to run loops that need memory of their own are dropped. Raises OutOfMemory.
+        If memory is too short, the run does without ways that need memory of their own. Raises OutOfMemory.
         """
         machine = self.machine
         tries = list(attempts(machine.plan.loops, machine.graph, machine.options))

@@ -128,8 +128,8 @@ class GpuLoop:
         self._in_place = in_place(spec, options)
         for stage in spec.stages:
             machine.in_place(stage, self._in_place)
-        for name in spec.tolds:
-            machine.fill(spec.slot("told", name), 0)
+        for name in spec.sent:
+            machine.fill(spec.slot("sent", name), 0)
         active = spec.slot("work", "active")
         if active in machine.state.buffers:
             machine.fill(active, 1)
@@ -144,8 +144,8 @@ class GpuLoop:
         lists = list(self._skipping.values())
         if relays(spec) and lists and all(one.in_rows for one in lists):
             self._relay = Relay(machine, spec, self._skipping, options.mode == "auto")
-        for name, told in ({} if start is None else start.told).items():
-            machine.device.upload(machine.pointer(spec.slot("told", name)), np.ascontiguousarray(told))
+        for name, sent in ({} if start is None else start.sent).items():
+            machine.device.upload(machine.pointer(spec.slot("sent", name)), np.ascontiguousarray(sent))
         self._done = 0
         self._edges = 0
         self._listed: list[NotifyPull] = []

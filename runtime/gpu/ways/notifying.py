@@ -143,7 +143,7 @@ class NotifyPull:
 
     @property
     def _flags(self) -> int:
-        return self._machine.pointer(f"work:heard.{self._stage.name}")
+        return self._machine.pointer(f"work:notify.{self._stage.name}")
 
     def chosen(self, asked: str) -> bool:
         """Whether to run over lists: as requested ("pull", "notify-pull"), or by `should_notify`.

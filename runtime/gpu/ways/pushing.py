@@ -12,7 +12,7 @@ from vlang.options import Options
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.kernels.sparse_layout import (
     ENDED_LARGE,
-    FROM_HEARD,
+    FROM_NOTIFY,
     FROM_START,
     MODES,
     NEVER,
@@ -125,7 +125,7 @@ class PushWay:
 
 def _push_stage(spec: LoopSpec) -> StageSpec | None:
     """The only step of a loop, if it is a pass that may push."""
-    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.tolds:
+    if len(spec.steps) != 1 or not isinstance(spec.steps[0], StageSpec) or spec.starts or spec.sent:
         return None
     stage = spec.steps[0]
     return stage if stage.gpu is not None and stage.gpu.push and stage.loop_end else None
@@ -145,7 +145,7 @@ def pushing_kernels(stage: StageSpec, reading: str = "rows") -> list[Key]:
     if reading == "pages" or (reading == "either" and not _uniform(stage)):
         found += paged_kernels(stage, priority)
     if stage.notify is not None and not priority and not _uniform(stage):
-        found.append(("begin_frontier", gpu.struct, (FROM_HEARD, 0)))
+        found.append(("begin_frontier", gpu.struct, (FROM_NOTIFY, 0)))
     if gpu.push == "cells":
         found.append(("open_cells", gpu.struct, ()))
     return found
@@ -357,7 +357,7 @@ class PushLoop:
         self._control.clear("counts[0].entries", "counts[2].touched")
         self._arena.fill("bits[0]")
         self._arena.fill("bits[1]")
-        self._frontier(FROM_HEARD, 0)
+        self._frontier(FROM_NOTIFY, 0)
         self._large = self._paged_only
         if self._large:
             self._control.fetch()

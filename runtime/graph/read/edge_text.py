@@ -92,7 +92,7 @@ def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> 
 
 
 def _beside(path: Path, ends: Ends) -> list[str]:
-    """A warning if the vertices stand in a file beside a list of edges, as in LDBC's graphs, and are not read."""
+    """A warning if a file of vertices lies beside a list of edges, as in LDBC's graphs, and was not asked for."""
     plain = path.with_suffix("") if path.suffix == ".gz" else path
     if plain.suffix != ".e" or ends.vertices is not None:
         return []

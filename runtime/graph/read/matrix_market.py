@@ -109,7 +109,7 @@ def _banner(file: TextFile, line: Line) -> _Banner:
 
 
 def _sizes(file: TextFile, line: Line) -> tuple[int, int]:
-    """(vertices, entries) of the size line."""
+    """Read the numbers of vertices and entries from the size line."""
     words: Sequence[str] = line.text.split()
     if len(words) != 3 or not all(word.isascii() and word.isdigit() for word in words):
         raise problem(

@@ -14,7 +14,7 @@ from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.page_reader import PageReader, aligned
 
-__all__ = ["StoredEdges", "StoredOrientations"]
+__all__ = ["StoredEdges", "StoredAdjacencies"]
 
 
 class StoredEdges(PageReader, Protocol):
@@ -63,8 +63,8 @@ class StoredEdges(PageReader, Protocol):
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
 
 
-class StoredOrientations:
-    """Stands for the adjacency lists (`Orientations`) of a graph whose edges are on disk: it refuses to build any.
+class StoredAdjacencies:
+    """Stands for the adjacency lists (`Adjacencies`) of a graph whose edges are on disk: it refuses to build any.
 
     stored: the edges. threads: how many threads a graph that is derived from it would build with.
     """

@@ -68,8 +68,8 @@ ORDER_FIRST = _DESK.word("the first bucket of that")
 ORDER_LEFT = _DESK.word("entries of the next bucket when a call ends")
 _DESK.skip(2 * LINE)  # apart from the words that only its worker uses
 ORDER_HEAD = _DESK.line("what is on offer: the end of a list, and above it the number of the offer")
-ORDER_TOLD = 8
-ORDER_TELLS = _DESK.part(4 * ORDER_TOLD, "how a round went, ORDER_TOLD words for each of three in turn")
+ORDER_REPORT = 8
+ORDER_REPORTS = _DESK.part(4 * ORDER_REPORT, "how a round went, ORDER_REPORT words for each of three in turn")
 ORDER_DESK = _DESK.size()
 
 _ROUND = Layout()

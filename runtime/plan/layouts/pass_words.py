@@ -13,7 +13,7 @@ SCRATCH_OWNERS = _SCRATCH.word("i64: the page of each segment")
 SCRATCH_MEMORY = _SCRATCH.word("u64: the memory")
 STATS_WORKERS = 2
 
-# Work fused into a pass block by block on a CPU (vlang.runtime.cpu.passes.follow). SLOT_FOLLOW, if not 0, points to:
+# Work fused into a pass block by block on a CPU (vlang.runtime.cpu.passes.fused_work). SLOT_FUSED, if not 0, points to:
 _FOLLOW = Layout()
 FOLLOW_FRAME = _FOLLOW.word("the frame as it will be after the pass")
 FOLLOW_LEFT = _FOLLOW.word("i64: the vertices of each block that have not been applied")

@@ -41,7 +41,7 @@ REACH_LEFT_OVER = _COUNTS.word("vertices that a look left in REACH_LEFT")
 REACH_LEFT_EDGES = _COUNTS.word("their edges")
 REACH_CUT = _COUNTS.word("entries of REACH_LONGS")
 REACH_MARKING = _COUNTS.word("workers that mark")
-REACH_TOLD = _COUNTS.word("supersteps of a `narrow`")
+REACH_SUPERSTEPS = _COUNTS.word("supersteps of a `narrow`")
 REACH_ONE = _COUNTS.word("a vertex found")
 REACH_COUNTED = _COUNTS.size(16)
 

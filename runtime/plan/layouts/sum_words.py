@@ -12,7 +12,7 @@ from vlang.runtime.plan.plan import PAGE_WORDS
 _SUMS = Layout(PAGE_WORDS)
 SUM_PULL = _SUMS.part(PAGE_WORDS, "the page row of the edges along which vertices gather")
 SUM_QUEUE = _SUMS.word("u32: the vertices that have changes to send, or to take back, in increasing order; n entries")
-SUM_HEARD = _SUMS.word("u8: the flags of those, which a call clears for the queue that it is given, and sets for the "
+SUM_NOTIFY = _SUMS.word("u8: the flags of those, which a call clears for the queue that it is given, and sets for the "
                        "one that it leaves")
 SUM_ACTIVE = _SUMS.word("u8: flags of active vertices")
 SUM_MARKS = _SUMS.word("u8: a byte a vertex that applies, whole groups of 64; all zero between two calls")

@@ -81,7 +81,7 @@ struct s1 {
   struct Env {
     i32* field_depth;
     i32* part_s1_0;
-    u8* work_heard_s1;
+    u8* work_notify_s1;
     i32* next_depth;
   };
   static __device__ __forceinline__ Env bind(const u64* frame) {
@@ -130,11 +130,11 @@ struct s1 {
   static __device__ __forceinline__ bool decided(const Acc& acc) {
     return false;
   }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) {
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) {
     return env.field_depth[v] != i32(2147483647);
   }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) {
-    return env.work_heard_s1[v];
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) {
+    return env.work_notify_s1[v];
   }
   static __device__ __forceinline__ u32 apply(const Env& env, u32 v, const Masks& masks, const Acc& acc) {
     const auto t0 = acc.a0;
@@ -146,7 +146,7 @@ struct s1 {
     const auto t6 = env.field_depth[v];
     const auto t7 = t3 != t6;
     const auto t8 = u8(((t7 ? u8(1) : u8(0))) | ((false ? u8(2) : u8(0))));
-    env.work_heard_s1[v] = t8;
+    env.work_notify_s1[v] = t8;
     env.next_depth[v] = t3;
     return (t5 ? 1u : 0u) | (t5 ? 2u : 0u);
   }

@@ -131,10 +131,10 @@ struct s1 {
   static __device__ __forceinline__ bool decided(const Acc& acc) {
     return false;
   }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) {
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) {
     return false;
   }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) {
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) {
     return u8(0);
   }
   static __device__ __forceinline__ u32 apply(const Env& env, u32 v, const Masks& masks, const Acc& acc) {

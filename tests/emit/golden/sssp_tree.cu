@@ -95,10 +95,10 @@ struct r0 {
   static __device__ __forceinline__ bool decided(const Acc& acc) {
     return false;
   }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) {
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) {
     return false;
   }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) {
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) {
     return u8(0);
   }
   static __device__ __forceinline__ u32 apply(const Env& env, u32 v, const Masks& masks, const Acc& acc) {
@@ -203,7 +203,7 @@ struct s1 {
     f32* field_dist;
     f32* part_s1_0;
     u32* part_s1_1;
-    u8* work_heard_s1;
+    u8* work_notify_s1;
     u32* field_parent;
     f32* next_dist;
     u64* work_push_s1_0;
@@ -261,11 +261,11 @@ struct s1 {
   static __device__ __forceinline__ bool decided(const Acc& acc) {
     return false;
   }
-  static __device__ __forceinline__ bool settled(const Env& env, u32 v) {
+  static __device__ __forceinline__ bool is_final(const Env& env, u32 v) {
     return false;
   }
-  static __device__ __forceinline__ u8 heard(const Env& env, u32 v) {
-    return env.work_heard_s1[v];
+  static __device__ __forceinline__ u8 notifies(const Env& env, u32 v) {
+    return env.work_notify_s1[v];
   }
   static __device__ __forceinline__ u32 apply(const Env& env, u32 v, const Masks& masks, const Acc& acc) {
     const auto t0 = acc.a0;
@@ -284,7 +284,7 @@ struct s1 {
     const auto t13 = env.field_dist[v];
     const auto t14 = (t6 != t13) && ((t6 == t6) || (t13 == t13));
     const auto t17 = u8(((t14 ? u8(1) : u8(0))) | ((false ? u8(2) : u8(0))));
-    env.work_heard_s1[v] = t17;
+    env.work_notify_s1[v] = t17;
     env.next_dist[v] = t6;
     env.field_parent[v] = t7;
     return (t12 ? 1u : 0u) | (t12 ? 2u : 0u);

@@ -36,7 +36,7 @@ def integer_warnings(
     arrays = {name: fields[name] for name in found.fields if isinstance(fields.get(name), np.ndarray)}
     if not any(map(_infinite, arrays.values())):
         return ()
-    actual = _actual(stages.program, call, fields) if found.settled else {}
+    actual = _actual(stages.program, call, fields) if found.bounded else {}
     if actual and not leaving(stages.program, stages.facts, ranges, actual).fields:
         return ()
     program, places = noting_integers(stages.program, given, ranges)

@@ -40,7 +40,7 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     stages = program.stages(precision)
     arrays = {**call.fields, **call.old}
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
-    keep = {number: {name: f"told:{name}" for name in loop.applied}
+    keep = {number: {name: f"sent:{name}" for name in loop.applied}
             for number, loop in enumerate(stages.facts.loops.values()) if loop.kind == "delta"}
 
     def plan_for(target: str) -> Plan:
@@ -56,9 +56,9 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         warnings = _integers(program, call, outcome)
     falling = {name for loop in stages.facts.loops.values()
                for name, direction in loop.directions.items() if direction == "down"}
-    told = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
+    sent = {number: {name: outcome.kept[slot] for name, slot in names.items() if slot in outcome.kept}
             for number, names in keep.items()}
-    origin = Origin(program.source, precision, program.derive, graph, call.parameters, call.fields, told)
+    origin = Origin(program.source, precision, program.derive, graph, call.parameters, call.fields, sent)
     result = result_of(opened.plan, graph, outcome, falling, origin, opened.device, opened.reason)
     if opened.placement is not None:
         result.placement = opened.placement.text

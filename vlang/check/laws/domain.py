@@ -51,7 +51,7 @@ class Interval:
         return Interval(low, high, open_low, not closed)
 
     def meet(self, other: Interval) -> Interval:
-        """The numbers in both."""
+        """The intersection of two intervals."""
         low, open_low = max((self.low, self.open_low), (other.low, other.open_low))
         high, closed = min((self.high, not self.open_high), (other.high, not other.open_high))
         return Interval(low, high, open_low, not closed)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.check.tables.checking import Run
-from vlang.check.tables.typing import settle
+from vlang.check.tables.typing import concrete
 from vlang.syntax import tree as t
 from vlang.types import BOOL, U64, Scalar, Tuple, Type, common
 
@@ -167,7 +167,7 @@ class Evaluator:
         return value
 
     def _type(self, node: t.Expr) -> Scalar:
-        type_ = settle(self.run.types[node], self.run.precision)
+        type_ = concrete(self.run.types[node], self.run.precision)
         if not isinstance(type_, Scalar):
             raise Unsupported
         return type_

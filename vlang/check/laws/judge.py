@@ -275,7 +275,7 @@ def _all_values(scalar: Scalar, domain: Interval) -> list[Any]:
 
 
 def _special(scalar: Scalar, domain: Interval, identity: Any) -> list[Any]:
-    """The values at which operators go wrong, within the domain."""
+    """The special values of the domain: those at which operators overflow, or treat signs and NaN differently."""
     values: list[Any]
     if scalar == BOOL:
         return [False, True]

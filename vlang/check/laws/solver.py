@@ -16,7 +16,7 @@ from typing import Any
 from vlang.check.laws.domain import Interval
 from vlang.check.laws.symbolic import Formula, Real, Terms, Untranslatable, Whole
 from vlang.check.tables.checking import Run
-from vlang.check.tables.typing import settle
+from vlang.check.tables.typing import concrete
 from vlang.syntax import tree as t
 from vlang.types import BOOL, F64, Scalar, Tuple, Type
 
@@ -232,7 +232,7 @@ class _Translator:
     def _alike(self, a: Any, b: Any, node: t.Expr | None) -> tuple[Any, Any]:
         """Two values converted to one type: that of `node`, else that of the operand that is no literal."""
         if node is not None:
-            type_ = settle(self.run.types[node], self.run.precision)
+            type_ = concrete(self.run.types[node], self.run.precision)
             return self.terms.fit(a, type_), self.terms.fit(b, type_)
         if isinstance(a, tuple) and isinstance(b, tuple):
             pairs = [self._alike(x, y, None) for x, y in zip(a, b, strict=True)]
@@ -265,7 +265,7 @@ class _Translator:
             return _PLAIN[node.op](a, b)
         if node.op == "**":
             return self._power(a, b)
-        type_ = settle(self.run.types[node], self.run.precision)
+        type_ = concrete(self.run.types[node], self.run.precision)
         return self.terms.binary(node.op, self.terms.fit(a, type_), self.terms.fit(b, type_))
 
     def _power(self, base: Any, exponent: Any) -> Any:

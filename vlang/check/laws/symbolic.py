@@ -123,7 +123,7 @@ class Terms:
         return made
 
     def fit(self, value: Any, type_: Type) -> Any:
-        """The value as one of a type; Python's numbers are constants. Raises Untranslatable."""
+        """Convert a value to a type; Python's numbers are constants. Raises Untranslatable."""
         if isinstance(type_, Tuple):
             if not isinstance(value, tuple):
                 raise Untranslatable

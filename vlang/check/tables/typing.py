@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from vlang.syntax import tree as t
-from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts, settled
+from vlang.types import BOOL, F16, F32, VERTEX, Scalar, Tuple, Type, Vector, VertexSet, common, converts, defaulted
 
 __all__ = [
-    "a", "as_read", "comparable", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "settle", "spoken", "unified",
-    "with_item",
+    "a", "as_read", "comparable", "concrete", "item", "kind_of", "kinds_spoken", "misfit", "numeric", "spoken",
+    "unified", "with_item",
 ]
 
 _SPOKEN = {"int": "integers", "float": "floats", "bool": "bools", "vertex": "vertices", "vector": "vectors",
@@ -75,14 +75,14 @@ def as_read(type_: Type | None) -> Type | None:
     return type_
 
 
-def settle(type_: Type, precision: int) -> Type:
+def concrete(type_: Type, precision: int) -> Type:
     """The type with definite types in place of weak ones, inside vectors and tuples as well."""
     if isinstance(type_, Tuple):
-        return Tuple(tuple(s for s in (settled(i, precision) for i in type_.items) if isinstance(s, Scalar)))
+        return Tuple(tuple(s for s in (defaulted(i, precision) for i in type_.items) if isinstance(s, Scalar)))
     if isinstance(type_, Vector):
-        inner = settled(type_.item, precision)
+        inner = defaulted(type_.item, precision)
         return Vector(inner, type_.size) if isinstance(inner, Scalar) else type_
-    return settled(type_, precision)
+    return defaulted(type_, precision)
 
 
 def unified(left: Type, right: Type) -> Type | None:

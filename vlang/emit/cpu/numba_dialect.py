@@ -99,7 +99,7 @@ class NumbaDialect(Dialect):
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function, name: str = "") -> str:
-        """The text of a generated function, under its own name or another."""
+        """Code of a generated function, under its own name or another."""
         body = [*function.lines, *([f"return {function.result}"] if function.result else [])] or ["pass"]
         head = f"{name or function.name}({skeletons().heads[function.name]})"
         return f"@inner\ndef {head}:\n" + "".join(f"    {line}\n" for line in body)

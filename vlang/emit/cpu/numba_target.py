@@ -13,7 +13,7 @@ from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.formulas import located
 from vlang.emit.shared.holistic import FIRST_PLACE, Holistic, conclude, prepare
 from vlang.emit.shared.scalars import ScalarText
-from vlang.emit.shared.sending import decided, early_of, settled
+from vlang.emit.shared.sending import decided, early_of, is_final
 from vlang.emit.shared.stage import StageWriter, parts_of, put_and_get
 from vlang.emit.shared.target import Module, StageText
 from vlang.types import BOOL, Scalar
@@ -28,9 +28,9 @@ _CASES = 24  # scalars in a function
 _PASS = "void(u64*, i64*, i64, i64*)"
 
 
-def _skeleton(name: str, suffix: str = "", follows: bool = True) -> str:
-    """The text of a skeleton, for one pass. follows: work is fused into the pass."""
-    return skeletons().files[name].text(suffix, follows)
+def _skeleton(name: str, suffix: str = "", fuses: bool = True) -> str:
+    """Code of a skeleton, for one pass. fuses: work is fused into the pass."""
+    return skeletons().files[name].text(suffix, fuses)
 
 
 def _called(text: str, suffix: str) -> str:
@@ -115,18 +115,18 @@ def _laying(d: NumbaDialect, types: list[Scalar]) -> list[Function]:
     return [Function("lay", tuple(lines), ""), Function("laid", (), d.pack("Acc", items))]
 
 
-def _follow(stage: str, kernels: Sequence[str]) -> str:
+def _fused(stage: str, kernels: Sequence[str]) -> str:
     """The work fused into a pass: for one block, the work of each of these kernels of folds and messages."""
     parts = [name.replace("fold_", "fold_block_").replace("messages_", "send_block_") for name in kernels]
     body = "".join(f"    {part}(frame, low, high)\n" for part in parts)
-    return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('following', stage)}"
+    return f"@inner\ndef after_block_{stage}(frame, low, high):\n{body}\n\n{_skeleton('fused_blocks', stage)}"
 
 
 class NumbaTarget:
     """The CPU: one module of functions, and kernels that take tasks from a shared counter."""
 
     lists_levels = True
-    follows = True
+    fuses = True
 
     def __init__(self) -> None:
         self.dialect = NumbaDialect()
@@ -137,10 +137,10 @@ class NumbaTarget:
         if writer.structures:
             return self._whole(writer)
         roles = ["pull", "segments", "finish"] if stage.domain else ["compute"]
-        texts = [_skeleton("edges" if stage.domain else "vertices", name, writer.follows)]
+        texts = [_skeleton("edges" if stage.domain else "vertices", name, writer.fuses)]
         functions = [self.dialect.define(one) for one in writer.ready()]
         if stage.domain:
-            texts += [_skeleton(one, name, writer.follows) for one in _rows(writer)]
+            texts += [_skeleton(one, name, writer.fuses) for one in _rows(writer)]
             if _runs(writer):
                 roles.append("listed")
                 texts.append(_skeleton("rows", name, False).replace(f"def pull_{name}(", f"def listed_{name}("))
@@ -153,7 +153,7 @@ class NumbaTarget:
             texts += [_skeleton(skeleton, name) for skeleton in one.skeletons]
         if stage.domain and _blocks(writer):
             roles.append("blocked")
-            texts.append(_skeleton("blocks", name, writer.follows))
+            texts.append(_skeleton("blocks", name, writer.fuses))
         # This order keeps the texts of modules, and so the kernels in the cache, unchanged.
         support = tuple(skeleton for one in reversed(ways.values()) for skeleton in one.support)
         joined = self._joined(writer, functions, texts, roles, support)
@@ -173,8 +173,8 @@ class NumbaTarget:
             roles.append("messages")
             texts.append(_skeleton("messages", name))
             functions.append(self.dialect.define(writer.send()))
-        if writer.follows:
-            roles.append("followed")
+        if writer.fuses:
+            roles.append("fused")
         functions.insert(0, self.dialect.bind(tuple(writer.env.entries)))
         generated = _called("\n\n".join(functions), name)
         text = "\n\n".join([generated, *texts])
@@ -224,7 +224,7 @@ class NumbaTarget:
         early = early_of(writer)
         if early.kind == "absorbing":
             functions += [Function("decided", (), decided(writer, early)),
-                          Function("settled", (), settled(writer, early))]
+                          Function("is_final", (), is_final(writer, early))]
         if _runs(writer) or _blocks(writer):
             functions += _laying(d, [type_ for a in writer.accumulations for type_ in a.types])
         if _blocks(writer):
@@ -251,13 +251,13 @@ class NumbaTarget:
 
     def module(
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
-        follows: Mapping[str, Sequence[str]],
+        fuses: Mapping[str, Sequence[str]],
     ) -> Module:
         """The whole text, and the signatures of its kernels."""
         functions = _scalar_functions(scalars)
         support = dict.fromkeys(name for one in stages for name in one.support)
         bodies = [*(one.text for one in stages), "\n\n".join(functions)]
-        bodies += [_follow(name, kernels) for name, kernels in follows.items()]
+        bodies += [_fused(name, kernels) for name, kernels in fuses.items()]
         if any("common_count(" in body for body in bodies):
             support["common"] = None
         head = skeletons().head

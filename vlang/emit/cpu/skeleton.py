@@ -22,7 +22,7 @@ __all__ = ["Skeleton", "Skeletons", "skeletons", "take_apart"]
 
 _FOLDER = Path(__file__).resolve().parent / "skeletons"
 _HERE = "vlang.emit.cpu.skeletons."
-_HOLES, _FOLLOWING = f"{_HERE}holes", f"{_HERE}following"
+_HOLES, _FUSED = f"{_HERE}holes", f"{_HERE}fused_blocks"
 _CONSTANTS = "vlang.runtime.plan."
 _MAGIC = b"vlang skeletons 1\n"
 
@@ -55,9 +55,9 @@ class Skeleton:
     pieces: tuple[str, ...]
     alone: tuple[str, ...] = ()
 
-    def text(self, suffix: str = "", follows: bool = True) -> str:
-        """The text for one pass. follows: work is fused into the pass."""
-        pieces = self.alone if self.alone and not follows else self.pieces
+    def text(self, suffix: str = "", fuses: bool = True) -> str:
+        """The text for one pass. fuses: work is fused into the pass."""
+        pieces = self.alone if self.alone and not fuses else self.pieces
         return (f"_{suffix}" if suffix else "").join(pieces)
 
 
@@ -138,7 +138,7 @@ class _File:
         marks = [mark.lineno for mark in first.decorator_list] if isinstance(first, ast.FunctionDef) else []
         begin = self._lines[min([first.lineno, *marks]) - 1]
         ends = list(self._named(files)) if self.own else []
-        types, calls = list(self._types()), list(self._for_following())
+        types, calls = list(self._types()), list(self._for_fused())
         return Skeleton(self._pieces(begin, ends, types), self._pieces(begin, ends, types + calls) if calls else ())
 
     def _begin(self, node: ast.expr | ast.arg | ast.stmt) -> int:
@@ -170,13 +170,13 @@ class _File:
                 if node.returns is not None:
                     yield self._text.rindex(b")", 0, self._begin(node.returns)) + 1, self._end(node.returns)
 
-    def _for_following(self) -> Iterator[tuple[int, int]]:
+    def _for_fused(self) -> Iterator[tuple[int, int]]:
         """The lines of calls for work fused into the pass."""
-        if _FOLLOWING not in self.imported.values():
+        if _FUSED not in self.imported.values():
             return
         for node in ast.walk(self._tree):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and \
-                    isinstance(node.value.func, ast.Name) and self.imported.get(node.value.func.id) == _FOLLOWING:
+                    isinstance(node.value.func, ast.Name) and self.imported.get(node.value.func.id) == _FUSED:
                 yield self._lines[node.lineno - 1], self._lines[node.end_lineno or node.lineno]
 
     def _pieces(self, begin: int, ends: list[int], dropped: list[tuple[int, int]]) -> tuple[str, ...]:

@@ -54,11 +54,11 @@ class Cell:
         return self.type.bits // 8
 
     def nothing(self, d: Dialect) -> str:
-        """The text of the empty cell."""
+        """Code of the empty cell."""
         return self.of(d, [d.constant(identity(self.reduction, t), t) for t in self.types])
 
     def of(self, d: Dialect, values: Sequence[str]) -> str:
-        """The text of a cell that holds these components."""
+        """Code of a cell that holds these components."""
         if len(self.types) == 2:
             first, second = (f"order_key({self._moved(d, t, v)})" for t, v in zip(self.types, values))
             return f"pack({first}, {second})"
@@ -91,7 +91,7 @@ class Cell:
         return tuple(d.arithmetic("-", t, v, "u32(1)") if self._moves(t) else v for t, v in zip(self.types, values))
 
     def contributes(self, d: Dialect, item: str) -> str:
-        """The text of the condition under which a contribution counts; "" if all do.
+        """Code of the test that a contribution counts; "" if all count.
 
         A pair does not count if its first component is the identity or NaN.
         """
@@ -104,7 +104,7 @@ class Cell:
         return f"{value} {'<' if self.reduction == 'min' else '>'} {nothing}"
 
     def joined(self, d: Dialect, a: str, b: str) -> str:
-        """The text of two cells joined without atomic operations."""
+        """Code of two cells joined without atomic operations."""
         if self.reduction in ("min", "max"):
             return d.select(f"{b} {'<' if self.reduction == 'min' else '>'} {a}", b, a)
         if self.reduction in ("any", "all"):

@@ -32,8 +32,8 @@ _HEADS = {
     "apply": "u32 apply(const Env& env, u32 v, const Masks& masks, const Acc& acc)",
     "send": "void send(const Env& env, u32 v)",
     "decided": "bool decided(const Acc& acc)",
-    "settled": "bool settled(const Env& env, u32 v)",
-    "heard": "u8 heard(const Env& env, u32 v)",
+    "is_final": "bool is_final(const Env& env, u32 v)",
+    "notifies": "u8 notifies(const Env& env, u32 v)",
     "cells": "Cells cells(unsigned char* memory, u32 count)",
     "clear": "void clear(const Cells& cells, u32 i)",
     "join": "void join(const Cells& cells, u32 i, const Item& item)",
@@ -189,7 +189,7 @@ class CudaDialect(Dialect):
 
     # ------------------------------------------------------------------------- functions
     def define(self, function: Function) -> str:
-        """The text of a generated function, a static member."""
+        """Code of a generated function, a static member."""
         body = [*_used(function.lines, function.result), *([f"return {function.result};"] if function.result else [])]
         head = f"static __device__ __forceinline__ {function.head or _HEADS[function.name]}"
         return f"{head} {{\n{indented(chr(10).join(body))}}}\n" if body else f"{head} {{}}\n"

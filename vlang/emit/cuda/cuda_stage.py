@@ -12,7 +12,7 @@ from vlang.emit.shared.accumulate import Accumulation
 from vlang.emit.shared.dialect import Function, scalars_of
 from vlang.emit.shared.formulas import located
 from vlang.emit.shared.holistic import Holistic
-from vlang.emit.shared.sending import decided, early_of, settled
+from vlang.emit.shared.sending import decided, early_of, is_final
 from vlang.emit.shared.stage import StageWriter, put_and_get
 from vlang.ir.forms import forms as f
 from vlang.reductions import REDUCTIONS
@@ -36,7 +36,7 @@ class StageStruct:
 
     # ------------------------------------------------------------------ the whole
     def text(self) -> str:
-        """The text of the struct."""
+        """Code of the struct."""
         writer, d = self.writer, self.d
         functions = writer.ready()
         if writer.stage.domain:
@@ -127,7 +127,7 @@ class StageStruct:
             *put_and_get(writer.env, writer.accumulations, f"part:{stage.name}", f"segments:{stage.domain}",
                          "put", "get"),
             Function("decided", (), decided(writer, self.early)),
-            Function("settled", (), settled(writer, self.early)),
+            Function("is_final", (), is_final(writer, self.early)),
             *(function for way in self.ways for function in way.over_edges()),
         ]
 

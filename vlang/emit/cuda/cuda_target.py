@@ -31,7 +31,7 @@ class CudaTarget:
     """NVIDIA GPUs: templates over structs; entry points are appended when kernels are loaded."""
 
     lists_levels = False
-    follows = False
+    fuses = False
 
     def __init__(self) -> None:
         self.dialect = CudaDialect()
@@ -59,7 +59,7 @@ class CudaTarget:
 
     def module(
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
-        follows: Mapping[str, Sequence[str]],
+        fuses: Mapping[str, Sequence[str]],
     ) -> Module:
         """The whole text. Its kernels are templates, so it exports nothing yet."""
         first, *rest = (_skeleton(name) for name in SKELETONS)

@@ -82,7 +82,7 @@ class Accumulation:
         return (*(Run(self.types[first], size, first) for first in range(0, self.width, size)), *flags)
 
     def identity(self, writer: Writer, types: tuple[Scalar, ...] | None = None) -> tuple[str, ...]:
-        """The text of the components without contributions; types: other types than those of the accumulator."""
+        """Code of the components without contributions; types: other types than those of the accumulator."""
         d = writer.d
         kinds = types or self.types
         if self.declared is not None:

@@ -51,7 +51,7 @@ class Place(Protocol):
     """
 
     def field(self, expr: f.Field, of: str | None) -> tuple[str, ...]: ...
-    def told(self, expr: f.Field) -> tuple[str, ...]: ...
+    def last_sent(self, expr: f.Field) -> tuple[str, ...]: ...
     def degree(self, expr: f.Degree, of: str | None) -> str: ...
     def edge(self, expr: f.EdgeValue) -> str: ...
     def vertex(self, expr: f.Vertex) -> str: ...
@@ -142,7 +142,7 @@ class Writer:
         now = self.items(replace(expr, time="now"))
         known = None if isinstance(expr.type, Tuple) else self.known(replace(expr, time="now"))
         return tuple(self.difference(t, a, self.name(b), known)
-                     for t, a, b in zip(scalars_of(expr.type), now, self.place.told(expr)))
+                     for t, a, b in zip(scalars_of(expr.type), now, self.place.last_sent(expr)))
 
     def _anywhere(self, expr: f.Field | f.Degree, of: f.Expr) -> tuple[str, ...]:
         """A field or degree of a vertex that may be anywhere; for `none`, zeros."""
@@ -177,7 +177,7 @@ class Writer:
         return (method(self, expr),)
 
     def mixed(self, expr: f.Op) -> str:
-        """The text of the hash of a seed and a vertex, the arguments of `expr`."""
+        """Code of the hash of a seed and a vertex, the arguments of `expr`."""
         seed, vertex = (self.value(arg) for arg in expr.args)
         number = self.name(f"known({', '.join((vertex, *self.place.numbers()))})")
         return f"mix({seed}, {number})"
@@ -350,14 +350,14 @@ class Writer:
         return self.name(self.d.either(*tests))
 
     def differs(self, type_: Type, a: str, b: str) -> str:
-        """The text of whether two values differ; two NaN count as equal."""
+        """Code of the test that two values differ; two NaN count as equal."""
         assert isinstance(type_, Scalar)
         if not type_.floating:
             return f"{a} != {b}"
         return self.d.both(f"({a} != {b})", f"({self.d.either(f'({a} == {a})', f'({b} == {b})')})")
 
     def least(self, op: str, type_: Type, a: str, b: str) -> str:
-        """The text of min or max of two scalars: b where it beats a, else a; `none` never wins.
+        """Code of min or max of two scalars: b where it beats a, else a; `none` never wins.
 
         Args:
             op: "min" or "max".

@@ -88,11 +88,11 @@ class Environment:
     _texts: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     def pointer(self, slot: str, dtype: str) -> str:
-        """The text of a pointer to an array of `dtype`."""
+        """Code of a pointer to an array of `dtype`."""
         return self._entry("pointer", dtype, slot)
 
     def scalar(self, name: str, type_: Scalar) -> str:
-        """The text of a graph-level scalar."""
+        """Code of a graph-level scalar."""
         self.frame.scalar(name, type_)
         return self.dialect.load(type_, self._entry("value", stored_as(type_), f"scalar:{name}"))
 
@@ -145,17 +145,17 @@ class Times:
     Attributes:
         previous: The slot kind of `old(f)`: "field" before a pass, "next" after it.
         starts: Fields with a copy from the start of the superstep, which replaces `previous`.
-        told: Fields with an array of the values last sent (slot kind "told").
+        sent: Fields with an array of the values last sent (slot kind "sent").
         level: The level of the loop of these copies.
     """
 
     previous: str = "field"
     starts: frozenset[str] = frozenset()
-    told: frozenset[str] = frozenset()
+    sent: frozenset[str] = frozenset()
     level: int = 0
 
     def own(self, kind: str) -> str:
-        """The slot kind of a loop's own arrays: "start", "told" or "work", with its level."""
+        """The slot kind of a loop's own arrays: "start", "sent" or "work", with its level."""
         return level_slot(kind, "", self.level)[:-1]
 
 
@@ -208,10 +208,10 @@ class Scope:
             return self.locals[expr.name]
         return self.read(expr, "field", index)
 
-    def told(self, expr: f.Field) -> tuple[str, ...]:
+    def last_sent(self, expr: f.Field) -> tuple[str, ...]:
         if expr.of != "self" and not self.sends:
             raise Unwritable("`change` of a neighbour here")
-        kind = self.times.own("told") if expr.name in self.times.told else self._old_slot(expr.name)
+        kind = self.times.own("sent") if expr.name in self.times.sent else self._old_slot(expr.name)
         return self.read(expr, kind, self.here if expr.of == "self" else self.there)
 
     def old(self, expr: f.Field) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ def negated(writer: Writer, type_: Scalar, a: str) -> str:
 
 def added(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range,
           finite: tuple[bool, bool] = (False, False)) -> str:
-    """The text of a + b.
+    """Code of a + b.
 
     Args:
         writer: Of the function.
@@ -54,7 +54,7 @@ def added(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Ran
 
 def subtracted(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range,
                finite: tuple[bool, bool] = (False, False)) -> str:
-    """The text of a - b; arguments as for `added`."""
+    """Code of a - b; arguments as for `added`."""
     if type_.kind == "uint":
         plain = left.low >= right.high
         return writer.d.arithmetic("-", type_, a, b) if plain else writer.d.saturated("sub", type_, a, b)
@@ -67,7 +67,7 @@ def subtracted(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
 
 
 def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """The text of a * b; arguments as for `added`."""
+    """Code of a * b; arguments as for `added`."""
     corners = [x * y for x in (left.low, left.high) for y in (right.low, right.high)]
     far = left.up or left.down or right.up or right.down
     if not far and type_.lowest <= min(corners) and max(corners) <= type_.highest:
@@ -83,7 +83,7 @@ def multiplied(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right
 
 
 def quotient(writer: Writer, type_: Scalar, a: str, b: str, left: Range, right: Range) -> str:
-    """The text of a // b of integers: 0 for b = 0, and the least value // -1 is `inf`.
+    """Code of a // b of integers: 0 for b = 0, and the least value // -1 is `inf`.
 
     Args:
         writer: collects the statements before it.
@@ -153,7 +153,7 @@ def _tests(*cases: tuple[bool, str, str]) -> list[str]:
 
 
 def _absorbed(writer: Writer, type_: Scalar, text: str, ups: list[str], downs: list[str]) -> str:
-    """The text of a clamped value, `inf` where one of `ups` holds, else `-inf` where one of `downs` does."""
+    """Code of a clamped value: `inf` if one of the conditions `ups` holds, else `-inf` if one of `downs` holds."""
     d = writer.d
     high, low = writer.bounds(type_)
     for tests, end in ((downs, low), (ups, high)):

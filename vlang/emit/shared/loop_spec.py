@@ -20,17 +20,17 @@ class Reader:
     """The values that a pass over edges reads and the loop writes, under rule N.
 
     Attributes:
-        heard: Fields of neighbours; a vertex that changes one of them must notify.
+        notifying: Fields of neighbours; a vertex that changes one of them must notify.
         own: Fields, accumulators and masks of the vertex itself.
         notify: The adjacency direction in which a vertex finds its receivers.
-        told: It reads changes of neighbours. A vertex that is active must notify, and so must one that was active,
-            because its receivers must run without its change.
+        reads_changes: It reads changes of neighbours. A vertex that is active must notify, and so must one that was
+            active, because its receivers must run without its change.
     """
 
-    heard: frozenset[str]
+    notifying: frozenset[str]
     own: frozenset[str]
     notify: str
-    told: bool = False
+    reads_changes: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class LoopPlan:
         skip_reason: Why, or why not.
         readers: For each pass over edges, the changes that make it run again for a vertex.
         starts: Fields that need a copy from the start of the superstep.
-        told: Fields with an array of the values last sent.
+        sent: Fields with an array of the values last sent.
         two_buffers: Fields read after the pass with their value from before it.
         asynchronous: Updates in place are allowed.
         asynchronous_reason: Why, or why not.
@@ -65,7 +65,7 @@ class LoopPlan:
     skip_reason: str
     readers: Mapping[str, Reader]
     starts: frozenset[str]
-    told: frozenset[str]
+    sent: frozenset[str]
     two_buffers: frozenset[str]
     asynchronous: bool
     asynchronous_reason: str
@@ -132,13 +132,13 @@ def plan_loop(loop: Loop, facts: Facts, without: frozenset[str] = frozenset()) -
     changes = frozenset(e.name for e in at_end if isinstance(e, f.Field) and e.time == "change")
     starts = frozenset() if fused else applied | {e.name for e in inside if isinstance(e, f.Field) and e.time == "old"}
     starts |= past - applied
-    heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
-    torn = any(len(heard & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
+    notifying = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other"} & applied
+    torn = any(len(notifying & set(write.fields)) > 1 for stage in loop.stages for write in stage.writes)
     return LoopPlan(
         loop=loop, facts=facts, explicit=explicit, fused=fused, reads_iteration=loop.reads_iteration,
         skip=skip, skip_reason=fact.skip_reason if skip or not fact.skip else "switched off",
         readers=_readers(loop, fact.own_notify & applied) if skip else {},
-        starts=starts, told=changes | sent if explicit else frozenset(),
+        starts=starts, sent=changes | sent if explicit else frozenset(),
         two_buffers=frozenset(past & applied) if fused else frozenset(),
         asynchronous=fact.any_order and not torn,
         asynchronous_reason="neighbours read several parts of a tuple, which must change together" if torn
@@ -182,11 +182,11 @@ def _readers(loop: Loop, own: frozenset[str]) -> dict[str, Reader]:
         if stage.domain is None:
             continue
         inside = [e for expr in expressions_of(stage) for e in f.walk(expr)]
-        heard = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
-        told = any(changes_read(gather.reduce) for gather in stage.gathers)
+        notifying = {e.name for e in inside if isinstance(e, f.Field) and e.of == "other" and e.time != "change"}
+        changes = any(changes_read(gather.reduce) for gather in stage.gathers)
         mine = {e.name for e in inside if isinstance(e, f.Field) and e.of == "self"} & own
         for other in loop.stages:  # a field that another pass overwrites must be written again
             mine |= set(stage.written) & set(other.written) if other is not stage else set()
         notify = OPPOSITE[stage.domain]
-        readers[stage.name] = Reader(frozenset(heard & applied), frozenset(mine | reads_of(stage)), notify, told)
+        readers[stage.name] = Reader(frozenset(notifying & applied), frozenset(mine | reads_of(stage)), notify, changes)
     return readers

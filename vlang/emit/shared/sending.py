@@ -11,7 +11,7 @@ from vlang.ir.stages import Write
 from vlang.reductions import identity
 from vlang.types import BOOL, Scalar
 
-__all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "settled", "silent"]
+__all__ = ["Early", "decided", "early_of", "joined_writes", "one_write", "is_final", "silent"]
 
 
 @dataclass(frozen=True)
@@ -87,8 +87,8 @@ def _done(writes: tuple[Write, ...], gather: f.Gather, fields: set[str]) -> str:
     return write.fields[0] if write is not None and write.fields[0] in fields else ""
 
 
-def settled(writer: StageWriter, early: Early) -> str:
-    """The text of whether a vertex need not gather: its fields have the values of rule X1, or it is finite (X2)."""
+def is_final(writer: StageWriter, early: Early) -> str:
+    """Code of the test that no gather can change a vertex: its fields are final (rule X1), or it was reached (X2)."""
     d, scope = writer.dialect, writer.scope()
     if early.kind == "frontier":
         (name,) = writer.stage.written
@@ -103,7 +103,7 @@ def settled(writer: StageWriter, early: Early) -> str:
 
 
 def decided(writer: StageWriter, early: Early) -> str:
-    """The text of whether no contribution can change the accumulators any more (rule X1)."""
+    """Code of the test that no further contribution can change the accumulators (rule X1)."""
     d = writer.dialect
     if not early.decided:
         return d.false

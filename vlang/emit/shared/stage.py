@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from vlang.emit.shared.accumulate import Accumulation
+from vlang.emit.shared.changes_sent import ACTIVE, changes_sent
 from vlang.emit.shared.dialect import Dialect, Function, Run, scalars_of, stored_as, width_of
 from vlang.emit.shared.formulas import Writer, located
 from vlang.emit.shared.frame import Environment, Frame, Scope, Times
 from vlang.emit.shared.holistic import accumulated, structures
 from vlang.emit.shared.loop_spec import LoopPlan
-from vlang.emit.shared.telling import ACTIVE, telling
 from vlang.ir.forms import forms as f
 from vlang.ir.stages import Mask, Stage, Write
 from vlang.runtime.plan.plan import Fault
@@ -82,7 +82,7 @@ class StageWriter:
         two_buffers: Fields with a second buffer.
         given: Fields that the caller passes.
         without: Optimisations to leave out.
-        follows: Other work is fused into the pass, block by block.
+        fuses: Other work is fused into the pass, block by block.
     """
 
     stage: Stage
@@ -96,15 +96,15 @@ class StageWriter:
     two_buffers: frozenset[str] = frozenset()
     given: frozenset[str] = frozenset()
     without: frozenset[str] = frozenset()
-    follows: bool = False
+    fuses: bool = False
 
     def __post_init__(self) -> None:
         self.env = Environment(self.frame, self.dialect)
         self.accumulations: list[Accumulation] = []
-        self.telling = telling(self.stage, self.messages)
+        self.changes_sent = changes_sent(self.stage, self.messages)
         for gather in self.stage.gathers:
             with located(gather.span):
-                reduce = self.telling.received(gather.reduce)
+                reduce = self.changes_sent.received(gather.reduce)
                 self.accumulations.append(accumulated(reduce, self.frame.reductions, self.frame.ranges))
         edge_names = [e.name for g in self.stage.gathers for e in f.walk(g.reduce) if isinstance(e, f.EdgeValue)]
         self.columns = tuple(dict.fromkeys(n for n in edge_names if n in self.present))
@@ -118,7 +118,7 @@ class StageWriter:
     def scope(self, there: str = "u", values: dict[f.Expr, tuple[str, ...]] | None = None) -> Scope:
         """A scope for one of the functions."""
         plan = self.plan
-        times = Times(starts=plan.starts, told=plan.told, level=plan.loop.level) if plan else Times()
+        times = Times(starts=plan.starts, sent=plan.sent, level=plan.loop.level) if plan else Times()
         return Scope(self.env, there=there, times=times, columns=self.columns, values=values or {})
 
     def writer(self, scope: Scope) -> Writer:
@@ -170,14 +170,14 @@ class StageWriter:
                         for t, place in zip(scalars_of(expr.type), self._message(number, expr, "u")))
             for expr, number in self.messages.items()
         }
-        if self.telling.flagged:
+        if self.changes_sent.flagged:
             values[ACTIVE] = (f"{self._sent()}[u] != 0",)
         scope = self.scope(values=values)
         scope.at_edge = True
         return self.writer(scope)
 
     def _sent(self) -> str:
-        """The text of a pointer to the flags of vertices with changes that may be read."""
+        """Code of a pointer to the flags of vertices with changes that may be read."""
         slot = f"work:sent.{self.stage.name}"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
@@ -210,15 +210,15 @@ class StageWriter:
         scope.sends = True
         writer = self.writer(scope)
         lines = []
-        if self.telling:
+        if self.changes_sent:
             active = writer.name(f"{self._active(scope)}[v] != 0")
-        if self.telling.flagged:
+        if self.changes_sent.flagged:
             lines.append(d.assign(f"{self._sent()}[v]", d.store(BOOL, active)))
         for expr, number in self.messages.items():
             owner = next(g for g in self.stage.gathers if expr in f.walk(g.reduce))
             with located(owner.span):
                 names = writer.items(expr)
-            nothing = self.telling.nothing.get(expr)
+            nothing = self.changes_sent.nothing.get(expr)
             if nothing is not None:  # the change of an inactive vertex is not read
                 names = tuple(writer.name(d.select(active, name, d.constant(nothing, t)))
                               for name, t in zip(names, scalars_of(expr.type)))
@@ -240,9 +240,9 @@ class StageWriter:
                 self.mask(writer, scope, item)
             else:
                 self._write(writer, scope, item)
-        flags, told = self._activity(writer, scope) if self.ends else (d.flags(()), [])
+        flags, sent = self._activity(writer, scope) if self.ends else (d.flags(()), [])
         if self.plan is not None and self.plan.skip:
-            self._flag_readers(writer, scope, told)
+            self._flag_readers(writer, scope, sent)
         lines = list(writer.lines)
         for name in self.stage.written:
             kind = "next" if name in self.two_buffers else "field"
@@ -300,13 +300,13 @@ class StageWriter:
         active.
         """
         assert self.plan is not None
-        told: list[str] = []
+        sent: list[str] = []
         differing: dict[str, str] = {}
         for name in self.plan.loop.applied:
             new = writer.items(f.Field(self.types[name], name, "self"))
             old = tuple(map(writer.name, scope.old(f.Field(self.types[name], name, "self", "old"))))
             differing[name] = writer.differ(self.types[name], new, old)
-            if name in self.plan.told:
+            if name in self.plan.sent:
                 self._update_sent(writer, scope, name, new, old)
         changed = active = writer.name(self.dialect.either(*differing.values()) or self.dialect.false)
         activate = self.plan.loop.repeat.activate
@@ -318,46 +318,46 @@ class StageWriter:
             if activate is not None and self.plan.loop.guard is not None:
                 active = writer.name(self.dialect.both(writer.value(f.Accumulator(BOOL, self.plan.loop.guard)), active))
             place = f"{self._active(scope)}[v]"
-            if any(reader.told for reader in self.plan.readers.values()):
-                told = [active, writer.name(f"{place} != 0")]
+            if any(reader.reads_changes for reader in self.plan.readers.values()):
+                sent = [active, writer.name(f"{place} != 0")]
             writer.lines.append(self.dialect.assign(place, self.dialect.store(BOOL, active)))
-        return self.dialect.flags((changed, active)), told
+        return self.dialect.flags((changed, active)), sent
 
     def _update_sent(self, writer: Writer, scope: Scope, name: str, new: tuple[str, ...], old: tuple[str, ...]) -> None:
         """Update the value last sent: a vertex active in this superstep has sent its old value. `change` uses it."""
         now = f.Field(self.types[name], name, "self")
-        kind = scope.times.own("told")
+        kind = scope.times.own("sent")
         places = scope.places(now, kind, "v")
         was = writer.name(f"{self._active(scope)}[v] != 0")
         before = map(writer.name, scope.read(now, kind, "v"))
-        told = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
-        writer.lines += self._stored(places, now.type, told)
-        parts = zip(scalars_of(now.type), new, told)
+        sent = tuple(writer.name(self.dialect.select(was, o, b)) for o, b in zip(old, before))
+        writer.lines += self._stored(places, now.type, sent)
+        parts = zip(scalars_of(now.type), new, sent)
         scope.values[replace(now, time="change")] = tuple(writer.difference(t, a, b) for t, a, b in parts)
 
     def _active(self, scope: Scope) -> str:
-        """The text of a pointer to the flags of vertices that are active."""
+        """Code of a pointer to the flags of vertices that are active."""
         slot = f"{scope.times.own('work')}:active"
         self.frame.array(slot, "u8")
         return self.env.pointer(slot, "u8")
 
-    def _flag_readers(self, writer: Writer, scope: Scope, told: list[str]) -> None:
+    def _flag_readers(self, writer: Writer, scope: Scope, sent: list[str]) -> None:
         """For each pass that reads fields written here, store the flags "must notify" (1) and "must run again" (2)."""
         assert self.plan is not None
         names = (*self.stage.written, *sorted(self.stage.stored))
         changes = {name: self._changed(writer, scope, name) for name in names}
         for reader, reads in self.plan.readers.items():
-            heard = [change for name, change in changes.items() if name in reads.heard]
-            heard += told if reads.told else []
+            notifying = [change for name, change in changes.items() if name in reads.notifying]
+            notifying += sent if reads.reads_changes else []
             own = [change for name, change in changes.items() if name in reads.own]
-            if not (heard or own or reader == self.stage.name):
+            if not (notifying or own or reader == self.stage.name):
                 continue
-            slot = f"work:heard.{reader}"
+            slot = f"work:notify.{reader}"
             self.frame.array(slot, "u8")
             at = f"{self.env.pointer(slot, 'u8')}[v]"
             d = self.dialect
             bits = [f"({d.select(d.either(*names) or d.false, f'u8({bit})', 'u8(0)')})"
-                    for bit, names in ((1, heard), (2, own))]
+                    for bit, names in ((1, notifying), (2, own))]
             flag = writer.name(d.bits(*bits))
             writer.lines.append(d.assign(at, flag if reader == self.stage.name else d.bits(at, flag)))
 

@@ -18,7 +18,7 @@ __all__ = ["Module", "StageText", "Target"]
 
 @dataclass(frozen=True)
 class StageText:
-    """The text of a stage, its kernels, and notes for a GPU.
+    """Code of a stage, its kernels, and notes for a GPU.
 
     Attributes:
         text: The text.
@@ -50,7 +50,7 @@ class Target(Protocol):
     """A target: its dialect, and how functions become kernels."""
 
     lists_levels: bool  # the engine has a list of the vertices of each level of a sweep
-    follows: bool  # reductions and messages may be fused into a pass, block by block
+    fuses: bool  # reductions and messages may be fused into a pass, block by block
 
     @property
     def dialect(self) -> Dialect: ...
@@ -58,7 +58,7 @@ class Target(Protocol):
     def scalar(self, scalar: ScalarText) -> str: ...
     def module(
         self, stages: Sequence[StageText], scalars: Sequence[str], folds: Sequence[str],
-        follows: Mapping[str, Sequence[str]],
+        fuses: Mapping[str, Sequence[str]],
     ) -> Module:
         """The whole module.
 
@@ -66,5 +66,5 @@ class Target(Protocol):
             stages: The texts of the stages.
             scalars: The texts of the graph-level values.
             folds: The texts of their folds.
-            follows: By pass, the kernels of folds and messages fused into it.
+            fuses: By pass, the kernels of folds and messages fused into it.
         """

@@ -159,8 +159,8 @@ class Moves:
         def leaf(expr: f.Expr) -> Move:
             if isinstance(expr, f.Field) and expr.name in scope.written:
                 way = directions.get(expr.name)
-                settled = expr.time == "now" and isinstance(expr.of, str) and way is not None
-                return _WAY[way] if settled and way is not None else UNKNOWN
+                direct = expr.time == "now" and isinstance(expr.of, str) and way is not None
+                return _WAY[way] if direct and way is not None else UNKNOWN
             return UNKNOWN if scope.varying(expr) else CONSTANT
 
         return cls(scope, known, leaf)

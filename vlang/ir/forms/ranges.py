@@ -84,7 +84,7 @@ class Ranges:
 
     @property
     def common(self) -> int:
-        """The most common neighbours of two vertices."""
+        """The largest number of common neighbours that two vertices can have."""
         return min(self.sizes.row, self.sizes.vertices)
 
     def of(self, expr: f.Expr) -> Range | None:
@@ -103,7 +103,7 @@ class Ranges:
         return self.within(reduce.cond).of(body)
 
     def within(self, cond: f.Expr | None) -> Ranges:
-        """The ranges where a condition holds."""
+        """The ranges of values, given that a condition holds."""
         limits: dict[f.Expr, Found] = {}
         for test in _conjuncts(cond):
             a, b = test.args
@@ -120,7 +120,7 @@ class Ranges:
 
     # ----------------------------------------------------------------- names
     def _solve(self, program: f.Program, given: frozenset[str]) -> None:
-        """Follow all writes until no range grows."""
+        """Fused all writes until no range grows."""
         found: dict[str, Found] = {}
         for decl in program.fields:
             if decl.required or decl.name in given:

@@ -133,10 +133,10 @@ class LoopScope:
         """The name in the text of the program."""
         return self.program.names.get(name, name)
 
-    def varying(self, expr: f.Expr, told: bool = False, own_old: bool = False) -> str | None:
+    def varying(self, expr: f.Expr, sent: bool = False, own_old: bool = False) -> str | None:
         """A value read by an expression that changes every superstep, as the program writes it; None if there is none.
 
-        These are `iteration`, a `let` of the loop, `old` and `change`. told: `change` does not count (in a delta loop
+        These are `iteration`, a `let` of the loop, `old` and `change`. sent: `change` does not count (in a delta loop
         neighbours send it). own_old: `old` of the vertex's own fields does not count.
         """
         for part in self.seen(expr):
@@ -146,7 +146,7 @@ class LoopScope:
                 if part.kind == "let" and part.name in self.lets:
                     return self.word(part.name)
             if isinstance(part, f.Field) and part.name in self.written:
-                if part.time == "change" and not told:
+                if part.time == "change" and not sent:
                     return f"change({self.word(part.name)})"
                 if part.time == "old" and not (own_old and part.of == "self"):
                     return f"old({self.word(part.name)})"

@@ -188,7 +188,7 @@ def _own_reads(ctx: Context, write: Write) -> Verdict | None:
     if write.joined is not None:
         exprs.append(write.joined.reduce)
     for expr in exprs:
-        varying = scope.varying(expr, told=write.delta)
+        varying = scope.varying(expr, sent=write.delta)
         if varying is not None:
             return Verdict(False, f"reads `{varying}`, which changes every superstep", "v")
         if scope.distant(expr) is not None:

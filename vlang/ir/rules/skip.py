@@ -21,14 +21,14 @@ class PhaseSkip:
 
     Attributes:
         verdict: Whether vertices may be skipped.
-        heard: Fields; a vertex that changes one of them notifies its neighbours.
+        notifying: Fields; a vertex that changes one of them notifies its neighbours.
         own: Fields; a vertex must run again after its own change of one ("+self"). Every change since the phase last
             began counts, also one by another phase, or one that was undone.
         along: Adjacency directions in which neighbours are notified; the opposites of the domains.
     """
 
     verdict: Verdict
-    heard: frozenset[str]
+    notifying: frozenset[str]
     own: frozenset[str]
     along: tuple[str, ...]
 
@@ -40,13 +40,13 @@ def skip(ctx: Context, each: tuple[PhaseSkip, ...]) -> Verdict:
     refused = next((one.verdict for one in each if not one.verdict.granted), None)
     if refused is not None:
         return refused
-    heard = frozenset(name for one in each for name in one.heard)
+    notifying = frozenset(name for one in each for name in one.notifying)
     own = frozenset(name for one in each for name in one.own)
     marks = (("+self",) if own else ()) + (("tol",) if _within_tolerance(ctx) else ())
     if ctx.kind == "delta":
         reason = "a vertex without an active neighbour receives nothing"
     else:
-        reason = f"a vertex may be left out where {ctx.named(heard)} of no neighbour changed" if heard else (
+        reason = f"a vertex may be left out where {ctx.named(notifying)} of no neighbour changed" if notifying else (
             "no phase reads from neighbours a field that the loop writes")
     if own:
         reason += f"; it reads its own {ctx.named(own)}, so it runs again where that changed"
@@ -76,7 +76,7 @@ def _verdict(ctx: Context, phase: Phase) -> Verdict:
     exprs = [e for s in statements(phase.statements) if not isinstance(s, f.Let) for e in expressions(s)]
     activate = scope.loop.activate
     for expr in exprs:
-        varying = scope.varying(expr, told=ctx.kind == "delta", own_old=True)
+        varying = scope.varying(expr, sent=ctx.kind == "delta", own_old=True)
         if varying is not None:
             return Verdict(False, f"reads `{varying}`, which changes every superstep", "v")
     if activate is not None and _at_end(ctx, activate.cond):

@@ -3,7 +3,7 @@ block's places, are written from the program; so are lay and laid (see runs.py) 
 Each row takes its contributions in order, as in pull, so the results are the same to the bit.
 """
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,

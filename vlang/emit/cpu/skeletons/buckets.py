@@ -166,7 +166,7 @@ def next_bucket(places: Pointer[i64], now: i64 | int) -> i64 | int:
 
 
 @inner
-def told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
+def reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
     """The sum of a published word over all workers."""
     total = i64(0)
     for w in range(crew):
@@ -175,7 +175,7 @@ def told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
 
 
 @inner
-def least_told(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
+def least_reported(table: Pointer[u64], crew: i64, word: i64 | int) -> i64:
     """The minimum of a published word over all workers."""
     least = i64(ORDER_MOVED)
     for w in range(crew):

@@ -7,7 +7,7 @@ the vertex's first edge on: `segments` (segments.py or leaving.py) reduces each,
 applies. The cut is a property of the graph, so results do not depend on pages, chunks, threads or the mode.
 """
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,

@@ -20,7 +20,7 @@ from vlang.emit.cpu.skeletons.holes import (
     pointer_u32,
     pointer_u64,
     range,
-    speak,
+    sender_part,
     u64,
 )
 from vlang.runtime.plan.layouts.pass_words import (
@@ -66,10 +66,10 @@ def few(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], ta
             low = offsets[u] + (entry >> u64(32)) * u64(WALK_EDGES)
             high = min(offsets[u + 1], low + u64(WALK_EDGES))
             pushed += i64(high - low)
-            said = speak(env, u)
+            part = sender_part(env, u)
             for k in range(low, high):
                 v = i64(targets[i64(k)])
-                if join_alone(env, columns, said, v, u, i64(k)) and fresh(bits, v):
+                if join_alone(env, columns, part, v, u, i64(k)) and fresh(bits, v):
                     degree = i64(offsets[v + 1] - offsets[v])
                     at = line_up(found, v, degree, at)
                     active += 1

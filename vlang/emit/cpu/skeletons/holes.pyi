@@ -61,7 +61,7 @@ class Env:
 class Columns:
     """Pointers to the edge columns of a page, and other values of the page that a gather reads."""
 
-class Said:
+class SenderPart:
     """The common part of the contributions of a sender."""
 
 class Edge:
@@ -209,27 +209,27 @@ def after_block(frame: Frame, low: i64 | int, high: i64 | int) -> None:
     """The work fused into the pass, for the block of vertices low to high."""
 
 @hole
-def speak(env: Env, u: i64 | int) -> Said:
+def sender_part(env: Env, u: i64 | int) -> SenderPart:
     """The common part of the contributions of u."""
 
 @hole
-def tell(env: Env, u: i64 | int) -> Said:
-    """`speak`, but from the words into which contributions to u are joined."""
+def joined_part(env: Env, u: i64 | int) -> SenderPart:
+    """`sender_part`, but from the words into which contributions to u are joined."""
 
 @hole
-def receive(env: Env, columns: Columns, said: Said, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
-    """`gather` from a sender with the common part `said`."""
+def receive(env: Env, columns: Columns, part: SenderPart, acc: Acc, v: i64 | int, u: i64 | int, k: i64 | int) -> Acc:
+    """`gather` from a sender with the common part `part`."""
 
 @hole
-def heeds(env: Env, v: i64 | int) -> bool:
+def selected(env: Env, v: i64 | int) -> bool:
     """Whether the masks around the write hold for v."""
 
 @hole
-def join(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
+def join(env: Env, columns: Columns, part: SenderPart, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
     """Join the contribution of edge k into the words of v, atomically; returns whether that changed them."""
 
 @hole
-def join_alone(env: Env, columns: Columns, said: Said, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
+def join_alone(env: Env, columns: Columns, part: SenderPart, v: i64 | int, u: i64 | int, k: i64 | int) -> bool:
     """`join` where no other worker writes."""
 
 @hole
@@ -245,7 +245,7 @@ def silent(env: Env, v: i64 | int) -> bool:
     """Whether v contributes nothing."""
 
 @hole
-def settled(env: Env, v: i64 | int) -> bool:
+def is_final(env: Env, v: i64 | int) -> bool:
     """Whether the value of v is final; with a uniform frontier, whether v is reached."""
 
 @hole
@@ -269,11 +269,11 @@ def along(columns: Columns, word: i64, shift: i64, k: i64 | int) -> Edge:
     """The values of edge k."""
 
 @hole
-def accept(env: Env, said: Said, edge: Edge, acc: Acc, v: i64 | int, u: i64 | int) -> Acc:
+def accept(env: Env, part: SenderPart, edge: Edge, acc: Acc, v: i64 | int, u: i64 | int) -> Acc:
     """`receive` of an edge with these values."""
 
 @hole
-def offer(env: Env, said: Said, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
+def offer(env: Env, part: SenderPart, edge: Edge, v: i64 | int, u: i64 | int) -> tuple[bool, f64, f64]:
     """`join` of an edge with these values; also returns the priorities of v before and after."""
 
 @hole

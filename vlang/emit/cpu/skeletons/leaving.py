@@ -1,11 +1,11 @@
 """Passes over edges that end early (rule X1).
 
 A vertex stops reading its edges once no contribution can change its accumulators, and reads none if its own value is
-final. `decided` and `settled` are written from the program; see edges.py for the rest. The accumulators equal those of
+final. `decided` and `is_final` are written from the program; see edges.py for the rest. The accumulators equal those of
 all edges, so kernels that read all of them, such as cache blocks, give the same result.
 """
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,
@@ -17,13 +17,13 @@ from vlang.emit.cpu.skeletons.holes import (
     gather,
     i64,
     identity,
+    is_final,
     pointer_i64,
     pointer_u32,
     pointer_u64,
     put,
     range,
     ready,
-    settled,
     u64,
     value_i64,
     wanted,
@@ -63,7 +63,7 @@ def pull(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -
             v = i64(vertices[i]) if listed else i
             masks = ready(env, v)
             acc = identity(env)
-            if wanted(masks) and not settled(env, v):
+            if wanted(masks) and not is_final(env, v):
                 for k in range(u64(offsets[v - first]), u64(offsets[v - first + 1])):
                     acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
                     if decided(acc):
@@ -90,7 +90,7 @@ def segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64
         for s in range(low, high):
             v = table[3 * s]
             acc = identity(env)
-            if wanted(ready(env, v)) and not settled(env, v):
+            if wanted(ready(env, v)) and not is_final(env, v):
                 for k in range(u64(table[3 * s + 1]), u64(table[3 * s + 2])):
                     acc = gather(env, columns, acc, v, i64(targets[i64(k)]), i64(k))
                     if decided(acc):

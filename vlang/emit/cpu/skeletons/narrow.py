@@ -62,8 +62,8 @@ from vlang.runtime.plan.layouts.reach_words import (
     REACH_ROWS,
     REACH_SENDER,
     REACH_SIDE,
+    REACH_SUPERSTEPS,
     REACH_THEIRS,
-    REACH_TOLD,
     REACH_TURN,
     REACH_TURNS,
     REACH_VERTICES,
@@ -85,7 +85,7 @@ def wait_for(control: Pointer[i64], word: i64 | int, crew: i64, turn: i64) -> No
 @inner
 def send_on(
     env: Env, targets: Pointer[u32], queue: Pointer[u32], rows: Pointer[u64], place: i64, finders: Pointer[u8],
-    first: i64, last: i64, at: i64, value: Any, me: i64, nobody: i64, several: bool
+    first: i64, last: i64, at: i64, value: Any, me: i64, spare: i64, several: bool
 ) -> i64:
     """Push from queue entries, whose rows begin at `place`; returns the end of the vertices found, from `at` on."""
     for i in range(first, last):
@@ -95,7 +95,7 @@ def send_on(
             queue[at] = u32(v)
             new = renew(env, v, value)
             if several:
-                finders[v if new else nobody] = u8(me)
+                finders[v if new else spare] = u8(me)
             at += i64(new)  # no branch, which would be mispredicted
     return at
 
@@ -134,12 +134,12 @@ def share(
     """Push from the share [first, last) of the vertices that the first `parts` workers found, taken one after the
     other; returns the end of the vertices found in this worker's queue, from `at` on."""
     targets, finders = pointer_u32(table, PAGE_TARGETS), pointer_u8(table, REACH_FINDERS)
-    nobody = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a cache line of its own
+    spare = value_i64(table, REACH_VERTICES) + 64 * (me + 1)  # a cache line of its own
     for w in range(parts):
         desk = words + REACH_DESK * w
         count = control[desk + REACH_HERE]
         at = send_on(env, targets, queue, rows, rows_of(table, w, control[desk + REACH_SIDE]), finders, max(first, 0),
-                     min(last, count), at, value, me, nobody, several)
+                     min(last, count), at, value, me, spare, several)
         first -= count
         last -= count
     return at
@@ -239,4 +239,4 @@ def narrow(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         rounds, side, alone = rounds + 1, 1 - side, me == 0 and not shared
     if me == 0:
         hand_over(control, table, queue, rows, front, pointer_u64(table, REACH_LONGS), counts, words, crew)
-        counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_TOLD] = active, edges, rounds
+        counts[REACH_ACTIVE], counts[REACH_EDGES], counts[REACH_SUPERSTEPS] = active, edges, rounds

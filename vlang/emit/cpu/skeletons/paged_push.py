@@ -7,6 +7,8 @@ pages.
 """
 
 from vlang.emit.cpu.skeletons.holes import (
+    Columns,
+    Env,
     Frame,
     Pointer,
     bind,
@@ -24,9 +26,10 @@ from vlang.emit.cpu.skeletons.holes import (
     pointer_u32,
     pointer_u64,
     range,
+    sender_part,
     silent,
-    speak,
     u8,
+    u32,
     u64,
     value_i64,
 )
@@ -73,6 +76,18 @@ def choose_front(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer
     fetch_add(counts, 0, active)
 
 
+@inner
+def push_row(
+    env: Env, columns: Columns, targets: Pointer[u32], found: Pointer[u64], u: i64, low: u64, high: u64
+) -> None:
+    """Join the contributions of vertex u along entries low to high of a page, and set the bits of changed receivers."""
+    part = sender_part(env, u)
+    for k in range(low, high):
+        v = i64(targets[i64(k)])
+        if join(env, columns, part, v, u, i64(k)):
+            fresh(found, v)
+
+
 def spread_rows(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     """Join the contributions of short vertices."""
     env = bind(frame)
@@ -91,11 +106,7 @@ def spread_rows(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[
             while there != u64(0):
                 u = 64 * w + lowest(there)
                 there &= there - u64(1)
-                said = speak(env, u)
-                for k in range(u64(offsets[u - first]), u64(offsets[u - first + 1])):
-                    v = i64(targets[i64(k)])
-                    if join(env, columns, said, v, u, i64(k)):
-                        fresh(found, v)
+                push_row(env, columns, targets, found, u, u64(offsets[u - first]), u64(offsets[u - first + 1]))
 
 
 def spread_segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
@@ -112,11 +123,7 @@ def spread_segments(frame: Frame, tasks: Pointer[i64], count: i64, counter: Poin
         for s in range(tasks[3 * task + 1], tasks[3 * task + 2]):
             u = segments[3 * s]
             if (front[u >> 6] >> u64(u & 63)) & u64(1) != u64(0):
-                said = speak(env, u)
-                for k in range(u64(segments[3 * s + 1]), u64(segments[3 * s + 2])):
-                    v = i64(targets[i64(k)])
-                    if join(env, columns, said, v, u, i64(k)):
-                        fresh(found, v)
+                push_row(env, columns, targets, found, u, u64(segments[3 * s + 1]), u64(segments[3 * s + 2]))
 
 
 def gather_up(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:

@@ -12,6 +12,7 @@ from vlang.emit.cpu.skeletons.holes import (
     bind_columns,
     fetch_add,
     i64,
+    is_final,
     level,
     lowest,
     min,
@@ -20,7 +21,6 @@ from vlang.emit.cpu.skeletons.holes import (
     poke,
     range,
     reach,
-    settled,
     u64,
     value_i64,
 )
@@ -52,7 +52,7 @@ def spot(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
         for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
             word = u64(0)
             for v in range(64 * w, min(64 * w + 64, n)):
-                if settled(env, v):
+                if is_final(env, v):
                     word |= u64(1) << u64(v & 63)
                     active += 1
                     one = v
@@ -89,7 +89,7 @@ def take(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
                 while got != u64(0):
                     v = 64 * w + lowest(got)
                     got &= got - u64(1)
-                    if not settled(env, v):
+                    if not is_final(env, v):
                         reach(env, v, value)
                         word |= u64(1) << u64(v & 63)
                         active += 1

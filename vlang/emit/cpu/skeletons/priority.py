@@ -6,10 +6,10 @@ bucket, including vertices that are added meanwhile, and then steals runs from o
 that it has found itself, and no worker waits before the bucket is empty (Blumofe, Leiserson: Scheduling multithreaded
 computations by work stealing, J. ACM 46, 1999). The width of buckets is adapted during the run (`change_of`).
 
-These functions are written from the program: `tell` computes the common part of the contributions of a vertex, `along`
-reads the values of an edge, `offer` joins a contribution into the receiver, `rank` is the priority of a vertex (least
-first), and `silent` tests whether it contributes nothing. `near_vertex` and `near_edge` prefetch. Where `shift` is not
-0, an edge is one word of `targets`: the receiver, and from bit `shift` on the value of its column.
+These functions are written from the program: `joined_part` computes the common part of the contributions of a vertex,
+`along` reads the values of an edge, `offer` joins a contribution into the receiver, `rank` is the priority of a vertex
+(least first), and `silent` tests whether it contributes nothing. `near_vertex` and `near_edge` prefetch. Where `shift`
+is not 0, an edge is one word of `targets`: the receiver, and from bit `shift` on the value of its column.
 
 A later bucket holds every vertex whose value is in its range, unless some had to wait for room (`unsure`). So a vertex
 that moves inside a bucket need not be entered again. All workers run `priority` at once. Their common decisions depend
@@ -26,13 +26,13 @@ from vlang.emit.cpu.skeletons.buckets import (
     give_back,
     has_room,
     least_origin,
-    least_told,
+    least_reported,
     length_of,
     next_bucket,
     put_on_offer,
+    reported,
     slot_of,
     take_run,
-    told,
     wait_for_runs,
 )
 from vlang.emit.cpu.skeletons.holes import (
@@ -47,6 +47,7 @@ from vlang.emit.cpu.skeletons.holes import (
     fetch_add,
     i64,
     inner,
+    joined_part,
     min,
     near_edge,
     near_vertex,
@@ -61,7 +62,6 @@ from vlang.emit.cpu.skeletons.holes import (
     rank,
     silent,
     store_f64,
-    tell,
     u32,
     u64,
     value_f64,
@@ -95,14 +95,14 @@ from vlang.runtime.plan.layouts.order_words import (
     ORDER_REACHED,
     ORDER_RECORDED,
     ORDER_RECORDS,
+    ORDER_REPORT,
+    ORDER_REPORTS,
     ORDER_ROUNDS,
     ORDER_RUN,
     ORDER_SCALE,
     ORDER_SHIFT,
     ORDER_SPILLED,
     ORDER_TARGET,
-    ORDER_TELLS,
-    ORDER_TOLD,
     ORDER_UNSURE,
     ORDER_VERTICES,
     ORDER_WAITERS,
@@ -121,11 +121,11 @@ def expand(
     """Push from vertex u; returns its edges, and how many vertices it improves inside the current bucket."""
     low, high = i64(offsets[u]), i64(offsets[u + 1])
     again, least, k = i64(0), f64(now), low
-    said, receivers = tell(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
+    part, receivers = joined_part(env, u), (i64(1) << (shift if shift != 0 else i64(32))) - 1
     while k < high:
         word = i64(targets[k])
         v = word & receivers
-        better, before, after = offer(env, said, along(columns, word, shift, k), v, u)
+        better, before, after = offer(env, part, along(columns, word, shift, k), v, u)
         k += 1
         if better:
             slot, was = slot_of(after, origin, scale, least), slot_of(before, origin, scale, least)
@@ -242,7 +242,7 @@ def empty_bucket(
     spilled: Pointer[u64], me: i64, crew: i64, turn: i64, origin: f64, scale: f64, now: i64, unsure: bool
 ) -> None:
     """Push from the runs of a bucket, then from runs that other workers offer, until there are no more."""
-    tells = ORDER_TELLS + ORDER_TOLD * turn
+    reports = ORDER_REPORTS + ORDER_REPORT * turn
     while True:
         at = take_run(desk, links, turn)
         if at == 0 and places[now] != 0:
@@ -252,7 +252,7 @@ def empty_bucket(
         if at == 0:
             at = find_run(table, links, me, crew, turn)
         if at == 0:
-            desk[tells + ORDER_NEXT] = next_bucket(places, now)
+            desk[reports + ORDER_NEXT] = next_bucket(places, now)
             if not wait_for_runs(control, table, crew, turn):
                 return
             continue
@@ -269,9 +269,9 @@ def empty_bucket(
                 again += bettered
                 pushed += 1
         give_back(desk, links, run)
-        desk[tells + ORDER_EDGES] += edges
-        desk[tells + ORDER_PUSHED] += pushed
-        desk[tells + ORDER_AGAIN] += again
+        desk[reports + ORDER_EDGES] += edges
+        desk[reports + ORDER_PUSHED] += pushed
+        desk[reports + ORDER_AGAIN] += again
 
 
 def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
@@ -305,29 +305,29 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
             spread(env, control, desk, places, links, entries, spilled, origin, scale)
             desk[ORDER_FIRST] = next_bucket(places, 0)
             meet(control, crew)
-            now = least_told(table, crew, ORDER_FIRST)
+            now = least_reported(table, crew, ORDER_FIRST)
         if target >= 0:  # no pushes between two barriers; but a vertex that waits for room may improve it
             reached = peek(control, ORDER_SPILLED) == 0 and \
                 slot_of(bounded(rank(env, target)), origin, scale, f64(-1.0)) < now
             meet(control, crew)
         if now == ORDER_MOVED or reached or rounds == control[ORDER_ROUNDS]:
             break
-        tells = ORDER_TELLS + ORDER_TOLD * turn
+        reports = ORDER_REPORTS + ORDER_REPORT * turn
         at = places[now]
         places[now] = 0
-        desk[tells + ORDER_ENTRIES] = length_of(links, at)
+        desk[reports + ORDER_ENTRIES] = length_of(links, at)
         put_on_offer(desk, at, turn)
-        desk[tells + ORDER_EDGES] = desk[tells + ORDER_PUSHED] = desk[tells + ORDER_AGAIN] = 0
+        desk[reports + ORDER_EDGES] = desk[reports + ORDER_PUSHED] = desk[reports + ORDER_AGAIN] = 0
         empty_bucket(env, columns, offsets, targets, shift, control, table, desk, places, links, entries, spilled, me,
                      crew, turn, origin, scale, now, unsure)
         if me == 0:
             control[ORDER_IDLE + (turn + 2) % 3] = 0
-            records[2 * rounds + 1] = told(table, crew, tells + ORDER_EDGES)
+            records[2 * rounds + 1] = reported(table, crew, reports + ORDER_EDGES)
             if rounds > 0:
-                records[2 * rounds - 2] = told(table, crew, tells + ORDER_ENTRIES)
-        pushed += told(table, crew, tells + ORDER_PUSHED)
-        again += told(table, crew, tells + ORDER_AGAIN)
-        now = least_told(table, crew, tells + ORDER_NEXT)
+                records[2 * rounds - 2] = reported(table, crew, reports + ORDER_ENTRIES)
+        pushed += reported(table, crew, reports + ORDER_PUSHED)
+        again += reported(table, crew, reports + ORDER_AGAIN)
+        now = least_reported(table, crew, reports + ORDER_NEXT)
         rounds, watched, turn = rounds + 1, watched + 1, (turn + 1) % 3
         if watched == ORDER_WATCHED and now < ORDER_BUCKETS:
             if control[ORDER_FIXED] == 0:
@@ -340,7 +340,7 @@ def priority(frame: Frame, control: Pointer[i64], table: Pointer[u64]) -> None:
         if rounds == 0:  # no vertex was entered
             records[1] = 0
             rounds += 1
-        records[2 * rounds - 2] = told(table, crew, ORDER_LEFT)
+        records[2 * rounds - 2] = reported(table, crew, ORDER_LEFT)
         store_f64(table, ORDER_ORIGIN, origin)
         store_f64(table, ORDER_SCALE, scale)
         control[ORDER_NOW], control[ORDER_LEVEL] = now, level

@@ -1,8 +1,8 @@
 """A pass over edges: push. Active vertices send along their edges, and receivers join by compare-and-swap.
 
 These functions are written from the program: `join` joins a contribution into the words of the receiver, and returns
-whether that changed them. `speak` computes the common part of the contributions of a vertex. `fresh` tests whether a
-vertex is found for the first time in the superstep, `silent` whether it contributes nothing.
+whether that changed them. `sender_part` computes the common part of the contributions of a vertex. `fresh` tests
+whether a vertex is found for the first time in the superstep, `silent` whether it contributes nothing.
 
 A task is a run of consecutive entries of a queue: tasks[0] is the length of a run, tasks[1] the end of the last. The
 layout of queues and entries: WALK_... in runtime/plan/layouts/pass_words.py.
@@ -25,8 +25,8 @@ from vlang.emit.cpu.skeletons.holes import (
     pointer_u32,
     pointer_u64,
     range,
+    sender_part,
     silent,
-    speak,
     u8,
     u64,
     value_i64,
@@ -89,10 +89,10 @@ def push(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
             u = i64(entry & u64(0xFFFFFFFF))
             low = offsets[u] + (entry >> u64(32)) * u64(WALK_EDGES)
             high = min(offsets[u + 1], low + u64(WALK_EDGES))
-            said = speak(env, u)
+            part = sender_part(env, u)
             for k in range(low, high):
                 v = i64(targets[i64(k)])
-                if join(env, columns, said, v, u, i64(k)) and fresh(bits, v):
+                if join(env, columns, part, v, u, i64(k)) and fresh(bits, v):
                     degree = i64(offsets[v + 1] - offsets[v])
                     at, end = enqueue(found, counts, v, degree, at, end)
                     active += 1

@@ -1,6 +1,6 @@
 """Loops with a uniform frontier (rule X2): all vertices of it send one value, so any of them may reach a vertex.
 
-`level` (the value that the frontier sends, and whether it can change a vertex), `settled`, `reach` and `renew` are
+`level` (the value that the frontier sends, and whether it can change a vertex), `is_final`, `reach` and `renew` are
 written from the program. Layout: REACH_... in runtime/plan/layouts/reach_words.py.
 
 A superstep is `mark` and `unite`, or `early`; `narrow` (narrow.py) runs many small ones. A task is a run of tasks[0]
@@ -15,6 +15,7 @@ from vlang.emit.cpu.skeletons.holes import (
     fetch_add,
     i64,
     inner,
+    is_final,
     level,
     lowest,
     min,
@@ -25,7 +26,6 @@ from vlang.emit.cpu.skeletons.holes import (
     prefetch,
     range,
     reach,
-    settled,
     u32,
     u64,
     value_i64,
@@ -63,7 +63,7 @@ def cut(longs: Pointer[u64], counts: Pointer[i64], v: i64, degree: i64) -> None:
 
 
 @inner
-def bring_near(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
+def prefetch_rows(offsets: Pointer[u64], targets: Pointer[u32], there: u64, base: i64) -> None:
     """Prefetch the beginnings of the rows of some vertices."""
     while there != u64(0):
         at = i64(offsets[base + lowest(there)])
@@ -88,10 +88,10 @@ def start(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
         for w in range(task * tasks[0], min((task + 1) * tasks[0], (n + 63) >> 6)):
             some, word = i64(0), u64(0)
             for v in range(64 * w, min(64 * w + 64, n)):  # few are reached: this loop has no branch
-                some += i64(settled(env, v))
+                some += i64(is_final(env, v))
             if some != 0:
                 for v in range(64 * w, min(64 * w + 64, n)):
-                    if settled(env, v):
+                    if is_final(env, v):
                         degree = i64(offsets[v + 1] - offsets[v])
                         word |= u64(1) << u64(v & 63)
                         active += 1
@@ -142,7 +142,7 @@ def mark(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
         first = (task - tasks[1]) * tasks[0]
         for w in range(first, min(first + tasks[0], words)):
             if w + 2 < words:
-                bring_near(offsets, targets, front[w + 2], 64 * w + 128)
+                prefetch_rows(offsets, targets, front[w + 2], 64 * w + 128)
             there = front[w]
             while there != u64(0):
                 u = 64 * w + lowest(there)
@@ -184,7 +184,7 @@ def unite(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
                 while got != u64(0):
                     v = 64 * w + lowest(got)
                     got &= got - u64(1)
-                    if not settled(env, v):
+                    if not is_final(env, v):
                         reach(env, v, value)
                         degree = i64(offsets[v + 1] - offsets[v])
                         word |= u64(1) << u64(v & 63)
@@ -240,17 +240,17 @@ def early(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], 
         if task >= count:
             break
         low, high = task * tasks[0], min((task + 1) * tasks[0], words)
-        following = hopeful(offsets, left, low, n, tasks[1])
+        next_word = hopeful(offsets, left, low, n, tasks[1])
         for w in range(low, high):
-            todo, rest, word = following, following, u64(0)
+            todo, rest, word = next_word, next_word, u64(0)
             if w + 1 < high:
-                following = hopeful(offsets, left, w + 1, n, tasks[1])
-                bring_near(offsets, targets, following, 64 * w + 64)
+                next_word = hopeful(offsets, left, w + 1, n, tasks[1])
+                prefetch_rows(offsets, targets, next_word, 64 * w + 64)
             while todo != u64(0):
                 bit = todo & (u64(0) - todo)
                 v = 64 * w + lowest(todo)
                 todo &= todo - u64(1)
-                if settled(env, v):
+                if is_final(env, v):
                     rest &= ~bit
                     continue
                 k, end = offsets[v], offsets[v + 1]

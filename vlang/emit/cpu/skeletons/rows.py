@@ -1,6 +1,6 @@
 """Short vertices of a pass over edges, one after the other (see edges.py)."""
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,

@@ -6,7 +6,7 @@ accumulator in between, are written from the program (the rest: edges.py; over l
 rows.py).
 """
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,

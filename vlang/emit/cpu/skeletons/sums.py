@@ -41,9 +41,9 @@ from vlang.emit.cpu.skeletons.holes import (
 )
 from vlang.runtime.plan.layouts.sum_words import (
     SUM_ACTIVE,
-    SUM_HEARD,
     SUM_LONG,
     SUM_MARKS,
+    SUM_NOTIFY,
     SUM_PULL,
     SUM_QUEUE,
     SUM_QUIET,
@@ -111,7 +111,7 @@ def gathered(env: Env, table: Pointer[u64], v: i64) -> Acc:
 def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
     """Apply the marked vertices; the vertices that then have a delta to send are the next queue."""
     offsets, rows = pointer_u64(table, PAGE_OFFSETS), pointer_u64(table, SUM_PULL + PAGE_OFFSETS)
-    queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
+    queue, notify = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_NOTIFY)
     marks, tops = pointer_u64(table, SUM_MARKS), pointer_u64(table, SUM_TOPS)
     quiet, long = value_i64(table, SUM_QUIET) != 0, value_i64(table, SUM_LONG) != 0
     entries, edges, changed, active = i64(0), i64(0), i64(0), i64(0)
@@ -136,8 +136,8 @@ def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
                     flags = apply(env, v, masks, acc if wanted(masks) else identity(env))
                     changed += flags & 1
                     active += flags >> 1
-                    if heard[v] & u8(1):
-                        heard[v] = u8(0)
+                    if notify[v] & u8(1):
+                        notify[v] = u8(0)
                         queue[entries] = u32(v)
                         entries += 1
                         if flags & 2 or not quiet:
@@ -147,10 +147,10 @@ def collect(env: Env, table: Pointer[u64], tasks: Pointer[i64]) -> None:
 
 def sums(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], table: Pointer[u64]) -> None:
     env = bind(frame)
-    queue, heard = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_HEARD)
+    queue, notify = pointer_u32(table, SUM_QUEUE), pointer_u8(table, SUM_NOTIFY)
     records = pointer_i64(table, SUM_RECORDS)
     for i in range(tasks[0]):
-        heard[i64(queue[i])] = u8(0)
+        notify[i64(queue[i])] = u8(0)
     tasks[4], rounds = tasks[0], i64(0)
     while True:
         records[2 * rounds + 1] = spread(env, table, tasks[4])
@@ -160,5 +160,5 @@ def sums(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64], t
         if tasks[7] == 0 or rounds == tasks[1] or tasks[5] + tasks[4] > tasks[2]:
             break
     for i in range(tasks[4]):
-        heard[i64(queue[i])] = u8(1)
+        notify[i64(queue[i])] = u8(1)
     tasks[3] = rounds

@@ -1,6 +1,6 @@
 """A pass over vertices. The functions bind, ready and apply are written from the program and stand above."""
 
-from vlang.emit.cpu.skeletons.following import arrive
+from vlang.emit.cpu.skeletons.fused_blocks import arrive
 from vlang.emit.cpu.skeletons.holes import (
     Frame,
     Pointer,

@@ -44,11 +44,11 @@ class Words:
         return [f"old = {self.pointer}[{v}]"]
 
     def place(self, v: str) -> str:
-        """The text of the index of the first word of a vertex, which holds its first part."""
+        """Code of the index of the first word of a vertex, which holds its first part."""
         return f"2 * {v}" if self.count == 2 else v
 
     def first(self) -> str:
-        """The text of the first part, of the first word `old`."""
+        """Code of the first part, of the first word `old`."""
         return self.parts()[0]
 
     def parts(self) -> list[str]:
@@ -99,7 +99,7 @@ def words_of(writer: StageWriter, fields: tuple[str, ...], types: tuple[Scalar, 
 
 
 def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
-    """The text of a part that begins at a bit of a word."""
+    """Code of a part that begins at a bit of a word."""
     shifted = f"({word} >> u64({at}))" if at else word
     bits = f"u{type_.bits}({shifted})" if type_.bits < 64 else shifted
     if type_ in (BOOL, F16):
@@ -108,7 +108,7 @@ def _taken(d: Dialect, type_: Scalar, word: str, at: int) -> str:
 
 
 def _bits(d: Dialect, type_: Scalar, name: str, at: int) -> str:
-    """The text of a part shifted to its place in a word."""
+    """Code of a part shifted to its place in a word."""
     text = d.store(type_, name) if type_ in (BOOL, F16) else f"bits_of({name})" if type_.floating else \
         f"u{type_.bits}({name})"
     return f"(u64({text}) << u64({at}))" if at else f"u64({text})"

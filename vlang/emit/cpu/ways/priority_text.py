@@ -6,7 +6,7 @@ by a read: under rule A every order ends in the same state.
 
 from __future__ import annotations
 
-from vlang.emit.cpu.ways.push_text import Pushing, joining, pushing, said
+from vlang.emit.cpu.ways.push_text import Pushing, joining, pushing, sender_function
 from vlang.emit.cpu.ways.way_text import CREW, Added
 from vlang.emit.shared.dialect import Function
 from vlang.emit.shared.sending import early_of, joined_writes
@@ -20,15 +20,15 @@ __all__ = ["PriorityText"]
 
 
 class PriorityText:
-    """The emit half of order of priority."""
+    """Generates the code of loops in priority order."""
 
     name = "priority"
 
     def write(self, writer: StageWriter) -> Added:
-        """along, accept, offer, tell, rank and the prefetches.
+        """along, accept, offer, joined_part, rank and the prefetches.
 
-        `silent` is shared with passes that push. Where contributions are joined into the field itself, `speak` is
-        shared, too, as `tell`.
+        `silent` is shared with passes that push. Where contributions are joined into the field itself, `sender_part` is
+        shared, too, as `joined_part`.
         """
         how = pushing(writer)
         reason = _refused(writer, how)
@@ -40,11 +40,11 @@ class PriorityText:
         low = gather.reduce.name == "min"
         apart = how.words.count > 0
         functions = (*_received(writer, gather), _offer(writer, how, low, log),
-                     *(_tell(writer, how) if apart else ()), _rank(writer, how, low, log), *_near(writer, how))
+                     *(_joined_part(writer, how) if apart else ()), _rank(writer, how, low, log), *_near(writer, how))
         spec = PrioritySpec(log, writer.columns, low, how.fields[0],
                             bool(_packed(writer, gather)) and "pack" not in writer.without,
                             "refine" not in writer.without)
-        return Added(spec, functions=functions, texts=() if apart else (f"tell_{name} = speak_{name}\n",),
+        return Added(spec, functions=functions, texts=() if apart else (f"joined_part_{name} = sender_part_{name}\n",),
                      skeletons=("priority",), roles={"priority": CREW}, support=("meeting", "buckets"))
 
 
@@ -91,7 +91,7 @@ def _received(writer: StageWriter, gather: f.Gather) -> tuple[Function, Function
     accept: accumulators with the contribution of an edge with these values.
     """
     d, scope, texts = writer.dialect, writer.scope(), list[str]()
-    values = said(writer, "speak")[1]
+    values = sender_function(writer, "sender_part")[1]
     for expr in dict.fromkeys(e for e in f.walk(gather.reduce) if isinstance(e, f.EdgeValue)):
         if expr.name in writer.columns:
             values[expr] = (d.part("edge", len(texts)),)
@@ -112,23 +112,24 @@ def _offer(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
     Of a tuple this value is the first part: under rule A no vertex reads another part of a neighbour.
     """
     nothing = writer.dialect.constant(identity("min" if low else "max", how.types[0]), how.types[0])
-    told = "now[0] != was[0]" if len(how.types) > 1 else "True"
+    differs = "now[0] != was[0]" if len(how.types) > 1 else "True"
     after = (
         f"before = {_key('was[0]', low, log)}",
         f"after = {_key('now[0]', low, log)}",
-        f"return {told}, f64(np.inf) if was[0] == {nothing} else before, after",
+        f"return {differs}, f64(np.inf) if was[0] == {nothing} else before, after",
     )
     lines = joining(writer, how, after, "return False, f64(0.0), f64(0.0)",
-                    received="accept(env, said, edge, was, v, u)")
+                    received="accept(env, part, edge, was, v, u)")
     return Function("offer", lines, "")
 
 
-def _tell(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The function tell: the common part of a vertex from its present words; its fields are not updated yet."""
+def _joined_part(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
+    """The function joined_part: the common part of a vertex from its present words; its fields are not updated yet."""
     assert how.words is not None
     now = f.Field(how.types[0], how.fields[0], "other")
     words = how.words
-    return (said(writer, "tell", {now: (words.first(),)}, (f"old = {words.pointer}[{words.place('u')}]",))[0],)
+    old = f"old = {words.pointer}[{words.place('u')}]"
+    return (sender_function(writer, "joined_part", {now: (words.first(),)}, (old,))[0],)
 
 
 def _rank(writer: StageWriter, how: Pushing, low: bool, log: bool) -> Function:
@@ -148,7 +149,7 @@ def _near(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
 
 
 def _key(value: str, low: bool, log: bool) -> str:
-    """The text of a priority, the least first.
+    """Code of a priority, the least first.
 
     Where values are multiplied, it is their bit pattern: a piecewise linear logarithm to the base of two.
     """

@@ -3,7 +3,7 @@
 The skeletons `push` and `few` call these functions. A superstep joins into words apart from the fields that it reads
 (`packed_words`), and copies them to the fields at its end. So values and active vertices after each superstep are those
 of a pull, with any number of threads. Expressions of the sender alone, including messages, are computed once a row
-(`speak`), and passed to its edges. Uniform frontiers: `reach_text`.
+(`sender_part`), and passed to its edges. Uniform frontiers: `reach_text`.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from vlang.ir.stages import Mask, Write
 from vlang.runtime.plan.plan import PushSpec
 from vlang.types import BOOL, F16, F32, Scalar, Tuple, Vector
 
-__all__ = ["PushText", "Pushing", "joining", "pushing", "said", "spoken"]
+__all__ = ["PushText", "Pushing", "joining", "pushing", "sender_function", "sender_texts"]
 
 Lines = tuple[str, ...]
 
@@ -83,16 +83,16 @@ def _not_words(writer: StageWriter, writes: tuple[Write, ...]) -> str:
 
 
 class PushText:
-    """The emit half of pushing into words."""
+    """Generates the code of loops that push into words of 64 bits."""
 
     name = "push"
 
     def write(self, writer: StageWriter) -> Added:
-        """speak, receive, join, join_alone, carry, fresh and silent, and heeds under a `where`."""
+        """sender_part, receive, join, join_alone, carry, fresh and silent, and selected under a `where`."""
         how = pushing(writer)
         if how.words is None or how.uniform:
             return Added(reason=how.reason)
-        functions = (*spoken(writer), *_heeds(writer, how), _join(writer, how), _join(writer, how, alone=True),
+        functions = (*sender_texts(writer), *_selected(writer, how), _join(writer, how), _join(writer, how, alone=True),
                      _carry(writer, how), _FRESH, silent(writer))
         paged = ("choose_front", "spread_rows", "spread_segments", "gather_up")
         return Added(how.spec, functions=functions, skeletons=("push", "few", "paged_push"),
@@ -101,23 +101,23 @@ class PushText:
 
 
 # --------------------------------------------------------------------------------------------------------- senders
-def spoken(writer: StageWriter) -> list[Function]:
-    """The functions speak and receive.
+def sender_texts(writer: StageWriter) -> list[Function]:
+    """The functions sender_part and receive.
 
-    speak: the common part of the contributions of a vertex. receive: accumulators with one more contribution, from a
-    vertex with this common part.
+    sender_part: the common part of the contributions of a vertex. receive: accumulators with one more contribution,
+    from a vertex with this common part.
     """
     d = writer.dialect
-    speak, values = said(writer, "speak")
+    sender_part, values = sender_function(writer, "sender_part")
     edge = writer.writer(writer.scope(values=values))
     after: list[str] = []
     for gather, (accumulation, parts) in zip(writer.stage.gathers, parts_of(d, writer.accumulations, "acc")):
         with located(gather.span):
             after += accumulation.take(edge, parts)
-    return [speak, Function("receive", tuple(edge.lines), d.pack("Acc", after))]
+    return [sender_part, Function("receive", tuple(edge.lines), d.pack("Acc", after))]
 
 
-def said(
+def sender_function(
     writer: StageWriter, name: str, known: dict[f.Expr, tuple[str, ...]] | None = None, before: Lines = (),
 ) -> tuple[Function, dict[f.Expr, tuple[str, ...]]]:
     """The function that computes the common part of the contributions of a vertex.
@@ -138,9 +138,9 @@ def said(
     for expr, gather in _of_senders(writer).items():
         with located(gather.span):
             items = sender.items(expr)
-        values[expr] = tuple(d.part("said", len(names) + i) for i in range(len(items)))
+        values[expr] = tuple(d.part("part", len(names) + i) for i in range(len(items)))
         names += items
-    return Function(name, (*before, *sender.lines), d.pack("Said", names)), values
+    return Function(name, (*before, *sender.lines), d.pack("SenderPart", names)), values
 
 
 def _of_senders(writer: StageWriter) -> dict[f.Expr, f.Gather]:
@@ -165,7 +165,7 @@ def _of_sender(expr: f.Expr) -> Iterator[f.Expr]:
 # ------------------------------------------------------------------------------------------------------- receivers
 def joining(
     writer: StageWriter, how: Pushing, changed: tuple[str, ...], unchanged: str, alone: bool = False,
-    received: str = "receive(env, columns, said, was, v, u, k)",
+    received: str = "receive(env, columns, part, was, v, u, k)",
 ) -> Lines:
     """The lines that join the contribution of an edge into the words of the receiver.
 
@@ -192,7 +192,7 @@ def joining(
         *_absorbed(writer, how, unchanged),
         d.named("now", received),
         *([d.named("now", d.pack("Acc", rounded))] if gathered != list(how.types) else []),
-        f"if {d.conjunction(*same)}{' or not heeds(env, v)' if _masks(writer, how) else ''}:",
+        f"if {d.conjunction(*same)}{' or not selected(env, v)' if _masks(writer, how) else ''}:",
         f"    {unchanged}",
         *(d.named(name, text) for name, text in zip(("new", "newer"), words.put_together([n for _, n, _ in parts]))),
     ]
@@ -203,7 +203,7 @@ def joining(
 
 
 def _same(d: Dialect, rounded: bool, type_: Scalar, was: str, now: str, name: str) -> str:
-    """The text of a test that a part has not changed; for min and max of numbers, a single comparison.
+    """Code of a test that a part has not changed; for min and max of numbers, a single comparison.
 
     Args:
         d: the dialect.
@@ -241,8 +241,8 @@ def _masks(writer: StageWriter, how: Pushing) -> tuple[str, ...]:
     return tuple(dict.fromkeys(mask for mask in masks if mask is not None))
 
 
-def _heeds(writer: StageWriter, how: Pushing) -> list[Function]:
-    """heeds: whether the `where`s around the write hold for a vertex; none if there are none."""
+def _selected(writer: StageWriter, how: Pushing) -> list[Function]:
+    """selected: whether the `where`s around the write hold for a vertex; none if there are none."""
     masks = _masks(writer, how)
     if not masks:
         return []
@@ -252,7 +252,7 @@ def _heeds(writer: StageWriter, how: Pushing) -> list[Function]:
         if isinstance(item, Mask):
             writer.mask(text, scope, item)
     names = [text.name(scope.accumulator(f.Accumulator(BOOL, mask))[0]) for mask in masks]
-    return [Function("heeds", tuple(text.lines), writer.dialect.both(*names))]
+    return [Function("selected", tuple(text.lines), writer.dialect.both(*names))]
 
 
 def _carry(writer: StageWriter, how: Pushing) -> Function:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from vlang.emit.cpu.ways.push_text import Pushing, pushing, spoken
+from vlang.emit.cpu.ways.push_text import Pushing, pushing, sender_texts
 from vlang.emit.cpu.ways.way_text import CREW, SPARSE, Added
 from vlang.emit.shared.dialect import Function, stored_as
-from vlang.emit.shared.sending import early_of, settled
+from vlang.emit.shared.sending import early_of, is_final
 from vlang.emit.shared.stage import StageWriter
 from vlang.reductions import identity
 
@@ -13,7 +13,7 @@ __all__ = ["ReachText"]
 
 
 class ReachText:
-    """The emit half of searches with a uniform frontier."""
+    """Generates the code of searches with a uniform frontier."""
 
     name = "reach"
 
@@ -28,14 +28,14 @@ class ReachText:
 
 
 def _functions(writer: StageWriter, how: Pushing) -> tuple[Function, ...]:
-    """The functions level, settled, reach and renew (see skeletons/holes.pyi), and those that `level` calls."""
+    """The functions level, is_final, reach and renew (see skeletons/holes.pyi), and those that `level` calls."""
     d, (name,), (type_,) = writer.dialect, how.fields, how.types
     far = d.constant(identity(writer.stage.gathers[0].reduce.name, type_), type_)
-    lines = ("value = receive(env, columns, speak(env, u), identity(env), u, u, i64(0))[0]",)
+    lines = ("value = receive(env, columns, sender_part(env, u), identity(env), u, u, i64(0))[0]",)
     pointer = writer.env.pointer(f"field:{name}", stored_as(type_))
-    return (*spoken(writer),
+    return (*sender_texts(writer),
             Function("level", lines, f"value, value != {far}"),
-            Function("settled", (), settled(writer, early_of(writer))),
+            Function("is_final", (), is_final(writer, early_of(writer))),
             Function("renew", (f"old = {pointer}[v]", f"fresh = {d.load(type_, 'old')} == {far}",
                                f"{pointer}[v] = {d.store(type_, 'value')} if fresh else old"), "fresh"),
             Function("reach", (f"{pointer}[v] = {d.store(type_, 'value')}",), ""))

@@ -2,7 +2,7 @@
 
 Only active vertices contribute to a gather of changes (docs/language.md, section 4.5), so their pushes are complete.
 The functions of the pull are used here, too: `gather` joins a contribution with the accumulator of a receiver, and
-`apply` takes the result. The skeleton `sums` needs only functions that load and store such accumulators besides.
+`apply` takes the result. The skeleton `sums` also needs functions that load and store these accumulators.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ __all__ = ["SumsText"]
 
 
 class SumsText:
-    """The emit half of pushing sums, in passes of delta loops: their writes are in delta form, so gathers add up."""
+    """Generates the code of pushed sums, in passes of delta loops: their gathers are sums."""
 
     name = "sums"
 

@@ -41,7 +41,7 @@ class Added:
 
 
 class WayText(Protocol):
-    """The emit half of a way. name: the name of its run half (vlang.runtime.cpu.ways)."""
+    """Generates the code of a way. name: of the way in vlang.runtime.cpu.ways that runs it."""
 
     @property
     def name(self) -> str: ...

@@ -72,7 +72,7 @@ template <class S> struct Seeker {
     const u64 at = base + lane_number();
     const u32 v = u32(at);
     u64 k = 0, end = 0;
-    if (at < table.vertices && !S::settled(frontier.env, v)) {
+    if (at < table.vertices && !S::is_final(frontier.env, v)) {
       k = table.pull_offsets[at];
       end = table.pull_offsets[at + 1];
     }
@@ -110,7 +110,7 @@ template <class S> struct Seeker {
     for (u64 s = crew.warp; s < table.segment_count; s += crew.warps) {
       const u32 v = u32(table.segments[3 * s]);
       bool hit = false;
-      const bool open = lane_value(WARP, !S::settled(frontier.env, v), 0);  // another warp may reach it meanwhile
+      const bool open = lane_value(WARP, !S::is_final(frontier.env, v), 0);  // another warp may reach it meanwhile
       if (open) {
         const u64 from = u64(table.segments[3 * s + 1]);
         const u64* row = row_of(from);

@@ -28,8 +28,8 @@ struct Control {
   u64 step;             // supersteps so far
   u64 done;             // supersteps of this launch
   u64 reason;           // why the launch ended: ENDED_...
-  u64 unsettled;        // vertices not reached yet, for early exit
-  u64 unsettled_edges;  // edges that leave them
+  u64 unreached;        // vertices not reached yet, for early exit
+  u64 unreached_edges;  // edges that leave them
   u64 pile;             // which of the two far piles is in use
   u64 piled[2];         // entries of each
   u64 least[2];         // order key of the smallest priority in each, or of a smaller one
@@ -80,7 +80,7 @@ struct Table {
 enum : u64 { RULE_COST, RULE_BEAMER, RULE_PUSH, RULE_PULL };
 enum : u64 { MODE_PUSH, MODE_EARLY };
 enum : u64 { ENDED_EMPTY = 1, ENDED_LIMIT, ENDED_LARGE };
-enum : int { FROM_START, FROM_HEARD };
+enum : int { FROM_START, FROM_NOTIFY };
 
 __device__ __forceinline__ u64 entry_of(u32 v, u32 chunk) { return u64(chunk) << 32 | v; }
 

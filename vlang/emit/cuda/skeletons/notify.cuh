@@ -27,8 +27,8 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
     const u32 v = u32(at);
     bool chosen = false;
     if (at < table.vertices) {
-      chosen = FROM == FROM_HEARD ? (S::heard(env, v) & 1) != 0
-               : S::FRONTIER      ? S::settled(env, v)
+      chosen = FROM == FROM_NOTIFY ? (S::notifies(env, v) & 1) != 0
+               : S::FRONTIER      ? S::is_final(env, v)
                                   : !silent<S>(env, v, 0);
     }
     const u32 word = __ballot_sync(WARP, chosen);
@@ -54,7 +54,7 @@ __device__ __forceinline__ void begin_frontier(u64* frame, const Table* where) {
   if constexpr (PRIORITY) {
     NextFrontier<S, PRIORITY>::note_least(&control->start, least);
   }
-  settle(frontier.tally, sums, frontier.counts);
+  add_tally(frontier.tally, sums, frontier.counts);
 }
 
 // Initialises the cells of all vertices with the values of their fields.

@@ -75,7 +75,7 @@ __device__ __forceinline__ void push_page(u64* frame, const Table* where, const 
     PushCells<S> work{table, env, &turn.next->touched};
     walk<PushCells<S>, true>(table, queue, turn.now->entries, nullptr, work, crew_of(false), row);
   }
-  settle(frontier.tally, sums, turn.next);
+  add_tally(frontier.tally, sums, turn.next);
 }
 
 // Applies the contributions pushed to touched vertices, after all pages.
@@ -87,7 +87,7 @@ template <class S> __device__ __forceinline__ void apply_pushed(u64* frame, cons
   NextFrontier<S, 0> frontier{
       table, env, table.queues[1 - turn.parity], turn.next, table.bits[1 - turn.parity], 0, 0, false, {}};
   apply_touched<S>(table, frontier, crew_of(false));
-  settle(frontier.tally, sums, turn.next);
+  add_tally(frontier.tally, sums, turn.next);
 }
 
 // Records a superstep over pages as `traverse` records its own, so that either can continue from here.

@@ -30,7 +30,7 @@ struct Meeting {
 // State of a launch in progress, equal in all blocks.
 struct Course {
   u64 step, done;
-  u64 unsettled, unsettled_edges;
+  u64 unreached, unreached_edges;
   bool alone, pulling;
 };
 
@@ -39,14 +39,14 @@ struct Course {
 // has that many. RULE_BEAMER: the published rule, alpha 14, beta 24.
 __device__ __forceinline__ bool should_pull(const Table& table, const Course& course, const Counts& now) {
   if (table.rule == RULE_BEAMER) {
-    return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unsettled_edges;
+    return course.pulling ? now.active * 24 > table.vertices : now.edges * 14 > course.unreached_edges;
   }
   if (table.rule != RULE_COST || now.edges == 0) {
     return table.rule == RULE_PULL;
   }
   const f64 push = f64(now.edges) * f64(table.push_cost);
-  const f64 asked = f64(course.unsettled) * (f64(table.edges) / f64(now.edges));
-  const f64 looks = asked < f64(course.unsettled_edges) ? asked : f64(course.unsettled_edges);
+  const f64 asked = f64(course.unreached) * (f64(table.edges) / f64(now.edges));
+  const f64 looks = asked < f64(course.unreached_edges) ? asked : f64(course.unreached_edges);
   return push > f64(table.vertices) * f64(table.scan_cost) + looks * f64(table.pull_cost);
 }
 
@@ -101,7 +101,7 @@ __device__ __forceinline__ void push_step(
     meeting.wait(course.alone);
     apply_touched<S>(table, frontier, crew);
   }
-  settle(frontier.tally, sums, next);
+  add_tally(frontier.tally, sums, next);
 }
 
 template <class S>
@@ -112,7 +112,7 @@ __device__ __forceinline__ void early_step(
   Seeker<S> seeker{table, frontier, table.bits[parity]};
   seeker.all(crew_of(false));
   frontier.tally.changed = frontier.tally.active;
-  settle(frontier.tally, sums, next);
+  add_tally(frontier.tally, sums, next);
   meeting.wait(false);
   for (u64 word = thread_number(); word < (table.vertices + 31) / 32; word += thread_count()) {
     table.bits[parity][word] = 0;
@@ -150,12 +150,12 @@ __device__ __forceinline__ void part(Control* control, const Board& board, Meeti
     if (threadIdx.x == 0) {
       control->step = course.step;
       control->done = course.done;
-      control->unsettled = course.unsettled;
-      control->unsettled_edges = course.unsettled_edges;
+      control->unreached = course.unreached;
+      control->unreached_edges = course.unreached_edges;
     }
   }
   meeting.wait(false);
-  course = {control->step, control->done, control->unsettled, control->unsettled_edges, false, false};
+  course = {control->step, control->done, control->unreached, control->unreached_edges, false, false};
 }
 
 // The maximum of edges per entry, on average, in a frontier that one block processes alone.
@@ -173,8 +173,8 @@ __device__ __forceinline__ void record(
   }
   course.step++;
   course.done++;
-  course.unsettled -= next.active < course.unsettled ? next.active : course.unsettled;
-  course.unsettled_edges -= next.edges < course.unsettled_edges ? next.edges : course.unsettled_edges;
+  course.unreached -= next.active < course.unreached ? next.active : course.unreached;
+  course.unreached_edges -= next.edges < course.unreached_edges ? next.edges : course.unreached_edges;
 }
 
 // Runs supersteps until the frontier (under PRIORITY also the pile) is empty, or `most` have been run, or the frontier
@@ -189,10 +189,10 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     board.sums[threadIdx.x] = 0;
   }
   Meeting meeting{&control->arrived, 0};
-  Course course{control->step, 0, control->unsettled, control->unsettled_edges, false, false};
+  Course course{control->step, 0, control->unreached, control->unreached_edges, false, false};
   if (course.step == 0) {
-    course.unsettled = table.vertices - control->counts[0].active;
-    course.unsettled_edges = table.edges - control->counts[0].edges;
+    course.unreached = table.vertices - control->counts[0].active;
+    course.unreached_edges = table.edges - control->counts[0].edges;
   }
   __syncthreads();
   u64 reason = 0;
@@ -254,7 +254,7 @@ __device__ __forceinline__ void traverse(u64* frame, const Table* where, u64 mos
     control->step = course.step;
     control->done = course.done;
     control->reason = reason;
-    control->unsettled = course.unsettled;
-    control->unsettled_edges = course.unsettled_edges;
+    control->unreached = course.unreached;
+    control->unreached_edges = course.unreached_edges;
   }
 }

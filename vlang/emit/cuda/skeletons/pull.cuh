@@ -10,7 +10,7 @@
 
 template <class S> __device__ __forceinline__ bool gathers(const typename S::Env& env, u32 v,
                                                            const typename S::Masks& masks) {
-  return S::wanted(masks) && !S::settled(env, v);
+  return S::wanted(masks) && !S::is_final(env, v);
 }
 
 // -- where contributions come from ------------------------------------------------------------------------------------

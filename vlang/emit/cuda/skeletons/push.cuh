@@ -10,7 +10,7 @@ constexpr u32 TALLIES = 4;  // words of shared memory per block
 
 // Adds the tallies of a block to the counts of the next superstep. sums: TALLIES words of shared memory, 0 before and
 // after. All threads take part. The caller must synchronise before the sums are read.
-__device__ __forceinline__ void settle(const Tally& tally, u64* sums, Counts* next) {
+__device__ __forceinline__ void add_tally(const Tally& tally, u64* sums, Counts* next) {
   const u64 edges = warp_sum_wide(tally.edges), looked = warp_sum_wide(tally.looked);
   if (lane_number() == 0) {
     if (tally.active) {

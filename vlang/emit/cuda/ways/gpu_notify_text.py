@@ -9,14 +9,14 @@ __all__ = ["NotifyText"]
 
 
 class NotifyText(GpuWayText):
-    """The function heard: the mark of a vertex; 0 in a pass that nothing notifies."""
+    """The function notifies: the mark of a vertex; 0 in a pass that nothing notifies."""
 
     name = "notify-pull"
 
     def over_edges(self) -> tuple[Function, ...]:
-        """The function heard."""
+        """The function notifies."""
         writer = self.stage.writer
         name = writer.stage.name
         if writer.plan is None or name not in writer.plan.readers:
-            return (Function("heard", (), "u8(0)"),)
-        return (Function("heard", (), f"{writer.env.pointer(f'work:heard.{name}', 'u8')}[v]"),)
+            return (Function("notifies", (), "u8(0)"),)
+        return (Function("notifies", (), f"{writer.env.pointer(f'work:notify.{name}', 'u8')}[v]"),)

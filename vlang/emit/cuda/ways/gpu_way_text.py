@@ -34,7 +34,7 @@ class GpuPass:
 
 
 class GpuWayText:
-    """The emit half of a way, for one pass over edges. It adds nothing unless a method says so.
+    """Generates the code of a way, for one pass over edges. It adds nothing unless a method says so.
 
     name: of the run half (vlang.runtime.gpu.ways).
     """

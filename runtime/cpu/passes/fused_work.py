@@ -6,7 +6,7 @@ import numpy as np
 
 from vlang.runtime.engine.state import State
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
-from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW, SLOT_LISTED, StageSpec
+from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED, SLOT_LISTED, StageSpec
 
 __all__ = ["Ahead"]
 
@@ -34,32 +34,32 @@ class Ahead:
     def clear(self) -> None:
         """Forget all, since a pass without fused kernels changes the state."""
         self._ready = frozenset()
-        self._state.frame[SLOT_FOLLOW] = 0
+        self._state.frame[SLOT_FUSED] = 0
 
     def aim(self, stage: StageSpec, inside: bool) -> None:
         """Before a pass with fused work: by its own kernels (`inside`), or by one kernel that runs after it."""
         self.clear()
-        assert stage.follow is not None
+        assert stage.fused is not None
         state, slots = self._state, self._state.plan.slots
         self.frame[:] = state.frame
         self.frame[SLOT_LISTED] = 0
         pairs = [(f"field:{name}", f"next:{name}") for name in stage.swaps]
         if inside:
-            pairs += [(_first(later), later) for later in stage.follow.own]
-            if any(not len(state.arrays[later]) for later in stage.follow.own):
+            pairs += [(_first(later), later) for later in stage.fused.own]
+            if any(not len(state.arrays[later]) for later in stage.fused.own):
                 state.allocate("later", f"later:message.{stage.name}.", state.n)
-            state.point(SLOT_FOLLOW, self._control)
+            state.point(SLOT_FUSED, self._control)
         for one, other in pairs:
             a, b = slots[one], slots[other]
             self.frame[a], self.frame[b] = state.frame[b], state.frame[a]
 
     def arrived(self, stage: StageSpec, inside: bool) -> None:
         """After the pass and its fused work."""
-        assert stage.follow is not None
-        self._state.frame[SLOT_FOLLOW] = 0
-        for later in stage.follow.own if inside else ():
+        assert stage.fused is not None
+        self._state.frame[SLOT_FUSED] = 0
+        for later in stage.fused.own if inside else ():
             self._state.exchange(_first(later), later)
-        self._ready = frozenset(stage.follow.kernels)
+        self._ready = frozenset(stage.fused.kernels)
 
 
 def _first(later: str) -> str:

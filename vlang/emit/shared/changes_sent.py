@@ -16,7 +16,7 @@ from vlang.ir.stages import Stage
 from vlang.reductions import identity
 from vlang.types import BOOL, Scalar, Tuple, Vector
 
-__all__ = ["ACTIVE", "Telling", "telling"]
+__all__ = ["ACTIVE", "ChangesSent", "changes_sent"]
 
 ACTIVE = f.GraphValue(BOOL, "active", "sent")
 """In a condition at an edge: whether the neighbour is active."""
@@ -25,10 +25,12 @@ _NEUTRAL = frozenset({"sum", "min", "max", "any", "all"})
 
 
 @dataclass(frozen=True)
-class Telling:
+class ChangesSent:
     """How the gathers of a stage read changes.
 
-    flagged: reductions that need the flag. nothing: for other messages, the value that an inactive neighbour sends.
+    Attributes:
+        flagged: Reductions whose contributions carry the flag.
+        nothing: For each other message, the value that an inactive neighbour sends.
     """
 
     flagged: frozenset[f.Expr]
@@ -45,7 +47,7 @@ class Telling:
         return replace(reduce, cond=cond)
 
 
-def telling(stage: Stage, messages: Mapping[f.Expr, int]) -> Telling:
+def changes_sent(stage: Stage, messages: Mapping[f.Expr, int]) -> ChangesSent:
     """How the gathers of a stage read changes."""
     nothing: dict[f.Expr, bool | int | float | None] = {}
     flagged: set[f.Expr] = set()
@@ -62,4 +64,4 @@ def telling(stage: Stage, messages: Mapping[f.Expr, int]) -> Telling:
             nothing[body] = identity(reduce.name, item)
         else:
             flagged.add(reduce)
-    return Telling(frozenset(flagged), nothing)
+    return ChangesSent(frozenset(flagged), nothing)

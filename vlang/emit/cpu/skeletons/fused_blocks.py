@@ -18,15 +18,15 @@ from vlang.emit.cpu.skeletons.holes import (
     value_i64,
 )
 from vlang.runtime.plan.layouts.pass_words import FOLLOW_FRAME, FOLLOW_LEFT, FOLLOW_VERTICES
-from vlang.runtime.plan.plan import BLOCK, SLOT_FOLLOW
+from vlang.runtime.plan.plan import BLOCK, SLOT_FUSED
 
 
 @inner
 def arrive(frame: Frame, low: i64, high: i64) -> None:
     """Count vertices low to high as applied, and run the blocks that are complete."""
-    if value_i64(frame, SLOT_FOLLOW) == 0:
+    if value_i64(frame, SLOT_FUSED) == 0:
         return
-    control = pointer_u64(frame, SLOT_FOLLOW)
+    control = pointer_u64(frame, SLOT_FUSED)
     left = pointer_i64(control, FOLLOW_LEFT)
     while low < high:
         begin = low & -BLOCK
@@ -38,7 +38,7 @@ def arrive(frame: Frame, low: i64, high: i64) -> None:
         low = stop
 
 
-def followed(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
+def fused(frame: Frame, tasks: Pointer[i64], count: i64, counter: Pointer[i64]) -> None:
     while True:
         task = fetch_add(counter, 0, 1)
         if task >= count:

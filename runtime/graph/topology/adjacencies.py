@@ -18,14 +18,14 @@ from vlang.runtime.graph.topology.build import EdgeScan, Rows, RowScan, build_ro
 from vlang.runtime.graph.topology.neighbours import Neighbours, common_neighbours, simple_neighbours
 from vlang.runtime.graph.topology.transform import WeightRule, degrees, dropped, excess, merged, merged_values, tallied
 
-__all__ = ["WEIGHT", "Orientations"]
+__all__ = ["WEIGHT", "Adjacencies"]
 
 WEIGHT = "weight"
 
 Array = NDArray[Any]
 
 
-class Orientations:
+class Adjacencies:
     """In-edges, out-edges or both of n vertices, with degrees and edge columns; threads may share it.
 
     In an undirected graph all kinds are the one object "in". The adjacency that is built first holds every stored
@@ -122,27 +122,27 @@ class Orientations:
                 self._excess = excess(self.any().offsets, self.any().targets, self.directed, self.threads)
             return self._excess
 
-    def thinned(self, loops: bool, parallel: bool) -> tuple[Orientations, int, int]:
+    def thinned(self, loops: bool, parallel: bool) -> tuple[Adjacencies, int, int]:
         """Drop self-loops (if `loops`) and parallel edges (if `parallel`), and count them; see `dropped`."""
         base = self.any()
         rows = Rows(base.offsets, base.targets, {name: base.stored(name) for name in self.columns})
         by = next(iter(self.columns), None)
         rows, lost, more = dropped(rows, loops, parallel, self.directed, by, self.threads)
-        return Orientations(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
+        return Adjacencies(self.n, self.directed, (base.kind, rows), threads=self.threads), lost, more
 
-    def with_rule(self, rule: WeightRule) -> Orientations:
+    def with_rule(self, rule: WeightRule) -> Adjacencies:
         """The same edges with the weights of a rule; adjacency lists that are built are shared."""
         with self._lock:
             if self._edges is not None:
                 columns = {name: values for name, values in self._edges.columns.items() if name != WEIGHT}
                 edges = replace(self._edges, columns=columns)
-                return Orientations(self.n, self.directed, edges, rule=rule, threads=self.threads)
+                return Adjacencies(self.n, self.directed, edges, rule=rule, threads=self.threads)
             kept = [name for name in self.columns if name != WEIGHT]
             shared = [
                 (kind, Rows(a.offsets, a.targets, {c: a.stored(c) for c in kept if a.holds(c)}))
                 for kind, a in self._built.items()
             ]
-            other = Orientations(self.n, self.directed, shared[0], rule=rule, threads=self.threads)
+            other = Adjacencies(self.n, self.directed, shared[0], rule=rule, threads=self.threads)
             for kind, rows in shared[1:]:
                 other._keep(kind, rows)
             other._degrees = dict(self._degrees)
@@ -151,7 +151,7 @@ class Orientations:
     def changed(
         self, gone: tuple[Array, Array], new: tuple[Array, Array], values: Mapping[str, Array], n: int,
         places: Array | None,
-    ) -> tuple[Orientations, int | None]:
+    ) -> tuple[Adjacencies, int | None]:
         """The built adjacencies without all edges between the ends `gone`, then with the edges `new`.
 
         Args:
@@ -183,7 +183,7 @@ class Orientations:
                     rows = inserted(rows, of, others, {c: values[c][edge] for c in held}, n, places)
                 made[kind] = rows
         first, *more = made
-        other = Orientations(n, self.directed, (first, made[first]), rule=self.rule, threads=self.threads)
+        other = Adjacencies(n, self.directed, (first, made[first]), rule=self.rule, threads=self.threads)
         for kind in more:
             other._keep(kind, made[kind])
         return other, None

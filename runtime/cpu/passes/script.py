@@ -1,0 +1,174 @@
+"""Launches over the levels of a sweep, written down before they run, so that one call of machine code runs them all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.runtime.compile.objects import Kernel, address_of
+from vlang.runtime.graph.topology.pages import Pages
+from vlang.runtime.kernels import frontier_kernels
+from vlang.runtime.plan.layouts.play_words import (
+    PLAY_ARGS,
+    PLAY_COUNT,
+    PLAY_FRAME,
+    PLAY_FUNCTION,
+    PLAY_HELPERS,
+    PLAY_LEVEL,
+    PLAY_LIST,
+    PLAY_WORDS,
+)
+from vlang.runtime.plan.plan import SEGMENT
+
+__all__ = ["ManyTasks", "RowKernel", "Script", "level_long_tasks", "level_tasks", "listed_tasks"]
+
+Int64s = NDArray[np.int64]
+
+_TASK_BYTES = 24
+
+
+@dataclass(frozen=True)
+class ManyTasks:
+    """Tasks over several lists.
+
+    Attributes:
+        tasks: int64[t, 3], contiguous.
+        begins: int64[k], the first task of each list.
+        counts: int64[k], how many tasks each list has.
+        costs: int64[k], about how many edges and vertices each list has.
+    """
+
+    tasks: Int64s
+    begins: Int64s
+    counts: Int64s
+    costs: Int64s
+
+    def at(self, lists: Int64s) -> ManyTasks:
+        """The tasks of some lists, by number; -1 is a list without vertices."""
+        return ManyTasks(self.tasks, self.begins[lists], np.where(lists < 0, 0, self.counts[lists]), self.costs[lists])
+
+
+def listed_tasks(starts: Int64s, size: int) -> ManyTasks:
+    """Tasks of `size` entries over lists, list k at [starts[k], starts[k + 1])."""
+    entries = np.diff(starts)
+    counts = -(-entries // size)
+    begins = np.cumsum(counts) - counts
+    owner = np.repeat(np.arange(len(counts)), counts)
+    low = starts[owner] + (np.arange(len(owner)) - begins[owner]) * size
+    high = np.minimum(low + size, starts[owner + 1])
+    return ManyTasks(np.ascontiguousarray(np.stack([np.zeros_like(low), low, high], axis=1)), begins, counts, entries)
+
+
+def level_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
+    """Tasks over lists of short vertices, each within one page; list k at [starts[k], starts[k + 1])."""
+    levels = len(starts) - 1
+    offsets = pages.adjacency.offsets
+    entries = int(starts[-1] - starts[0])
+    room = min(entries, levels * pages.count + (int(offsets[-1]) + entries) // pages.cost + levels)
+    return _made("level_tasks", room, levels, (listed, starts, levels, offsets, pages.firsts, pages.count, pages.cost),
+                 np.diff(starts))
+
+
+def level_long_tasks(pages: Pages, listed: NDArray[np.uint32], starts: Int64s) -> ManyTasks:
+    """Tasks over the segments of long vertices; listed: their indices in the table of long vertices."""
+    levels = len(starts) - 1
+    each = max(1, pages.cost // SEGMENT)
+    return _made("level_long_tasks", len(pages.segments), levels,
+                 (listed, starts, levels, pages.longs, pages.segments, pages.segment_pages, each), 0)
+
+
+def _made(kernel: str, room: int, levels: int, given: tuple[Any, ...], rows: Int64s | int) -> ManyTasks:
+    """The tasks that a kernel makes. room: how many there may be. rows: the vertices of each list that count."""
+    tasks, begins, edges = np.empty((room, 3), np.int64), np.empty(levels + 1, np.int64), np.empty(levels, np.int64)
+    frontier_kernels()[kernel](*given, tasks, begins, edges)
+    return ManyTasks(tasks, begins[:-1], np.diff(begins), edges + rows)
+
+
+@dataclass(frozen=True)
+class RowKernel:
+    """A kernel that exchanges or copies entries of listed vertices in two arrays.
+
+    Attributes:
+        name: of the kernel.
+        arrays: viewed as unsigned integers.
+        width: of these, an entry.
+    """
+
+    name: str
+    arrays: tuple[NDArray[Any], NDArray[Any]]
+    width: int
+
+
+@dataclass
+class Script:
+    """Launches for each of several levels, in the order in which they are added.
+
+    Attributes:
+        levels: int64[k], the values of the levels.
+        counter: the address of the counter from which kernels take tasks.
+        arrays: kept alive until the script has run.
+    """
+
+    levels: Int64s
+    counter: int
+    arrays: list[NDArray[Any]] = field(default_factory=list)
+    _rows: list[Int64s] = field(default_factory=list)
+    _costs: list[Int64s] = field(default_factory=list)
+
+    def launch(self, kernel: Kernel, frame: NDArray[np.uint64], listed: NDArray[np.uint32], work: ManyTasks) -> None:
+        """Launch a kernel over the tasks of each level.
+
+        Args:
+            kernel: takes a frame, tasks, their count and the counter.
+            frame: its frame.
+            listed: the vertices to which the tasks refer.
+            work: the tasks.
+        """
+        rows = self._begun(kernel, frame)
+        given = kernel.words((frame, work.tasks, 0, self.counter))
+        rows[:, PLAY_ARGS : PLAY_ARGS + 4] = [word or 0 for word in given]
+        rows[:, PLAY_ARGS + 1] += work.begins * _TASK_BYTES
+        rows[:, PLAY_ARGS + 2] = work.counts
+        rows[:, PLAY_COUNT] = 4
+        rows[:, PLAY_LIST] = address_of(listed)
+        rows[:, PLAY_HELPERS] = work.counts - 1
+        self._costs.append(np.where(work.counts > 0, work.costs, -1))
+        self.arrays += [frame, listed, work.tasks]
+
+    def rows(self, kernel: Kernel, frame: NDArray[np.uint64], action: RowKernel, listed: NDArray[np.uint32],
+             starts: Int64s, numbers: Int64s) -> None:
+        """Launch a kernel over the listed vertices of each level, on one thread.
+
+        Args:
+            kernel: as `action` says.
+            frame: any frame.
+            action: its arguments before and after the vertices and their count.
+            listed: the vertices of all lists.
+            starts: int64[lists + 1]; those of list k are [starts[k], starts[k + 1]).
+            numbers: int64[k], the list of each level.
+        """
+        counts = (starts[1:] - starts[:-1])[numbers]
+        rows = self._begun(kernel, frame)
+        given = kernel.words((*action.arrays, listed, 0, action.width))
+        rows[:, PLAY_ARGS : PLAY_ARGS + 5] = [word or 0 for word in given]
+        rows[:, PLAY_ARGS + 2] += starts[numbers] * listed.itemsize
+        rows[:, PLAY_ARGS + 3] = counts
+        rows[:, PLAY_COUNT] = 5
+        self._costs.append(np.where(counts > 0, 0, -1))
+        self.arrays += [*action.arrays, listed]
+
+    def _begun(self, kernel: Kernel, frame: NDArray[np.uint64]) -> Int64s:
+        rows = np.zeros((len(self.levels), PLAY_WORDS), np.int64)
+        rows[:, PLAY_FUNCTION], rows[:, PLAY_FRAME] = kernel.address, address_of(frame)
+        rows[:, PLAY_LEVEL] = self.levels
+        self._rows.append(rows)
+        return rows
+
+    def made(self) -> tuple[Int64s, Int64s]:
+        """The launches by level, int64[k, PLAY_WORDS], and the costs of each, int64[k]."""
+        rows, costs = np.stack(self._rows, axis=1), np.stack(self._costs, axis=1)
+        live = costs >= 0
+        return np.ascontiguousarray(rows[live]), costs[live]
