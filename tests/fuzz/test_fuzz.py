@@ -23,7 +23,7 @@ from tests.reference.values import Value
 from vlang.check import parse
 
 FOUND = Path(__file__).parents[1] / "found"
-COUNT, SEED, SHARES = 36, 20261121, 12
+COUNT, SEED, SHARES = 24, 20261121, 12
 
 
 @cache

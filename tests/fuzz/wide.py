@@ -262,11 +262,11 @@ class _Wide(Nested):
             self.line(0, line)
             self.kinds[name] = kind
 
-    def telling(self) -> None:
+    def sending_changes(self) -> None:
         """A loop over changes: of integers, exactly, or of floats, which may be rounded."""
         e = self.e
         if e.chance(50):
-            super().telling()
+            super().sending_changes()
             return
         name, acc = self._declare("float", self.quantised("real", e.expr("real", self.scope, 1))), self.fresh("a")
         self.kinds[name] = "real"
@@ -306,7 +306,7 @@ def wide_programs(draw: st.DrawFn) -> Generated:
         made.fields["given"] = np.maximum(made.fields["given"], 0)
         w.line(0, "require given >= 0")
     w.declarations()
-    forms: list[Callable[[], None]] = [w.stepping, w.fixpoint, w.fixpoint, w.telling, w.open_loop, w.walk,
+    forms: list[Callable[[], None]] = [w.stepping, w.fixpoint, w.fixpoint, w.sending_changes, w.open_loop, w.walk,
                                        partial(w.block, 2)]
     for _ in range(w.e.number(1, 3)):
         w.e.pick(forms)()

@@ -174,7 +174,7 @@ class Evaluator:
 
     def _alike(self, type_: Type | None, value: Operand) -> Operand:
         """An operand as a number of the type in which it is compared; `inf` of integers is an integer."""
-        scalar = None if type_ is None else settle(type_, self.run.precision)
+        scalar = None if type_ is None else concrete(type_, self.run.precision)
         if not isinstance(scalar, Scalar) or not scalar.numeric or isinstance(value, tuple):
             return value
         return _real(value) if scalar.floating else converted(value, scalar)
@@ -188,8 +188,8 @@ class Evaluator:
             return np.logical_and(left, right) if node.op == "and" else np.logical_or(left, right)
         if isinstance(node, t.Compare):
             type_ = common(self.run.types[node.left], self.run.types[node.right])
-            left, right = (self._alike(type_, self.value(part, env)) for part in (node.left, node.right))
-            return self._compare(node.op, left, right)
+            sides = (self._alike(type_, self.value(side, env)) for side in (node.left, node.right))
+            return self._compare(node.op, *sides)
         if isinstance(node, t.Binary):
             return self._binary(node, self._scalar(node.left, env), self._scalar(node.right, env))
         raise Unsupported
