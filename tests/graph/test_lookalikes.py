@@ -42,6 +42,7 @@ MATRICES = {
     "a comment": "% by hand\n4 4 3\n1 2 0.5\n2 3 6\n3 4 7\n",
     "no values": "4 4 3\n1 2\n2 3\n3 4\n",
     "no values, not square": "4 5 3\n1 2\n2 5\n3 4\n",
+    "all corners": "3 4 4\n1 1\n3 4\n1 4\n3 1\n",
     "long": "200 200 300\n" + "".join(f"{i % 200 + 1} {i * 7 % 200 + 1} 1\n" for i in range(300)),
 }
 
@@ -60,7 +61,10 @@ def test_a_header_says_that_the_lines_are_edges(tmp_path: Path) -> None:
     assert read(tmp_path, f"source target w\n{MATRICES['values']}").m == 4
 
 
-@pytest.mark.parametrize("text", ["4 3\n1 2\n2 3\n3 4\n", "4 3\n0 1\n1 2\n2 3\n", "3 4 2\n1 2 9\n3 4 9\n"])
+@pytest.mark.parametrize("text", [
+    "4 3\n1 2\n2 3\n3 4\n", "4 3\n0 1\n1 2\n2 3\n", "3 4 2\n1 2 9\n3 4 9\n",
+    *(f"4 5 3\n{place} 7\n2 4 7\n3 4 7\n" for place in ("0 1", "1 0", "5 1")),  # outside of a matrix
+])
 def test_counts_are_a_warning(text: str, tmp_path: Path) -> None:
     graph = read(tmp_path, text)
     assert "may be counts" in graph.warnings[0]
