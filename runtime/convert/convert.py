@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from vlang.errors import GraphError, OutOfMemory
 from vlang.runtime.convert.budget import Budget, Report
 from vlang.runtime.convert.edges import Edges
-from vlang.runtime.convert.entries import Sorter, count_degrees, scatter
+from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, scatter
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
@@ -51,7 +51,7 @@ def convert(
     reading: Reading | None = None,
     *,
     memory: int | None = None,
-    layout: str = "ids",
+    layout: str = "degree",
     disks: Sequence[str | os.PathLike[str]] = (),
     page_bytes: int = DEFAULT_PAGE_BYTES,
     threads: int | None = None,
@@ -64,8 +64,8 @@ def convert(
         target: the page file.
         reading: how the source is read; None for the options of `Reading()`.
         memory: bytes of memory beside the interpreter and machine code; None for 80 % of what is free. Edges are
-            kept in temporary files beside `target`: up to 24 bytes for each edge, and its columns twice.
-        layout: "ids" or "degree".
+            kept in temporary files beside `target`: up to 32 bytes for each edge, and its columns twice.
+        layout: "degree" or "ids"; the same as of `Graph.save`.
         disks: folders of the stripes; () for one file.
         page_bytes: the size of a page at which the next one begins.
         threads: None for one per processor.
@@ -122,13 +122,15 @@ def _write_edges(
     most = budget.entries(state, page, Sorter.bytes_an_entry(widths, budget.threads))
     degrees = count_degrees(edges, edges.kinds, budget.threads)
     budget.progress("counting", 1)
-    order, ranks = None, None
+    order = None
     if layout == "degree":
         order, ranks = _orders(degrees, room)
+        edges = renumbered(edges, ranks, room, budget.threads)
+        del ranks
         degrees = {kind: counts[order] for kind, counts in degrees.items()}
     for number, (kind, counts) in enumerate(degrees.items()):
         done = number / len(degrees), (number + 0.4) / len(degrees), (number + 1) / len(degrees)
-        entries = scatter(edges, kind, counts, ranks, most, room, budget.threads, budget.within("writing", *done[:2]))
+        entries = scatter(edges, kind, counts, most, room, budget.threads, budget.within("writing", *done[:2]))
         writer.begin(kind, counts)
         sorter = Sorter(entries, most, room, budget.threads)
         sorter.each(partial(_write, writer, entries.shift), budget.within("writing", *done[1:]))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -21,14 +21,14 @@ from vlang.runtime.convert.edges import Edges
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.memory import empty
-from vlang.runtime.threads.workers import on_threads
+from vlang.runtime.threads.workers import on_threads, over
 
-__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "scatter"]
+__all__ = ["Entries", "Sink", "Sorter", "count_degrees", "renumbered", "scatter"]
 
 MOST_BUCKETS = 1 << 10  # as many as cursors and open pages of the system serve well
 _BINS = 1 << 10  # of a division of a bucket that is too large
 _CHUNK = 1 << 15  # edges that are looked at together
-_MIRROR, _NO_LOOPS, _RANKED, _RECORDED = 1, 2, 4, 8  # as in the kernels
+_MIRROR, _NO_LOOPS, _RECORDED = 1, 2, 4  # as in the kernels
 
 Array = NDArray[Any]
 Progress = Callable[[float], None]
@@ -72,6 +72,27 @@ def count_degrees(edges: Edges, kinds: Sequence[str], threads: int) -> dict[str,
     return found
 
 
+def renumbered(edges: Edges, ranks: NDArray[np.uint32], room: DiskArrays, threads: int) -> Edges:
+    """The edges with other numbers of the vertices; a look-up for each end, where later scans need several.
+
+    Args:
+        edges: the edges.
+        ranks: uint32[n], the new number of each vertex.
+        room: where the new ends are kept.
+        threads: how many threads to use.
+    """
+    new = []
+    for ends in (edges.src, edges.dst):
+        out = room.empty(len(ends), np.uint32)
+        over(len(ends), threads, partial(_renumber, ends, ranks, out))
+        new.append(out)
+    return replace(edges, src=new[0], dst=new[1])
+
+
+def _renumber(ends: Array, ranks: Array, out: Array, first: int, last: int) -> None:
+    kernels("partition")["renumber"](ends, first, last, ranks, out)
+
+
 @dataclass(frozen=True)
 class _Buckets:
     """Which rows are in which bucket, for the kernels."""
@@ -103,8 +124,8 @@ class _Buckets:
 
 
 def scatter(
-    edges: Edges, kind: str, degrees: NDArray[np.uint32], ranks: NDArray[np.uint32] | None, most: int,
-    room: DiskArrays, threads: int, progress: Progress,
+    edges: Edges, kind: str, degrees: NDArray[np.uint32], most: int, room: DiskArrays, threads: int,
+    progress: Progress,
 ) -> Entries:  # fmt: skip
     """Write the entries of a direction to buckets on the disk.
 
@@ -112,8 +133,6 @@ def scatter(
         edges: the edges.
         kind: the direction.
         degrees: uint32[n], the length of each row.
-        ranks: uint32[n], the new number of each vertex, by which rows and neighbours are sorted; None to keep numbers.
-            `degrees` are by new numbers.
         most: entries of a bucket.
         room: where the entries are kept.
         threads: how many threads to use.
@@ -121,13 +140,13 @@ def scatter(
     """
     buckets = _Buckets.cut(degrees, most)
     rows, others = edges.ends(kind)
-    flags = _flags(edges) | _RANKED * (ranks is not None) | _RECORDED * bool(edges.columns)
+    flags = _flags(edges) | _RECORDED * bool(edges.columns)
     code = kernels("partition")
     parts = [(len(rows) * i // threads, len(rows) * (i + 1) // threads) for i in range(threads)]
     counts = np.zeros((threads, len(buckets.bounds) - 1), dtype=np.int64)
 
     def count(i: int) -> None:
-        code["count_buckets"](rows, others, *parts[i], flags, ranks, buckets.coarse, buckets.grain, buckets.bounds,
+        code["count_buckets"](rows, others, *parts[i], flags, buckets.coarse, buckets.grain, buckets.bounds,
                               counts[i])  # fmt: skip
 
     on_threads(threads, count, range(threads))
@@ -145,7 +164,7 @@ def scatter(
         places, back = np.empty((2, chunk if columns else 1), dtype=np.int64)
         for first in range(parts[i][0], parts[i][1], chunk):
             last = min(first + chunk, parts[i][1])
-            code["place_edges"](rows, others, first, last, flags, ranks, buckets.coarse, buckets.grain, buckets.bounds,
+            code["place_edges"](rows, others, first, last, flags, buckets.coarse, buckets.grain, buckets.bounds,
                                 cursors[i], shift, keys, places, back)  # fmt: skip
             for column, out in zip(edges.columns.values(), columns):
                 values = column.part(first, last)

@@ -70,7 +70,7 @@ def _listed(edges: Edges, no_parallel: bool, room: DiskArrays, budget: Budget) -
     each = Sorter.bytes_an_entry(widths, budget.threads) + _PICKING * no_parallel
     most = budget.entries(4 * edges.n, 0, each)
     degrees = count_degrees(edges, ["in"], 1)["in"]
-    entries = scatter(edges, "in", degrees, None, most, room, budget.threads, lambda f: None)
+    entries = scatter(edges, "in", degrees, most, room, budget.threads, lambda f: None)
     del degrees
     listed = _List(edges, entries, room)
     sorter = Sorter(entries, most, room, budget.threads)

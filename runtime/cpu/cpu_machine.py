@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.errors import BindError
+from vlang.errors import BindError, GraphError
 from vlang.options import Options
 from vlang.runtime.compile.objects import load_kernels
 from vlang.runtime.cpu.paged.source import source_of
@@ -18,13 +19,14 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.cpu_way import FULL
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.machine import Loop, Start, Stats, Values
-from vlang.runtime.engine.state import State
+from vlang.runtime.engine.state import State, in_order
 from vlang.runtime.engine.way import begin_loop, way_of
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.graph.topology.pages import DEFAULT_PAGE_SIZE
 from vlang.runtime.kernels import frontier_kernels, play_kernels
 from vlang.runtime.plan.plan import BLOCK, LoopSpec, Plan, ScalarSpec, StageSpec, SweepSpec, every_step
 from vlang.runtime.storage.ring import Ring
+from vlang.runtime.storage.windows import WINDOW, Windows
 
 __all__ = ["CpuMachine", "prepare_all"]
 
@@ -59,10 +61,13 @@ class CpuMachine:
         options: the options of the run.
         freedoms: the choices of the run.
         ring: delivers the pages of a graph whose edges are on disk.
+        windows: holds the arrays over vertices that are not read at random; None for memory.
     """
 
     def __init__(self, plan: Plan, graph: Graph, options: Options, freedoms: Freedoms = PLAIN,
-                 ring: Ring | None = None) -> None:
+                 ring: Ring | None = None, windows: Windows | None = None) -> None:
+        if windows is not None:  # lists of vertices would be in memory
+            options = replace(options, mode="pull")
         self._plan, self._graph, self.options = plan, graph, options
         for way in WAYS:
             problem = way.problem(plan, graph, options)
@@ -72,10 +77,10 @@ class CpuMachine:
         domains = {stage.domain for stage in plan.stages if stage.domain}
         source = source_of(graph, options.page_size or DEFAULT_PAGE_SIZE, ring)
         pages = {kind: source.pages(kind) for kind in sorted(domains)}
-        self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()})
+        self.state = State(plan, graph.n, {kind: len(p.segments) for kind, p in pages.items()}, windows)
         for kind, rows in _DEGREES:
             if f"degree:{kind}" in plan.slots:
-                self.state.put(f"degree:{kind}", graph.row_lengths(rows))
+                self.state.put(f"degree:{kind}", self._row_lengths(f"degree:{kind}", rows))
         if "near:starts" in plan.slots:
             near = graph.neighbours()
             self.state.put("near:starts", near.offsets)
@@ -97,6 +102,22 @@ class CpuMachine:
         self._levels: dict[str, LastLevels] = {}
         self.passes = Passes(graph, self.state, self._kernels, self._cpu, source, switching=options.switching,
                              freedoms=freedoms)
+
+    def _row_lengths(self, slot: str, kind: str) -> NDArray[Any]:
+        """The lengths of the rows of a direction, uint32[n], where the array of a slot belongs."""
+        windows, stored = self.state.windows, self._graph.stored
+        if windows is None or stored is None or slot not in in_order(self._plan):
+            return self._graph.row_lengths(kind)
+        kinds = ("in", "out") if kind == "both" and stored.directed else (kind if stored.directed else "in",)
+        found = stored.degrees(kinds[0], windows.zeros)
+        for other in kinds[1:]:
+            more = stored.degrees(other, windows.zeros)
+            for first, last in windows.parts():
+                found[first:last] += more[first:last]
+                if (found[first:last] < more[first:last]).any():
+                    raise GraphError("a vertex has 2^32 edges or more; degrees go up to 4294967295")
+                windows.release(first, last)
+        return found
 
     def _prepare(self, segmented: set[str]) -> None:
         """Load kernels before timing starts. segmented: adjacency directions in which long vertices are cut."""
@@ -178,7 +199,8 @@ class CpuMachine:
 
     def keep(self, slots: Sequence[str]) -> object:
         """A copy of vertex arrays."""
-        return [self.state.arrays[slot].copy() for slot in slots]
+        windows, arrays = self.state.windows, self.state.arrays
+        return [arrays[slot].copy() if windows is None else windows.copy(arrays[slot]) for slot in slots]
 
     def same(self, slots: Sequence[str], kept: object) -> bool:
         """Whether vertex arrays have the same bits as a copy."""
@@ -213,6 +235,8 @@ class CpuMachine:
     def values(self) -> Values:
         """The results."""
         outputs = [spec.name for spec in self._plan.fields if spec.output]
+        if self.state.windows is not None:
+            self.state.drop("work:")
         return Values({name: self.state.arrays[f"field:{name}"] for name in outputs},
                       {name: self.state.scalar(name) for name, _ in self._plan.globals})
 
@@ -223,4 +247,6 @@ class CpuMachine:
 
 def _same_bits(a: NDArray[Any], b: NDArray[Any]) -> bool:
     unsigned = f"uint{8 * a.itemsize}"
-    return np.array_equal(a.view(unsigned), b.view(unsigned))
+    a, b = a.view(unsigned), b.view(unsigned)
+    return all(np.array_equal(a[first : first + WINDOW], b[first : first + WINDOW])
+               for first in range(0, len(a), WINDOW))

@@ -11,19 +11,21 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 
 from vlang.runtime.cpu.ways.cpu_way import CpuWay
-from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.engine.state import DTYPES, in_order
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.topology.adjacency import COMMON
 from vlang.runtime.graph.topology.build import bytes_in_flight
 from vlang.runtime.plan.plan import Contract, LoopSpec, Plan, StageSpec, SweepSpec, every_step, field_of
 from vlang.runtime.storage.available import in_bytes
 
-__all__ = ["Need", "need_of"]
+__all__ = ["Need", "need_of", "windowed_need"]
 
 _ID = 4  # bytes of a neighbour's number
 _OFFSET = 8  # bytes of an offset into the edges
 _LOCAL = 4  # bytes of an offset inside a page
 _SHOWN = 16  # bytes a vertex of the ids and the order in which results are written
+_CHECKED = 1 << 20  # bytes of parts of arrays over vertices that are checked or shown together
+_TAKEN = 12  # bytes a vertex, of a part that is brought into the order of the ids
 _SWEPT = 36  # bytes a vertex of the levels of a sweep, while they are sorted
 
 WayFor = Callable[[LoopSpec], CpuWay]
@@ -130,12 +132,26 @@ def need_of(plan: Plan, shape: Shape, threads: int, way_for: WayFor, saved: bool
         account.passing(_SWEPT * shape.n)
     outputs = shape.n * sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
     if shape.ordered:  # results are copied into the order of the ids
-        account.passing(outputs)
+        account.passing(outputs + _TAKEN * min(shape.n, 1 << 15))
     held = account.held
     if not shape.streamed:  # the buffers of a stream are free again when results are written
         held["state"] = outputs
         account.passing(_SHOWN * shape.n)
     return Need(reading, built, account.phase(), optional, state, held.get("adjacency", 0), held.get("columns", 0))
+
+
+def windowed_need(plan: Plan, shape: Shape) -> int:
+    """The memory of a run by full passes whose arrays over vertices are in a file, as far as passes allow that.
+
+    What is read at random stays in memory until the end of the run, then results are brought into the order of the ids.
+    """
+    moved = in_order(plan)
+    held = sum(width for slot, width in _widths(plan).items() if slot not in moved)
+    outputs = sum(_bytes(spec.dtype) * spec.width for spec in plan.fields if spec.output)
+    hidden = sum(_bytes(spec.dtype) * spec.width * ((f"field:{spec.name}" not in moved) + (f"next:{spec.name}" in
+                 plan.slots and f"next:{spec.name}" not in moved)) for spec in plan.fields)
+    after = hidden + (outputs if shape.ordered else 0) + 1  # and whether values are infinite
+    return shape.ids + shape.n * max(held, after) + _CHECKED
 
 
 def _columns(stages: Iterable[StageSpec]) -> dict[str, str]:
@@ -147,6 +163,15 @@ def _proved(plan: Plan) -> set[str]:
     """The names of the passes for contracts that the ranges of columns decide, as they nearly always do."""
     return {before.name for before, step in pairwise(plan.steps)
             if isinstance(step, Contract) and step.bounds and isinstance(before, StageSpec)}
+
+
+def _widths(plan: Plan) -> dict[str, int]:
+    """Bytes of each array over vertices for a vertex, by slot, with degrees and the arrays of later messages."""
+    widths = {spec.slot: _bytes(spec.dtype) * spec.width for spec in plan.arrays
+              if spec.length in ("vertices", "later")}
+    fields = {spec.name: _bytes(spec.dtype) * spec.width for spec in plan.fields}
+    widths |= {slot: fields[name] for slot in plan.slots if (name := field_of(slot)) is not None}
+    return widths | {slot: _ID for slot in plan.slots if slot.startswith("degree:")}
 
 
 def _state(plan: Plan, shape: Shape) -> int:
@@ -223,7 +248,10 @@ class _Building:
         kept = [c for c in shape.columns if c not in shape.ruled and (c in columns or not self._there)]
         account.hold("adjacency", self._rows(kind))
         account.hold("columns", m * sum(shape.columns[name].itemsize for name in kept))
-        account.passing(bytes_in_flight(shape.n, m, bool(kept)))
+        in_flight = bytes_in_flight(shape.n, m, bool(kept))
+        if shape.ordered:  # with rows by degree, the first bucket may have most of the entries
+            in_flight += m * (_ID + (_OFFSET if kept else 0))
+        account.passing(in_flight)
         account.held["edges"] = 0
 
     def neighbours(self) -> None:

@@ -12,8 +12,9 @@ from vlang.runtime.compile.objects import address_of
 from vlang.runtime.plan.plan import BLOCK, FIRST_SLOT, Plan, field_of
 from vlang.runtime.storage.memory import empty, zeros
 from vlang.runtime.storage.room import named
+from vlang.runtime.storage.windows import Windows
 
-__all__ = ["State", "flags", "set_arrays", "whole_words"]
+__all__ = ["State", "flags", "in_order", "set_arrays", "whole_words"]
 
 DTYPES: Mapping[str, np.dtype[Any]] = {
     f"{letter}{bits}": np.dtype(f"{word}{bits}")
@@ -41,16 +42,34 @@ def set_arrays(name: str, members: NDArray[np.uint32]) -> dict[str, NDArray[np.u
     return {f"set:{name}": members, f"sorted:{name}": members[order], f"places:{name}": order}
 
 
+def in_order(plan: Plan) -> frozenset[str]:
+    """The slots of arrays over vertices that passes and folds read and write in the order of the vertices.
+
+    The two buffers of a field are exchanged, so both are in order or none.
+    """
+    sizes = {spec.slot for spec in plan.arrays if spec.length in ("vertices", "later")}
+    slots = {slot for slot in plan.slots if field_of(slot) is not None or slot in sizes or slot.startswith("degree:")}
+    mixed = {name for slot in plan.scattered if slot.startswith(("field:", "next:")) and (name := field_of(slot))}
+    return frozenset(slots) - plan.scattered - {f"{kind}:{name}" for name in mixed for kind in ("field", "next")}
+
+
 class State:
     """The arrays of a run by slot name, and the frame with their addresses.
 
-    segments: for each adjacency direction in use, the number of segments of its long vertices.
-    Raises OutOfMemory if the arrays do not fit.
+    Args:
+        plan: the program.
+        n: vertices.
+        segments: for each adjacency direction in use, the number of segments of its long vertices.
+        windows: holds the arrays of `in_order`; None for memory.
+
+    Raises OutOfMemory if the arrays do not fit, DiskError.
     """
 
-    def __init__(self, plan: Plan, n: int, segments: Mapping[str, int]) -> None:
+    def __init__(self, plan: Plan, n: int, segments: Mapping[str, int], windows: Windows | None = None) -> None:
         self.plan = plan
         self.n = n
+        self.windows = windows
+        self._in_order = frozenset() if windows is None else in_order(plan)
         self._halves = {name for name, type_ in plan.globals if type_ == "f16"}  # stored as their 16 bits
         self.frame = np.zeros(FIRST_SLOT + len(plan.slots), dtype=np.uint64)
         self.arrays: dict[str, NDArray[Any]] = {}
@@ -61,18 +80,34 @@ class State:
             for slot in plan.slots:
                 name = field_of(slot)
                 if name is not None:
-                    self.put(slot, zeros(n * fields[name].width, DTYPES[fields[name].dtype]))
+                    self.put(slot, self._zeros(slot, n * fields[name].width, fields[name].dtype))
                 elif slot in specs:
                     dtype, length = specs[slot]
-                    self.put(slot, flags(length) if dtype == "u8" else zeros(length, DTYPES[dtype]))
+                    self.put(slot, self._zeros(slot, length, dtype))
         except MemoryError as error:
             raise named(error, f"the fields of {plan.name} for {n:,} vertices") from None
+
+    def _zeros(self, slot: str, count: int, dtype: str) -> NDArray[Any]:
+        """The array of a slot."""
+        if self.windows is not None and slot in self._in_order:
+            if dtype == "u8":
+                return self.windows.zeros(-(-count // 8), np.uint64).view(np.uint8)[:count]
+            return self.windows.zeros(count, DTYPES[dtype])
+        return flags(count) if dtype == "u8" and field_of(slot) is None else zeros(count, DTYPES[dtype])
 
     def allocate(self, length: str, prefix: str, entries: int) -> None:
         """Allocate `entries` entries for each array of a length that is not allocated at the start."""
         for spec in self.plan.arrays:
             if spec.length == length and spec.slot.startswith(prefix):
-                self.put(spec.slot, empty(entries * spec.width, DTYPES[spec.dtype]))
+                in_file = self.windows is not None and spec.slot in self._in_order
+                self.put(spec.slot, self._zeros(spec.slot, entries * spec.width, spec.dtype) if in_file else
+                         empty(entries * spec.width, DTYPES[spec.dtype]))
+
+    def drop(self, kind: str) -> None:
+        """Free the arrays of a kind of slots that are in memory beside windows; the run has ended."""
+        for slot in [slot for slot in self.arrays if slot.startswith(kind) and slot not in self._in_order]:
+            del self.arrays[slot]
+            self.frame[self.plan.slots[slot]] = 0
 
     def put(self, slot: str, array: NDArray[Any]) -> None:
         """Put `array` into a slot."""

@@ -41,6 +41,7 @@ class Graph(HeldGraph):
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
+        seal: identifies the page file that has this graph, unchanged; "" for other graphs.
         vertex_columns: the table that was given as `vertices`: its `names`, which a run joins by id to the vertex
             fields that a call must pass; else None.
     """
@@ -56,7 +57,7 @@ class Graph(HeldGraph):
                 rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
                                           notes=self._notes, left_out=self.left_out, threads=self.threads,
-                                          order=self.order)
+                                          order=self.order, seal=self.seal)
         return self._whole
 
     @property
@@ -376,13 +377,13 @@ class Graph(HeldGraph):
         found = Graph(edges_of_networkx(graph), name=name, symmetrize=symmetrize, threads=threads)
         return found.thinned(self_loops, parallel)
 
-    def save(self, path: str | Path, *, layout: str = "ids", disks: Iterable[str | Path] = ()) -> None:
+    def save(self, path: str | Path, *, layout: str | None = None, disks: Iterable[str | Path] = ()) -> None:
         """Write the graph, atomically: as a page file if the name ends in .vg, else as .npz. `Graph.read` reads both.
 
         Args:
             path: of the file.
-            layout: how a page file numbers vertices: "ids" in the order of their ids, "degree" in decreasing order of
-                in- plus out-degree. The ids are the same.
+            layout: how a page file numbers vertices: "degree" (default) in decreasing order of in- plus out-degree,
+                "ids" in the order of their ids. The ids are the same.
             disks: folders over which a page file is striped page by page, one file in each; none for one file.
 
         Raises:
@@ -392,9 +393,9 @@ class Graph(HeldGraph):
         if str(path).endswith(".vg"):
             from vlang.runtime.graph.paged.in_memory import save as save_pages  # start-up
 
-            save_pages(self.plain(), Path(path), layout=layout, disks=list(disks))
+            save_pages(self.plain(), Path(path), layout=layout or "degree", disks=list(disks))
             return
-        if layout != "ids" or list(disks):
+        if layout is not None or list(disks):
             raise GraphError(f"{path}: `layout` and `disks` are for page files; give it a name that ends in .vg")
         from vlang.runtime.graph.npz import save  # start-up
 

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from vlang.runtime.plan.page_words import (
     BLOCK,
@@ -164,12 +165,17 @@ class Watch:
         hidden: other vertex fields.
         globals: graph-level values that are outputs.
         lets: other graph-level values.
+        note: in check mode, a vertex field of u32: the number of what failed at a vertex, 0 for nothing.
+        numbers: in check mode, graph-level values that are such a number, or the largest u32 for nothing; each with the
+            value that names its vertex, or "".
     """
 
     fields: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
     globals: frozenset[str] = frozenset()
     lets: frozenset[str] = frozenset()
+    note: str = ""
+    numbers: tuple[tuple[str, str], ...] = ()
 
 
 NO_WATCH = Watch()
@@ -214,6 +220,8 @@ class Plan:
             not have.
         faults: what ends the run.
         vertices: the scalars that name vertices.
+        scattered: the slots of arrays over vertices that kernels of passes and folds read or write for another vertex
+            than the one that they process; others are read and written in the order of the vertices.
     """
 
     name: str
@@ -228,23 +236,24 @@ class Plan:
     defaults: Mapping[str, ScalarSpec] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     vertices: frozenset[str] = frozenset()
+    scattered: frozenset[str] = frozenset()
 
-    @property
+    @cached_property
     def stages(self) -> tuple[StageSpec, ...]:
         """Every pass, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, StageSpec))
 
-    @property
+    @cached_property
     def loops(self) -> tuple[LoopSpec, ...]:
         """Every loop of supersteps, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, LoopSpec))
 
-    @property
+    @cached_property
     def counted(self) -> tuple[LoopSpec | ForRangeSpec, ...]:
         """Every block whose rounds are counted, in the order of the text."""
         return tuple(step for step in every_step(self.steps) if isinstance(step, (LoopSpec, ForRangeSpec)))
 
-    @property
+    @cached_property
     def values(self) -> tuple[ScalarSpec, ...]:
         """Every graph-level value that is computed."""
         found: list[ScalarSpec | None] = list(self.defaults.values())

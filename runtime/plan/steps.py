@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
@@ -227,17 +228,17 @@ class LoopSpec:
     copied: CopySpec | None = None
     order: str = ""
 
-    @property
+    @cached_property
     def stages(self) -> tuple[StageSpec, ...]:
         """Its own passes, without the passes of inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, StageSpec))
 
-    @property
+    @cached_property
     def plain(self) -> tuple[StageSpec | ScalarSpec, ...]:
         """Its steps without inner blocks."""
         return tuple(step for step in self.steps if isinstance(step, (StageSpec, ScalarSpec)))
 
-    @property
+    @cached_property
     def nested(self) -> bool:
         """Whether a superstep holds other blocks."""
         return len(self.plain) < len(self.steps)

@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, user_ids
 
-__all__ = ["best_rows", "described", "missing_values", "plain_values"]
+__all__ = ["best_rows", "described", "missing_values", "plain_values", "proper_rows"]
+
+_PART = 1 << 16  # rows that are looked at together: a result may be as large as the memory
 
 
 def missing_values(raw: NDArray[Any], type_: str) -> NDArray[np.bool_] | None:
@@ -47,6 +49,18 @@ def best_rows(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
     """The first k rows of values of shape [n], best first; ties in the order of rows, NaN last."""
     if raw.dtype == np.bool_:
         raw = raw.view(np.uint8)
+    size = max(_PART, 2 * k)
+    if len(raw) <= size:
+        return _best(raw, largest, k)
+    kept: NDArray[Any] = np.zeros(0, np.int64)
+    for first in range(0, len(raw), size):  # the best so far are earlier rows, and so first among ties
+        kept = np.concatenate([kept, first + _best(raw[first : first + size], largest, k)])
+        kept = kept[_best(raw[kept], largest, k)]
+    return kept
+
+
+def _best(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
+    """As `best_rows`, all at once."""
     if raw.dtype.kind == "f":
         key = -raw if largest else raw  # NaN sorts last either way
     else:
@@ -60,20 +74,37 @@ def best_rows(raw: NDArray[Any], largest: bool, k: int) -> NDArray[Any]:
     return kept[np.argsort(key[kept], kind="stable")][:k]
 
 
-def described(raw: NDArray[Any], reached: NDArray[np.bool_], type_: str) -> str:
-    """Values in one line. reached: bool[n], where there is a proper value; type_: in the program."""
+def proper_rows(raw: NDArray[Any], type_: str) -> NDArray[np.bool_]:
+    """bool[n]: the rows with proper values in all components. type_: in the program."""
+    missing = missing_values(raw, type_)
+    if missing is None:
+        return np.ones(len(raw), np.bool_)
+    return np.logical_not(missing if missing.ndim == 1 else np.any(missing, axis=1))
+
+
+def described(raw: NDArray[Any], type_: str) -> str:
+    """Values in one line. type_: in the program."""
     count = len(raw)
     if raw.dtype == np.bool_:
         what = "vertices" if raw.ndim == 1 else "components"
         return f"true for {int(np.count_nonzero(raw)):,} of {raw.size:,} {what}"
-    proper = raw[reached]
-    if raw.dtype.kind == "f":
-        unknown = np.isnan(proper)
-        proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
-    missing = count - len(proper)
-    if not len(proper):
+    missing, ends = 0, []
+    for first in range(0, count, _PART):
+        part = raw[first : first + _PART]
+        proper = part[proper_rows(part, type_)]
+        missing += len(part) - len(proper)
+        if type_ == "vertex":
+            ends.append(np.unique(proper))
+            continue
+        if raw.dtype.kind == "f":
+            unknown = np.isnan(proper)
+            proper = proper[~(unknown.any(axis=1) if raw.ndim > 1 else unknown)]
+        if len(proper):
+            ends.append(np.array([proper.min(), proper.max()]))
+    known = np.concatenate(ends) if ends else raw[:0]
+    if not len(known):
         return f"no value for any of {count:,} vertices"
-    text = f"{len(np.unique(proper)):,} different vertices" if type_ == "vertex" else \
-        f"{proper.min()!s} to {proper.max()!s}"
+    text = f"{len(np.unique(known)):,} different vertices" if type_ == "vertex" else \
+        f"{known.min()!s} to {known.max()!s}"
     what = "none" if type_ == "vertex" else "not finite"
     return text if not missing else f"{text}; {what} for {missing:,} of {count:,} vertices"

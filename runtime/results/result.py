@@ -16,7 +16,7 @@ from vlang.runtime.engine.trace import ChaosReport, History, Round
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.results.columns import best_rows, described, missing_values, plain_values
+from vlang.runtime.results.columns import best_rows, described, missing_values, plain_values, proper_rows
 from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
@@ -193,11 +193,7 @@ class Result(Exported):
         A vector must have proper values in all components.
         """
         self[name]  # raises KeyError for an unknown name
-        missing = missing_values(self._host(name), self.types.get(name, ""))
-        if missing is None:
-            return np.ones(len(self), np.bool_)
-        lost = missing if missing.ndim == 1 else np.any(missing, axis=1)
-        return np.logical_not(lost)
+        return proper_rows(self._host(name), self.types.get(name, ""))
 
     def top(self, k: int = 10, by: str | None = None, largest: bool | None = None) -> list[dict[str, Any]]:
         """The first `k` rows in the order of field `by`, as dicts of Python values: `vertex`, then every field.
@@ -364,10 +360,8 @@ class Result(Exported):
 
     def _describe(self, name: str) -> str:
         """A field in one line."""
-        raw, reached = self._host(name), self.reached(name)
-        if self._listed is not None:
-            raw, reached = raw[self._listed], reached[self._listed]
-        return described(raw, reached, self.types.get(name, ""))
+        raw = self._host(name)
+        return described(raw if self._listed is None else raw[self._listed], self.types.get(name, ""))
 
     def _columns(self, start: int, stop: int) -> Iterator[Column]:
         """The columns of a file for the rows start..stop-1: ids first."""

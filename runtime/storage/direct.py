@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import errno
+import math
 import os
 import time
 import weakref
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from queue import SimpleQueue
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +24,9 @@ __all__ = ["DirectFiles"]
 _BLOCK = 4096
 _SEQUENTIAL, _RANDOM = 1024, 256  # blocks that are read to measure a disk
 _DEPTH = 8  # random reads under way at a time
+_LARGE = 1 << 20  # bytes of a read by which the rate of a disk is measured
+_MEASURED = 16  # such reads of each file
+_TOGETHER = 2  # of which are under way at a time, as in a ring
 _DIRECT = getattr(os, "O_DIRECT", 0)
 
 
@@ -39,6 +44,7 @@ class DirectFiles:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.note = ""
         self._paths = list(paths)
+        self._rate: float | None = None
         self._files: list[int] = []
         self._buffered: set[int] = set()  # of the files, those read through the page cache
         self._closed = weakref.finalize(self, _close, self._files)
@@ -81,6 +87,40 @@ class DirectFiles:
         It is measured on the files, in some milliseconds. Raises DiskError.
         """
         return max(self._ratio(number) for number in range(len(self._paths)))
+
+    def rate(self, most: int) -> float:
+        """Bytes a second that the files give together by large reads in order, inf where they are too small for that.
+
+        It is measured once, in some milliseconds. most: bytes of memory for it. Raises DiskError.
+        """
+        if self._rate is None:
+            self._rate = self._measured(min(_LARGE, most // (_TOGETHER + 1) // _BLOCK * _BLOCK))
+        return self._rate
+
+    def _measured(self, size: int) -> float:
+        """See `rate`; size: bytes of a read."""
+        places: list[tuple[int, int]] = []
+        if size:
+            counts = [os.fstat(file).st_size // size for file in self._files[: len(self._paths)]]
+            for block in range(_MEASURED):  # in turns over the files, from the middle of each
+                places += [(number, ((count - _MEASURED) // 2 + block) * size)
+                           for number, count in enumerate(counts) if count >= _MEASURED]
+        if not places:
+            return math.inf
+        room = empty(_TOGETHER * size + _BLOCK, np.uint8)
+        room = room[-room.ctypes.data % _BLOCK :]
+        free = SimpleQueue[NDArray[np.uint8]]()
+        for k in range(_TOGETHER):
+            free.put(room[k * size : (k + 1) * size])
+
+        def read(place: tuple[int, int]) -> None:
+            buffer = free.get()
+            self.read(*place, buffer)
+            free.put(buffer)
+
+        begin = time.perf_counter()
+        on_threads(_TOGETHER, read, places)
+        return len(places) * size / (time.perf_counter() - begin)
 
     def _ratio(self, number: int) -> float:
         blocks = os.fstat(self._files[number]).st_size // _BLOCK

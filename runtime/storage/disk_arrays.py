@@ -32,7 +32,12 @@ class DiskArrays:
 
 
 class DiskArray:
-    """An array in a temporary file that can grow."""
+    """An array in a temporary file that can grow.
+
+    Attributes:
+        array: all of it.
+        pages: its mapping; None while it is empty.
+    """
 
     def __init__(self, room: DiskArrays, dtype: DTypeLike) -> None:
         self._folder = room.folder
@@ -41,6 +46,7 @@ class DiskArray:
         with writing(f"temporary files in {room.folder}", room.folder / "x"):
             self._file = tempfile.TemporaryFile(dir=room.folder, buffering=0)  # noqa: SIM115  (the array keeps it open)
         self.array: NDArray[Any] = np.empty(0, dtype=dtype)
+        self.pages: mmap.mmap | None = None
 
     def reserve(self, count: int) -> NDArray[Any]:
         """The array with at least `count` elements; earlier views stay valid. Raises DiskError."""
@@ -50,6 +56,6 @@ class DiskArray:
                 # Without reserved blocks a full disk would end the process when a page is written back.
                 os.posix_fallocate(self._file.fileno(), 0, size)
                 pages = mmap.mmap(self._file.fileno(), size, flags=mmap.MAP_SHARED)
-            self.array = np.frombuffer(pages, self._dtype, count)
+            self.array, self.pages = np.frombuffer(pages, self._dtype, count), pages
             self._count = count
         return self.array

@@ -16,6 +16,7 @@ from __future__ import annotations
 import mmap
 import weakref
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from itertools import count
 from typing import Any, Self
@@ -25,7 +26,10 @@ from numpy.typing import DTypeLike, NDArray
 
 from vlang.runtime.storage.ledger import ledger
 
-__all__ = ["Memory", "empty", "memory", "zeros"]
+__all__ = ["Empty", "Memory", "empty", "memory", "zeros"]
+
+Empty = Callable[[int, DTypeLike], NDArray[Any]]
+"""Makes an array of so many elements of a type."""
 
 _LEAST = 1 << 18  # bytes below which the C library serves as well: it reuses small pieces, and they lie close together
 _HUGE = 1 << 21  # bytes of a huge page

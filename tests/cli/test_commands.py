@@ -60,6 +60,20 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
     assert "error: there is no program file 'nothing.vp'" in done.err
 
 
+def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) -> None:
+    """Where an integer may leave its type; not in a search, whose paths are shorter than the graph."""
+    text = "program hash\nvertex x: int = 1\nrepeat 5 times:\n    gather s = max(u.x for u -> self)\n" \
+           "    apply x = {}x * 31 + s{}\n"
+    path = tmp_path / "hash.vp"
+    path.write_text(text.format("", ""))
+    done = vlang("check", path)
+    assert (done.status, done.out) == (0, f"{path}: ok\n")
+    assert done.err == (f"note: {path}: this program wrapped before, in line 5: an integer that is too large for its "
+                        "type is `inf` or `-inf` now; write wrap(...) around arithmetic that is to wrap\n")
+    path.write_text(text.format("wrap(", ")"))
+    assert vlang("check", path).err == ""
+
+
 def test_check_explains_a_diagnostic(vlang: Call) -> None:
     done = vlang("check", "--explain", "v106")
     assert (done.status, done.err) == (0, "")
@@ -130,9 +144,9 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
     expected = json.loads(vlang("info", "karate", "--weights", "1..9", "--json").out)
     for name, value in expected.items():
         assert facts[name] == value
-    assert (done.err, facts["layout"], facts["pages"], facts["stripes"]) == ("", "ids", 1, [])
+    assert (done.err, facts["layout"], facts["pages"], facts["stripes"]) == ("", "degree", 1, [])
     assert facts["file_bytes"] == path.stat().st_size
-    assert vlang("info", path, "--sums").out.endswith("right sums          5\n")
+    assert vlang("info", path, "--sums").out.endswith("right sums          6\n")
     changed = json.loads(vlang("info", path, "--weights", "1..3", "--json").out)
     assert changed["columns"]["weight"]["largest"] == 3
     with open(path, "r+b") as file:  # a byte of a page
@@ -142,9 +156,9 @@ def test_page_files(vlang: Call, tmp_path: Path) -> None:
     done = vlang("info", path, "--sums")
     message = f"error: {path}: damaged: page 0 of the in-edges: its sum is wrong; convert the graph again\n"
     assert (done.status, done.err) == (1, message)
-    assert vlang("convert", "rmat:6", path, "--disks", f"{disk},{tmp_path}", "--layout", "degree").status == 0
+    assert vlang("convert", "rmat:6", path, "--disks", f"{disk},{tmp_path}", "--layout", "ids").status == 0
     facts = json.loads(vlang("info", path, "--json").out)
-    assert (len(facts["stripes"]), facts["layout"]) == (2, "degree")
+    assert (len(facts["stripes"]), facts["layout"]) == (2, "ids")
     for words, message in (
         (("info", "karate", "--sums"), "--sums checks page files, and karate is none"),
         (("info", path, "--sums", "--symmetrize"), "--sums checks a page file as it is"),

@@ -73,6 +73,36 @@ def test_threads_count_towards_the_budget_of_their_caller() -> None:
     assert [int(array.sum()) for array in arrays] == [MB, 2 * MB, 3 * MB, 4 * MB]
 
 
+def test_arrays_from_before_are_beside_a_budget() -> None:
+    """Such as results of earlier runs; a graph is in the budget, whether it was counted when it was read or not."""
+    with budget(64 * MB):
+        mine = np.ones(24 * MB, np.uint8)
+    with budget(8 * MB, 2 * MB) as now:
+        assert (now.left, now.limit) == (6 * MB, 8 * MB)
+        with budget(16 * MB, 4 * MB):
+            assert now.left == 4 * MB
+        assert now.left == 6 * MB
+        with pytest.raises(MemoryError):
+            np.ones(7 * MB, np.uint8)
+    with budget(64 * MB, 30 * MB) as now:
+        assert now.left == 34 * MB
+    assert mine.nbytes <= ledger.used < mine.nbytes + MB
+    with budget(4 * MB) as now, budget(32 * MB):
+        assert now.left == 4 * MB
+    del mine
+    assert ledger.used < MB
+
+
+def test_results_of_earlier_runs_are_beside_the_budget_of_a_run() -> None:
+    graph, program = vlang.Graph.read("rmat:16"), vlang.load("pagerank")
+    program(graph)
+    plan = program.plan(frozenset())
+    need = need_on(plan, graph.shape(), Options(), graph).peak + MB
+    kept = [program(graph, memory=need) for _ in range(24)]
+    assert ledger.used >= sum(one["rank"].nbytes for one in kept) > 5 * MB
+    assert all(np.array_equal(one["rank"], kept[0]["rank"]) for one in kept)
+
+
 # ------------------------------------------------------------------------------------------------ what a run will need
 
 CASES = {"pagerank": {}, "bfs": {"source": 1}, "sssp": {"source": 1}, "components": {}, "hits": {}, "cdlp": {},
@@ -188,6 +218,24 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
     result = vlang.load("pagerank")(vlang.Graph.read("rmat:16"))
     (warning,) = result.warnings
     assert "10.0 MB should not be exceeded here: that is 80 % of what is free" in warning
+
+
+def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """73 bytes that declare 2^25 vertices are read for nothing; a run that does not fit is refused at once."""
+    path = tmp_path / "rows.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n33554432 33554432 1\n1 2\n")
+    with budget(100 * MB):
+        before = ledger.peak
+        graph = vlang.Graph.read(path)
+        assert ledger.peak - before < 16 * MB, "two windows of text"
+    assert (graph.n, graph.m) == (1 << 25, 1)
+    with pytest.raises(vlang.OutOfMemory, match=r"bfs on rows.mtx needs 1.\d GB .* the budget is 300.0 MB"):
+        vlang.load("bfs")(graph, source=1, memory="300M")
+    monkeypatch.setattr("vlang.api.running.memory.most_bytes", lambda: 1 << 30)
+    with pytest.raises(vlang.OutOfMemory, match=r"needs 1.\d GB .* and there are 1.0 GB, swap space included"):
+        vlang.load("bfs")(graph, source=1)
 
 
 def test_free_memory_is_that_of_machine_and_control_groups(tmp_path: Path) -> None:

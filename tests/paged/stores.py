@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,10 +19,12 @@ from vlang.errors import DiskError
 from vlang.options import Options
 from vlang.runtime.cpu import placement
 from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.gpu import gpu_placement
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
 from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_reader import ALIGNED
 
 __all__ = ["MemoryStore", "Views", "opened", "store_of", "streaming"]
@@ -54,7 +57,7 @@ class MemoryStore:
 
     def __init__(self, graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> None:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
-        self.path = ""  # in memory
+        self.path = self.seal = ""  # in memory
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
         self.note = ""
@@ -71,7 +74,7 @@ class MemoryStore:
         """The kinds that are stored."""
         return ("in", "out") if self.directed else ("in",)
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
         """Lengths of rows."""
         return np.array(self._graph.in_degree if kind == "in" else self._graph.out_degree)
 
@@ -106,6 +109,10 @@ class MemoryStore:
     def random_cost(self) -> float:
         """As of a disk."""
         return 4.7
+
+    def rate(self, most: int) -> float:
+        """As of a disk."""
+        return 1e9
 
     def rows(self) -> Rows:
         """All in-edges."""
@@ -142,17 +149,29 @@ def opened(graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, i
 
 
 @contextmanager
-def streaming(buffers: int, kept: float = 0.0) -> Iterator[None]:
+def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> Iterator[None]:
     """A context in which runs stream every graph on disk.
 
-    buffers: of the ring. kept: the share of the pages that fit into memory beside it.
+    Args:
+        buffers: of the ring.
+        kept: the share of the pages that fit into memory beside it.
+        windows: the folder of a file with the arrays over vertices that are not read at random.
     """
 
     def place(plan: Plan, graph: Graph, options: Options) -> Placement:
         assert graph.stored is not None
         sizes = page_sizes(plan, graph.stored)
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
+                         windows)
+
+    def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+        assert graph.stored is not None
+        both = any(stage.domain == "both" for stage in plan.stages) and graph.directed
+        sizes = [0, *(graph.stored.nbytes(kind, page) for kind in (*graph.stored.kinds(), *(("both",) if both else ()))
+                      for page in range(graph.stored.cuts(kind).count))]
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)
+        patch.setattr(gpu_placement, "place_on_gpu", place_on_gpu)
         yield

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from tests.reference.graphs import all_families, to_graph
 from tests.spelled import spelled
 from vlang import Graph, Program, Result, load
 from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
+from vlang.runtime.storage import windows
 
 FAMILIES = dict(all_families())
 IN_MEMORY_ONLY = ("lcc", "triangles")  # they call `common`
@@ -41,8 +43,8 @@ def run(name: str, given: Case, graph: Graph, **options: Any) -> Result:
 
 @pytest.mark.parametrize("family", ["rmat-directed-int", "messy-undirected-float", "empty-directed-int"])
 @pytest.mark.parametrize("name", sorted(STDLIB + MORE))
-def test_every_program(name: str, family: str) -> None:
-    """Those that are refused name the line and the reason."""
+def test_every_program(name: str, family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that are refused name the line and the reason; arrays over vertices may be in a file as well."""
     given = case(name, FAMILIES[family])
     if given is None:
         pytest.skip("a program with a source needs a vertex")
@@ -52,7 +54,11 @@ def test_every_program(name: str, family: str) -> None:
             with pytest.raises(BindError, match=r"line \d+: `common` .* cannot be streamed"):
                 run(name, given, opened(graph, 64))
         else:
-            assert_same(run(name, given, graph), run(name, given, opened(graph, 64), threads=2))
+            want = run(name, given, graph)
+            assert_same(want, run(name, given, opened(graph, 64), threads=2))
+            monkeypatch.setattr(windows, "WINDOW", 64)
+            with streaming(3, 0.3, tmp_path):
+                assert_same(want, run(name, given, opened(graph, 64), threads=2, mode="pull"))
 
 
 @pytest.mark.parametrize("name", ["pagerank", "components", "sssp", "bfs", "pagerank_delta", "betweenness", "kcore"])
@@ -129,6 +135,19 @@ def test_what_needs_lists_says_so() -> None:
         with pytest.raises(GraphError, match="are on disk, and this needs them in memory: read the graph"):
             act()
     assert np.array_equal(disk.degree, Graph.read("rmat:6").degree)
+
+
+def test_explain_says_which_ways_do_not_stream() -> None:
+    graph = Graph.read("rmat:6", weights="1..9")
+    for name, line in (
+        ("sssp", "streamed from disk: no priority (the edges are on disk, and every bucket would read its pages anew)"),
+        ("pagerank_delta", "streamed from disk: no sums (the edges are on disk, and their pages arrive in any order, "
+                           "while sums keep that of the senders)"),
+    ):
+        text = program(name).lower(opened(graph, 256)).text("plan")
+        assert f"    {line}\n" in text
+        assert "streamed from disk" not in program(name).lower(graph).text("plan")
+    assert "streamed from disk" not in program("pagerank").lower(opened(graph, 256)).text("plan")
 
 
 def test_options_that_streamed_pages_do_not_have() -> None:

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from vlang.check.tables.checked import Checked
 from vlang.ir.facts import Facts
 from vlang.ir.forms import forms as f
+from vlang.ir.overflow_watch import watch_of
 
 if TYPE_CHECKING:
     from vlang.options import Options
     from vlang.runtime.engine.machine import Start
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Watch
 
 __all__ = ["Call", "Stages"]
 
@@ -33,6 +36,11 @@ class Stages:
     program: f.Program
     facts: Facts
     derived: frozenset[str] = frozenset()
+
+    @cached_property
+    def watch(self) -> Watch:
+        """The values that a run tests for infinities."""
+        return watch_of(self.program)
 
 
 @dataclass(frozen=True)

@@ -35,14 +35,15 @@ def _size(_ctx: click.Context, _param: click.Parameter, text: str | None) -> int
 @click.option("--memory", callback=_size, metavar="SIZE",
               help="Memory for writing a .vg: 512M, 8G; default: 80 % of what is free. Edges are kept in temporary "
               "files beside OUT.")
-@click.option("--layout", type=click.Choice(["ids", "degree"]), default="ids", show_default=True,
-              help="Order of the vertices inside a .vg: by their ids, or by decreasing degree, with which traversals "
-              "from a disk read less (the default once runs read pages from disks). Ids stay the same.")
+@click.option("--layout", type=click.Choice(["degree", "ids"]),
+              help="Order of the vertices inside a .vg: by decreasing degree (default), with which traversals from a "
+              "disk read less, or by their ids. Ids stay the same.")
 @click.option("--disks", metavar="DIR,DIR", help="Spread the pages of a .vg over files in these folders.")
 @click.option("--threads", type=click.IntRange(1), help="Threads; default: VLANG_THREADS, or all processors.")
 @graph_options
 def command(
-    graph: str, output: str, memory: int | None, layout: str, disks: str | None, threads: int | None, **reading: Any
+    graph: str, output: str, memory: int | None, layout: str | None, disks: str | None, threads: int | None,
+    **reading: Any,
 ) -> None:
     """Read GRAPH and save it as OUT, with its ids and edge columns.
 
@@ -50,7 +51,7 @@ def command(
     """
     folders = [] if disks is None else [folder.strip() for folder in disks.split(",")]
     if output.endswith(".npz"):
-        if folders or layout != "ids" or memory is not None:
+        if folders or layout is not None or memory is not None:
             raise click.UsageError(f"--disks, --layout and --memory are for page files; write {Path(output).stem}.vg")
     elif not output.endswith(".vg"):
         raise click.UsageError(f"graphs are saved as .vg or .npz; write {output.rsplit('.', 1)[0]}.vg")
@@ -69,7 +70,7 @@ def command(
         missing = "error" if reading["missing"] is None else reading["missing"]
         with _cleaning_up(), Advance() as advance:
             done = convert(graph, Path(output), Reading(**{**reading, "missing": missing}), memory=memory,
-                           layout=layout, disks=folders, threads=threads, report=advance)  # fmt: skip
+                           layout=layout or "degree", disks=folders, threads=threads, report=advance)  # fmt: skip
         report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
     _say_columns(reading["vertices"])

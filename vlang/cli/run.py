@@ -22,6 +22,7 @@ from vlang.options import EVERYDAY
 if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
@@ -95,6 +96,10 @@ def command(
     _check_device(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
+    if options.get("checkpoint") is not None:
+        from vlang.runtime.storage.state_folder import check_folder  # start-up
+
+        check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
@@ -144,8 +149,11 @@ def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: di
 
     chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)
-    plan = program.plan(frozenset(graph.columns), given, without=chosen.without)
-    found = placed(program, plan, graph, chosen)
+
+    def plan_for(target: str) -> Plan:
+        return program.plan(frozenset(graph.columns), given, target=target, without=chosen.without)
+
+    found = placed(program, plan_for, graph, chosen)
     if found is not None and found.streams:
         options["memory"] = found.limit
     if found is not None and not quiet:

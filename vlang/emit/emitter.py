@@ -153,7 +153,7 @@ class _Emitter:
             scalars=dict(self.frame.scalars), fields=fields, vertices=frozenset(self.frame.vertices),
             arrays=tuple(self.frame.arrays.values()), steps=tuple(steps),
             globals=tuple((g.name, str(g.type)) for g in self.program.globals), defaults=dict(defaults),
-            faults=tuple(self.frame.faults.values()),
+            faults=tuple(self.frame.faults.values()), scattered=frozenset(self.frame.scattered),
         )
 
     def _scalar(self, name: str, kind: str, value: f.Expr, span: Span, times: Times = _NOW) -> ScalarSpec:

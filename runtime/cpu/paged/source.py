@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Container, Generator, Iterable, Iterator, Sequence
 from contextlib import closing
 from typing import Protocol
 
@@ -19,7 +19,10 @@ from vlang.runtime.plan.plan import PAGE_COLUMNS, PAGE_FIRST, PAGE_OFFSETS, PAGE
 from vlang.runtime.storage.page_reader import PageViews
 from vlang.runtime.storage.ring import Ring
 
-__all__ = ["Columns", "Groups", "InMemory", "PageSource", "Streamed", "source_of"]
+__all__ = ["CONVERTED", "Columns", "Groups", "InMemory", "PageSource", "Streamed", "converted", "source_of"]
+
+CONVERTED = 4
+"""Pages whose columns are converted together, so that converted columns take little memory beside the ring."""
 
 Columns = tuple[tuple[str, str], ...]
 """Edge columns of a pass: name and type."""
@@ -100,11 +103,13 @@ class Streamed:
 
         Raises DiskError, GraphError, OutOfMemory.
         """
+        ends = {group[-1] for group in groups} if converted(self._stored, columns) else None
         with closing(self.ring.stream(self._kind(kind), groups)) as stream:
             for batch in stream:
-                alive = [self._aim(table[page], views, columns) for page, views in batch]
-                yield np.array([page for page, _ in batch], np.int64)
-                del alive
+                for part in (batch,) if ends is None else _few(batch, ends):
+                    alive = [self._aim(table[page], views, columns) for page, views in part]
+                    yield np.array([page for page, _ in part], np.int64)
+                    del alive
 
     @property
     def random_cost(self) -> float:
@@ -125,6 +130,24 @@ class Streamed:
 
     def _kind(self, kind: str) -> str:
         return kind if self._stored.directed else "in"
+
+
+def converted(stored: StoredEdges, columns: Columns) -> int:
+    """Bytes of an edge in the columns of a pass whose values kernels read in another type than the stored one."""
+    types = [(stored.columns[name].dtype, DTYPES[dtype]) for name, dtype in columns]
+    return sum(wanted.itemsize for kept, wanted in types if kept != wanted)
+
+
+def _few(batch: list[tuple[int, PageViews]], ends: Container[int]) -> Iterator[list[tuple[int, PageViews]]]:
+    """A batch in parts of CONVERTED pages, and more where a group has more. ends: the last page of every group."""
+    part: list[tuple[int, PageViews]] = []
+    for page, views in batch:
+        part.append((page, views))
+        if len(part) >= CONVERTED and page in ends:
+            yield part
+            part = []
+    if part:
+        yield part
 
 
 def source_of(graph: Graph, page_size: int, ring: Ring | None) -> PageSource:

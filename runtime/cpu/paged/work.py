@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from vlang.runtime.cpu.paged.source import Columns, PageSource, Streamed
 from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.windows import Windows
 
-__all__ = ["Tasks", "by_page", "by_row", "long_groups", "tasks_of"]
+__all__ = ["Tasks", "by_page", "by_row", "in_windows", "long_groups", "release", "tasks_of"]
 
 Tasks = NDArray[np.int64]
 """int64[T, 3]: page, first and end of the task; by increasing page."""
@@ -88,6 +89,26 @@ def long_groups(pages: PageCuts, longs: NDArray[np.int64], others: NDArray[np.in
         else:
             groups.append(range(begin, last + 1))
     return groups
+
+
+def release(windows: Windows | None, tasks: Tasks) -> None:
+    """Release the windows of the vertices of tasks, page by page; a block that is not complete comes back."""
+    if windows is None or not len(tasks):
+        return
+    starts = np.flatnonzero(np.diff(tasks[:, 0], prepend=-1))
+    for first, last in zip(tasks[starts, 1].tolist(), tasks[np.append(starts[1:], len(tasks)) - 1, 2].tolist()):
+        windows.release(first, last)
+
+
+def in_windows(windows: Windows | None, tasks: Tasks, n: int) -> Iterator[tuple[Tasks, int]]:
+    """Tasks over all n vertices with their cost, a window at a time where arrays over vertices are in a file."""
+    if windows is None:
+        yield tasks, n
+        return
+    for first, last in windows.parts():
+        low, high = np.searchsorted(tasks[:, 1], (first, last)).tolist()
+        yield tasks[low:high], last - first
+        windows.release(first, last)
 
 
 class _Cut:

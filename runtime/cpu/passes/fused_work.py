@@ -57,8 +57,12 @@ class Ahead:
         """After the pass and its fused work."""
         assert stage.fused is not None
         self._state.frame[SLOT_FUSED] = 0
+        windows, arrays = self._state.windows, self._state.arrays
         for later in stage.fused.own if inside else ():
-            self._state.exchange(_first(later), later)
+            if windows is None:
+                self._state.exchange(_first(later), later)
+            else:  # the messages that the pass reads stay in memory, the next ones are in a file
+                windows.put(arrays[_first(later)], arrays[later])
         self._ready = frozenset(stage.fused.kernels)
 
 

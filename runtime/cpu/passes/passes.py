@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from vlang.runtime.compile.objects import Kernels
 from vlang.runtime.cpu.crew.launch import Cpu
 from vlang.runtime.cpu.paged.source import PageSource
-from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row
+from vlang.runtime.cpu.paged.work import Tasks, by_page, by_row, in_windows, release
 from vlang.runtime.cpu.passes.blocking import Trial, choose_blocks
 from vlang.runtime.cpu.passes.edge_costs import Costs, costs_of
 from vlang.runtime.cpu.passes.freedoms import PLAIN, Freedoms
@@ -161,7 +161,7 @@ class Passes:
     def run_fused(self, stage: StageSpec, frame: NDArray[np.uint64]) -> None:
         """Run the kernel fused behind a stage; the frame shows the state after the stage."""
         assert stage.fused is not None
-        self._launch(stage.fused.kernel, self._by_block, len(self._by_block), self.graph.n, frame)
+        self._in_windows(stage.fused.kernel, self._by_block, frame)
 
     def begin(self, stage: StageSpec) -> None:
         """Run the kernel fused behind a stage, as if the stage had just run."""
@@ -206,6 +206,7 @@ class Passes:
                 self._launch(kernel, short, len(short), part)
             if len(long):
                 self._launch(stage.kernels["segments"], long, len(long), part)
+            release(self.state.windows, short)
 
     def _whole(self, stage: StageSpec, pages: PageCuts, longs: NDArray[np.int64], tasks: Tasks, cost: int) -> None:
         """Run a pass in which one worker processes all contributions of a vertex, short or long (rule R).
@@ -244,7 +245,12 @@ class Passes:
         self.state.point(SLOT_LONGS, pages.longs)
 
     def _over_vertices(self, kernel: str) -> None:
-        self._launch(kernel, self._by_vertex, len(self._by_vertex), self.graph.n)
+        self._in_windows(kernel, self._by_vertex)
+
+    def _in_windows(self, kernel: str, tasks: Tasks, frame: NDArray[np.uint64] | None = None) -> None:
+        """Launch a kernel over all vertices. tasks: of those, in order. frame: None for that of the state."""
+        for part, cost in in_windows(self.state.windows, tasks, self.graph.n):
+            self._launch(kernel, part, len(part), cost, frame)
 
     def _launch(self, kernel: str, tasks: NDArray[np.int64], count: int, cost: int,
                 frame: NDArray[np.uint64] | None = None) -> None:
@@ -257,7 +263,7 @@ class Passes:
     def fold(self, fold: Fold) -> None:
         """Reduce over vertices, to one partial result a block."""
         if fold.kernel not in self.ahead:
-            self._launch(fold.kernel, self._by_block, len(self._by_block), self.graph.n)
+            self._in_windows(fold.kernel, self._by_block)
 
     # --------------------------------------------------------------- listed passes
     def some(self, stage: StageSpec, vertices: NDArray[Any], fresh: NDArray[Any]) -> tuple[Stats, int]:

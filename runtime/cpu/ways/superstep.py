@@ -157,7 +157,7 @@ class Superstep:
         self._active = active = spec.slot("work", "active")
         self._skipping = {
             stage.name: _Skipping(stage, passes, active if spec.explicit and stage.loop_end else "")
-            for stage in spec.stages if stage.notify is not None
+            for stage in spec.stages if stage.notify is not None and mode != "pull"
         }
 
     def begin(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import Empty, empty
 
 __all__ = ["Order"]
 
@@ -33,9 +33,9 @@ class Order:
     internal: NDArray[np.uint32]
 
     @staticmethod
-    def of(dense: NDArray[np.uint32]) -> Order:
-        """The order in which vertex i has the dense number dense[i]."""
-        internal = empty(len(dense), np.uint32)
+    def of(dense: NDArray[np.uint32], empty: Empty = empty) -> Order:
+        """The order in which vertex i has the dense number dense[i]. empty: makes the other array."""
+        internal: NDArray[np.uint32] = empty(len(dense), np.uint32)
         for first in range(0, len(dense), _CHUNK):
             part = dense[first : first + _CHUNK]
             internal[part] = np.arange(first, first + len(part), dtype=np.uint32)

@@ -12,8 +12,9 @@ from numba import njit
 
 EXPORTS = {
     "tally_edges": "i64(u32*, u32*, i64, i64, i64, u32*)",
-    "count_buckets": "void(u32*, u32*, i64, i64, i64, u32*, u32*, i64, u32*, i64*)",
-    "place_edges": "void(u32*, u32*, i64, i64, i64, u32*, u32*, i64, u32*, i64*, i64, u64*, i64*, i64*)",
+    "renumber": "void(u32*, i64, i64, u32*, u32*)",
+    "count_buckets": "void(u32*, u32*, i64, i64, i64, u32*, i64, u32*, i64*)",
+    "place_edges": "void(u32*, u32*, i64, i64, i64, u32*, i64, u32*, i64*, i64, u64*, i64*, i64*)",
     "count_keys": "void(u64*, i64, i64, u64, i64, i64*)",
     "place_keys": "void(u64*, i64, i64, u64, i64, i64*, i64*, u64*, i64*)",
     "put8": "void(u8*, i64*, i64, u8*)",
@@ -24,7 +25,7 @@ EXPORTS = {
 }
 
 # Bits of `flags`.
-MIRROR, NO_LOOPS, RANKED, RECORDED = 1, 2, 4, 8
+MIRROR, NO_LOOPS, RECORDED = 1, 2, 4
 
 
 def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, counts: Any) -> Any:
@@ -52,6 +53,12 @@ def tally_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, count
     return loops
 
 
+def renumber(vertices: Any, first: Any, last: Any, ranks: Any, out: Any) -> None:
+    """out[e] = ranks[vertices[e]] for e in first..last-1."""
+    for e in range(first, last):
+        out[e] = ranks[np.int64(vertices[e])]
+
+
 @njit(inline="always")
 def _bucket(row: Any, coarse: Any, grain: Any, bounds: Any) -> Any:
     b = np.int64(coarse[row >> grain])
@@ -60,15 +67,14 @@ def _bucket(row: Any, coarse: Any, grain: Any, bounds: Any) -> Any:
     return b
 
 
-def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, ranks: Any, coarse: Any, grain: Any,
-                  bounds: Any, counts: Any) -> None:  # fmt: skip
+def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, coarse: Any, grain: Any, bounds: Any,
+                  counts: Any) -> None:  # fmt: skip
     """Add the entries of the edges first..last-1 to the counts of their buckets.
 
     Args:
         rows, others: ends of the edges.
         first, last: the range of edges.
-        flags: MIRROR, NO_LOOPS, and RANKED if `ranks` replaces the numbers of the vertices.
-        ranks: u32 by vertex.
+        flags: MIRROR and NO_LOOPS.
         coarse: u32, the bucket of row i << grain.
         grain: see `coarse`.
         bounds: u32, the first row of each bucket, and the end.
@@ -79,20 +85,17 @@ def count_buckets(rows: Any, others: Any, first: Any, last: Any, flags: Any, ran
         other = np.int64(others[e])
         if row == other and flags & NO_LOOPS != 0:
             continue
-        if flags & RANKED != 0:
-            row = np.int64(ranks[row])
-            other = np.int64(ranks[other])
         counts[_bucket(row, coarse, grain, bounds)] += 1
         if flags & MIRROR != 0 and row != other:
             counts[_bucket(other, coarse, grain, bounds)] += 1
 
 
-def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, ranks: Any, coarse: Any, grain: Any,
-                bounds: Any, cursors: Any, shift: Any, keys: Any, places: Any, back: Any) -> None:  # fmt: skip
+def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, coarse: Any, grain: Any, bounds: Any,
+                cursors: Any, shift: Any, keys: Any, places: Any, back: Any) -> None:  # fmt: skip
     """Write the keys of the edges first..last-1 to the cursors of their buckets.
 
     Args:
-        rows, others, first, last, flags, ranks, coarse, grain, bounds: as in `count_buckets`; RECORDED fills `places`.
+        rows, others, first, last, flags, coarse, grain, bounds: as in `count_buckets`; RECORDED fills `places`.
         cursors: i64 by bucket, the next free position in `keys`.
         shift: bits of a neighbour in a key.
         keys: out.
@@ -104,9 +107,6 @@ def place_edges(rows: Any, others: Any, first: Any, last: Any, flags: Any, ranks
         there = np.int64(-1)
         opposite = np.int64(-1)
         if row != other or flags & NO_LOOPS == 0:
-            if flags & RANKED != 0:
-                row = np.int64(ranks[row])
-                other = np.int64(ranks[other])
             b = _bucket(row, coarse, grain, bounds)
             there = cursors[b]
             cursors[b] = there + 1

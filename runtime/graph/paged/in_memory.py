@@ -19,7 +19,7 @@ from vlang.runtime.graph.paged.page_writer import DEFAULT_PAGE_BYTES, IdTable, P
 from vlang.runtime.graph.topology.build import EdgeScan, Rows, build_rows
 from vlang.runtime.graph.topology.transform import degrees as row_lengths
 from vlang.runtime.graph.topology.transform import listed_rows
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import LAYOUTS
 
@@ -34,7 +34,7 @@ Array = NDArray[Any]
 
 
 def save(
-    graph: Graph, path: Path, *, layout: str = "ids", disks: Sequence[str | os.PathLike[str]] = (),
+    graph: Graph, path: Path, *, layout: str = "degree", disks: Sequence[str | os.PathLike[str]] = (),
     page_bytes: int = DEFAULT_PAGE_BYTES,
 ) -> None:  # fmt: skip
     """Write a graph as a page file, atomically.
@@ -42,8 +42,8 @@ def save(
     Args:
         graph: the graph.
         path: of the file.
-        layout: "ids" numbers the vertices in pages in the order of their ids, "degree" in decreasing order of in- plus
-            out-degree.
+        layout: "degree" numbers the vertices in pages in decreasing order of in- plus out-degree, "ids" in the order
+            of their ids.
         disks: folders of the stripes; () for one file.
         page_bytes: the size of a page at which the next one begins.
 
@@ -96,18 +96,22 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
     ids, rows, left_out = file.ids(), rows_of(file), file.left_out
-    if weights not in (None, "weight"):
+    changes = weights not in (None, "weight")
+    if changes:
         rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
     return graph_type.from_rows(
         "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
-        threads=threads, order=order_of(file),
+        threads=threads, order=order_of(file), seal="" if changes else file.fingerprint.hex(),
     )  # fmt: skip
 
 
-def order_of(file: PageFile) -> Order | None:
-    """The order of the rows of a page file; None for that of the ids. Raises GraphError and DiskError."""
-    numbers = file.permutation()
-    return None if numbers is None else Order.of(numbers)
+def order_of(file: PageFile, empty: Empty = empty) -> Order | None:
+    """The order of the rows of a page file; None for that of the ids. Raises GraphError and DiskError.
+
+    empty: makes its arrays.
+    """
+    numbers = file.permutation(empty)
+    return None if numbers is None else Order.of(numbers, empty)
 
 
 def rows_of(file: PageFile) -> Rows:

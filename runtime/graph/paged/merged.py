@@ -66,7 +66,8 @@ class MergedPages:
     def spare(self) -> int:
         """Bytes that reads take beside the buffer of the caller."""
         largest = max(self._size(page) for page in range(self.directory.count))
-        return _RECENT * (self._file.largest_page + PAGE_ALIGN) + 2 * _READERS * largest
+        offsets = 8 * (int(self._rows.max(initial=0)) + 1)
+        return _RECENT * (self._file.largest_page + PAGE_ALIGN) + 2 * _READERS * (largest + 2 * offsets)
 
     def read(self, page: int, buffer: NDArray[np.uint8]) -> tuple[PageView, int]:
         """Merge a page into a buffer; returns its views, and the bytes read. Raises DiskError, GraphError."""

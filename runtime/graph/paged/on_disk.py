@@ -17,12 +17,17 @@ from vlang.runtime.graph.paged.merged import MergedPages
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
 from vlang.runtime.storage.direct import DirectFiles
+from vlang.runtime.storage.disk_arrays import DiskArrays
+from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file import PageFile, PageView
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
 
 __all__ = ["FileEdges", "open_graph"]
+
+_ORDER = 8  # bytes a vertex of an order
 
 
 class FileEdges:
@@ -33,6 +38,7 @@ class FileEdges:
         self._read = DirectFiles(file.stripes)
         self.name, self.path = file.path.name, os.path.abspath(file.path)
         self.n, self.m, self.directed = file.n, file.m, file.directed
+        self.seal = file.fingerprint.hex()
         self.columns: Mapping[str, Column] = {
             name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
 
@@ -58,9 +64,9 @@ class FileEdges:
         """The kinds that are stored, one for an undirected graph."""
         return self._file.kinds
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n]."""
-        return self._file.degrees(kind)
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]. empty: makes the array, and one of half its size."""
+        return self._file.degrees(kind, empty)
 
     def nbytes(self, kind: str, page: int) -> int:
         """Bytes of a page."""
@@ -82,6 +88,10 @@ class FileEdges:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
         return self._read.random_cost
 
+    def rate(self, most: int) -> float:
+        """Bytes a second by large reads in order, inf where the files are too small for that; measured once."""
+        return self._read.rate(most)
+
     def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""
         return rows_of(self._file)
@@ -91,4 +101,14 @@ def open_graph(graph_type: type[Graph], path: str | os.PathLike[str], threads: i
     """See `Graph.open`. graph_type: the class to build."""
     file = PageFile.open(Path(path))
     return graph_type.on_pages(FileEdges(file), file.ids(), file.description.notes, file.left_out, threads,
-                               order_of(file))
+                               order_of(file, _room_for_order(file)))
+
+
+def _room_for_order(file: PageFile) -> Empty:
+    """Makes the arrays of the order of a page file: in memory, or in a file beside it where a budget is tight.
+
+    A run reads them at its beginning and its end.
+    """
+    folder = file.path.absolute().parent
+    large = ledger.left is not None and _ORDER * file.n > ledger.left // 8
+    return DiskArrays(folder).empty if large and os.access(folder, os.W_OK) else empty

@@ -12,6 +12,7 @@ from vlang.errors import GraphError
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_reader import PageReader, aligned
 
 __all__ = ["StoredEdges", "StoredAdjacencies"]
@@ -27,6 +28,7 @@ class StoredEdges(PageReader, Protocol):
         directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
         columns: dtype and range of every edge column.
         note: how pages are read, if not as they should be; "" otherwise.
+        seal: identifies the content, edges, columns and ids; known without reading pages.
     """
 
     @property
@@ -43,6 +45,8 @@ class StoredEdges(PageReader, Protocol):
     def columns(self) -> Mapping[str, Column]: ...
     @property
     def note(self) -> str: ...
+    @property
+    def seal(self) -> str: ...
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""
@@ -50,14 +54,20 @@ class StoredEdges(PageReader, Protocol):
     def kinds(self) -> Sequence[str]:
         """The kinds that are stored, one for an undirected graph."""
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
-        """The lengths of the rows of a kind, uint32[n]."""
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
+        """The lengths of the rows of a kind, uint32[n]. empty: makes the array, and one of half its size."""
 
     def spare(self, kind: str) -> int:
         """Bytes that reads of a kind take beside the buffers of the caller."""
 
     def random_cost(self) -> float:
         """How many times as long a random read of 4096 bytes takes as a sequential one; measured once."""
+
+    def rate(self, most: int) -> float:
+        """Bytes a second by large reads in order, inf where that is not known; measured once.
+
+        most: bytes of memory for it. Raises DiskError.
+        """
 
     def rows(self) -> Rows:
         """All in-edges with their columns, read into memory. Raises DiskError, GraphError."""

@@ -17,7 +17,7 @@ from vlang.errors import DiskError, GraphError
 from vlang.runtime.graph.edges.edge_list import LeftOut, VertexIds
 from vlang.runtime.graph.kernels import kernels
 from vlang.runtime.plan.plan import SEGMENT
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file.directory import Directory, page_rows
 from vlang.runtime.storage.page_file.form import (
     HEADER_BYTES,
@@ -35,7 +35,6 @@ from vlang.runtime.storage.page_file.sections import (
     DEGREES,
     DIRECTORIES,
     Array,
-    Empty,
     check_sections,
     damaged,
     fill,
@@ -47,6 +46,7 @@ from vlang.runtime.storage.page_file.sections import (
 __all__ = ["Extent", "PageFile", "PageView", "stripe_name"]
 
 _MOST_DESCRIPTION = 1 << 26
+_BLOCK = 1 << 18  # vertices that are checked together
 _FAULTS = ("", "its offsets do not begin at 0", "its offsets fall", "its offsets do not end at its edges",
            "a vertex number is too large")  # fmt: skip
 
@@ -191,23 +191,32 @@ class PageFile:
         self._need(bool((values[1:] > values[:-1]).all()), "the ids are not in increasing order")
         return VertexIds(values)
 
-    def permutation(self) -> NDArray[np.uint32] | None:
-        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids"."""
+    def permutation(self, empty: Empty = empty) -> NDArray[np.uint32] | None:
+        """The caller's dense number of every vertex number in pages, uint32[n]; None for the layout "ids".
+
+        empty: makes the array; n more bytes are taken for a moment.
+        """
         if self.layout == "ids":
             return None
-        numbers = self._read(Section.PERMUTATION).view(np.uint32)
+        numbers = self._read(Section.PERMUTATION, empty).view(np.uint32)
         seen = np.zeros(self.n, dtype=np.bool_)
-        seen[numbers[numbers < self.n]] = True
+        for first in range(0, self.n, _BLOCK):
+            part = numbers[first : first + _BLOCK]
+            seen[part[part < self.n]] = True
         self._need(bool(seen.all()), "the order of the vertices is no permutation")
         return numbers
 
-    def degrees(self, kind: str) -> NDArray[np.uint32]:
-        """The degree of each vertex in a direction, by its number in pages, uint32[n]."""
-        short = self._read(DEGREES[kind]).view(np.uint16)
-        found = empty(self.n, np.uint32)
+    def degrees(self, kind: str, empty: Empty = empty) -> NDArray[np.uint32]:
+        """The degree of each vertex in a direction, by its number in pages, uint32[n].
+
+        empty: makes the array, and one of half its size.
+        """
+        short = self._read(DEGREES[kind], empty).view(np.uint16)
+        found: NDArray[np.uint32] = empty(self.n, np.uint32)
         found[:] = short
         d = self._directories[kind]
-        self._need(int((short > SEGMENT).sum()) == len(d.longs), "the degrees of the long vertices")
+        long = sum(int((short[first : first + _BLOCK] > SEGMENT).sum()) for first in range(0, self.n, _BLOCK))
+        self._need(long == len(d.longs), "the degrees of the long vertices")
         if len(d.longs):
             lengths = np.add.reduceat(d.segments[:, 2] - d.segments[:, 1], d.longs[:, 1])
             self._need(np.array_equal(np.minimum(lengths, 0xFFFF), short[d.longs[:, 0]]),

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from io import FileIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import DTypeLike, NDArray
+from numpy.typing import NDArray
 
 from vlang.errors import DiskError, GraphError
-from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.memory import Empty, empty
 from vlang.runtime.storage.page_file.form import ColumnInfo, IdKind, Section, sum_of
 from vlang.runtime.storage.page_file.header import Header
 
 __all__ = [
-    "DEGREES", "DIRECTORIES", "Array", "Empty", "check_sections", "damaged", "fill", "reading", "section_bytes",
+    "DEGREES", "DIRECTORIES", "Array", "check_sections", "damaged", "fill", "reading", "section_bytes",
     "within_bounds",
 ]
 
@@ -25,7 +25,6 @@ DIRECTORIES = {"in": Section.IN_DIRECTORY, "out": Section.OUT_DIRECTORY}
 """The sections of a direction."""
 
 Array = NDArray[Any]
-Empty = Callable[[int, DTypeLike], Array]
 
 
 class reading:

@@ -29,6 +29,7 @@ class Frame:
         arrays: The arrays that are no fields.
         vertices: The graph-level values that name vertices.
         renumbered: Whether the graph has an order of its own, so that the number of a vertex is not its index.
+        scattered: The arrays over vertices that some function reads or writes for another vertex than its own.
     """
 
     reductions: Mapping[str, f.UserReduction] = field(default_factory=dict)
@@ -39,6 +40,7 @@ class Frame:
     arrays: dict[str, ArraySpec] = field(default_factory=dict)
     vertices: set[str] = field(default_factory=set)
     renumbered: bool = False
+    scattered: set[str] = field(default_factory=set)
 
     def slot(self, name: str) -> int:
         """The number of a slot."""
@@ -108,6 +110,11 @@ class Environment:
         """The texts of the places of one value's components in such arrays."""
         return [self.dialect.element(pointer, index, run.width, part)
                 for pointer, run in zip(pointers, runs_of(type_)) for part in range(run.width)]
+
+    def visit(self, slot: str, index: str) -> None:
+        """Note that an array over vertices is read or written at an index; "v" is the own vertex of every function."""
+        if index != "v":
+            self.frame.scattered.add(slot)
 
     def members(self, name: str) -> tuple[str, str, str, str]:
         """The texts for a set of vertices.
@@ -228,11 +235,13 @@ class Scope:
 
     def places(self, expr: f.Field, kind: str, index: str) -> tuple[str, ...]:
         """The texts of the places of a field's components in the array of a kind."""
+        self.env.visit(f"{kind}:{expr.name}", index)
         pointer, width = self.env.pointer(f"{kind}:{expr.name}", stored_as(expr.type)), width_of(expr.type)
         return tuple(self.env.dialect.element(pointer, index, width, part) for part in range(width))
 
     def degree(self, expr: f.Degree, of: str | None) -> str:
         index = of or (self.here if expr.of == "self" else self.there)
+        self.env.visit(f"degree:{expr.kind}", index)
         return self.env.dialect.convert(expr.type, f"{self.env.pointer(f'degree:{expr.kind}', 'u32')}[{index}]")
 
     def edge(self, expr: f.EdgeValue) -> str:
@@ -267,5 +276,8 @@ class Scope:
 
     def stored(self, name: str, type_: Type) -> tuple[str, ...]:
         """The texts for reading an accumulator or mask that an earlier pass stored."""
-        places = self.env.places(self.env.array(f"work:{name}", type_), type_, self.here)
+        pointers = self.env.array(f"work:{name}", type_)
+        for number in range(len(pointers)):
+            self.env.visit(f"work:{name}.{number}", self.here)
+        places = self.env.places(pointers, type_, self.here)
         return tuple(self.env.dialect.load(part, place) for part, place in zip(scalars_of(type_), places))

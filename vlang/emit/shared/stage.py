@@ -171,6 +171,7 @@ class StageWriter:
             for expr, number in self.messages.items()
         }
         if self.changes_sent.flagged:
+            self.env.visit(f"work:sent.{self.stage.name}", "u")
             values[ACTIVE] = (f"{self._sent()}[u] != 0",)
         scope = self.scope(values=values)
         scope.at_edge = True
@@ -190,6 +191,7 @@ class StageWriter:
         """The places of the components of a message of vertex `index`."""
         slot, dtype, width = f"work:{self._named(number)}", stored_as(expr.type), width_of(expr.type)
         self.frame.array(slot, dtype, width=width)
+        self.env.visit(slot, index)
         pointer = self.env.pointer(slot, dtype)
         return [self.dialect.element(pointer, index, width, part) for part in range(width)]
 

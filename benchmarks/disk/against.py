@@ -1,0 +1,99 @@
+"""Runs in memory against another checkout: python benchmarks/disk/against.py DIR [--alternations 20]
+
+DIR is a checkout of the commit to compare with. Both sides run its programs in turn, each in a process that stays warm.
+Prints the median of the ratios of times, ours by theirs, with its 95 % interval by resampling of the pairs, and the
+same of processor time, which other processes disturb less.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROOT = Path(__file__).resolve().parents[2]
+MUST = 1.02
+WORKS = (("pagerank", "kron:16", 4), ("pagerank", "kron:17", 2), ("pagerank", "kron:18", 1), ("bfs", "kron:16", 8),
+         ("bfs", "kron:17", 4), ("bfs", "kron:18", 2), ("pagerank", "rmat:8", 50), ("bfs", "rmat:8", 50))  # fmt: skip
+_SIDE = """
+import json, sys, time
+sys.path.insert(0, sys.argv[1])
+import vlang
+graphs = {}
+for line in sys.stdin:
+    name, spec, count, threads = json.loads(line)
+    if spec not in graphs:
+        graphs[spec] = vlang.Graph.read(spec)
+    program, options = vlang.load(sys.argv[2] + name + ".vp"), {"source": 1} if name == "bfs" else {}
+    begin, busy = time.perf_counter(), time.process_time()
+    for _ in range(count):
+        program(graphs[spec], threads=threads, **options)
+    print(json.dumps([time.perf_counter() - begin, time.process_time() - busy]), flush=True)
+"""
+
+
+class Side:
+    """A process with the package of one checkout."""
+
+    def __init__(self, folder: Path, programs: Path) -> None:
+        command = [sys.executable, "-c", _SIDE, str(folder), f"{programs}/"]
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE,
+                                         stdout=subprocess.PIPE, text=True)
+
+    def run(self, *job: str | int) -> tuple[float, float]:
+        """Seconds of a job, and of processor time."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps(job) + "\n")
+        self._process.stdin.flush()
+        wall, busy = json.loads(self._process.stdout.readline())
+        return wall, busy
+
+    def end(self) -> None:
+        """End the process."""
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
+def interval(ratios: NDArray[np.float64]) -> tuple[float, float, float]:
+    """The median of ratios, and the 95 % interval of it."""
+    drawn = np.random.default_rng(1).choice(ratios, (2000, len(ratios)))
+    low, high = np.percentile(np.median(drawn, axis=1), (2.5, 97.5))
+    return float(np.median(ratios)), float(low), float(high)
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("other", metavar="DIR", type=Path, help="a checkout")
+    parser.add_argument("--alternations", type=int, default=20)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--only", default="", help="graphs, by comma")
+    options = parser.parse_args()
+    other = options.other.resolve()
+    sides = [Side(folder, other / "stdlib") for folder in (ROOT, other)]
+    wanted = options.only.split(",") if options.only else [spec for _, spec, _ in WORKS]
+    print(f"{'work':<18} {'ms':>8}  {'wall':<22} {'processor':<22} <= {MUST}")
+    for name, spec, count in (work for work in WORKS if work[1] in wanted):
+        for side in sides:
+            side.run(name, spec, 1, options.threads)
+        pairs = np.empty((options.alternations, 2, 2))
+        for number in range(options.alternations):
+            for which in (0, 1) if number % 2 else (1, 0):
+                pairs[number, which] = sides[which].run(name, spec, count, options.threads)
+        wall, busy = (interval(pairs[:, 0, kind] / pairs[:, 1, kind]) for kind in (0, 1))
+        shown = (f"{middle:.3f} ({low:.3f} to {high:.3f})" for middle, low, high in (wall, busy))
+        print(f"{name + ' ' + spec:<18} {1e3 * float(np.median(pairs[:, 0, 0])) / count:>8.2f}  {'  '.join(shown)}  "
+              f"{'yes' if wall[1] < MUST else 'NO'}", flush=True)
+    for side in sides:
+        side.end()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+"""Measure runs and conversions of graphs on disk: python benchmarks/disk/run.py [--scale 22] [--gridgraph DIR]
+
+Builds an R-MAT graph of 2^scale vertices (16 edges each), converts it, and runs programs on the page file in budgets
+that are a part of it. Every job runs in a process of its own, and the rate of the disk is read before and after it, as
+it changes from second to second. Prints the table, and writes it with machine and versions to benchmarks/results.
+
+Budgets are those of 2^22 vertices, and a part of them for smaller graphs. --gridgraph names a checkout of GridGraph
+that has been built. --cgroup names a control group whose tasks this user may change: jobs then run in it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # measure the checkout of this script
+
+from benchmarks.cpu.conditions import conditions
+from benchmarks.cpu.report import line, table
+from benchmarks.cpu.text import write_text
+from benchmarks.disk.gridgraph import GridGraph
+
+ROOT = Path(__file__).resolve().parents[2]
+MIB = 1 << 20
+HEADER = ("work", "figure", "limit", "must", "met", "detail")
+WIDTHS = (34, 18, 18, 10, 3, 60)
+LEFT = (0, 3, 4, 5)
+_IN_GROUP = 'echo 0 > "$0" && exec "$@"'  # words behind it run in the control group
+
+
+class Row(NamedTuple):
+    """A line of the table. met: None without a must."""
+
+    work: str
+    figure: str
+    limit: str = ""
+    must: str = ""
+    met: bool | None = None
+    detail: str = ""
+
+    def cells(self) -> tuple[str, ...]:
+        """As texts."""
+        met = "" if self.met is None else "yes" if self.met else "NO"
+        return self.work, self.figure, self.limit, self.must, met, self.detail
+
+
+class Session:
+    """One run of this script."""
+
+    def __init__(self, options: argparse.Namespace, folder: Path) -> None:
+        self.scale, self.threads, self.folder = options.scale, options.threads, folder
+        self.part = 2.0 ** (options.scale - 22)
+        group = [] if options.cgroup is None else ["sh", "-c", _IN_GROUP, str(Path(options.cgroup) / "cgroup.procs")]
+        self.prefix = [*([] if not options.nice else ["nice", "-n", str(options.nice)]), *group]
+        self.gridgraph = None if options.gridgraph is None else GridGraph(
+            Path(options.gridgraph).resolve(), folder, 0.25 * max(self.part, 0.25), self.prefix)
+        self.source, self.pages = folder / "graph.npz", folder / "graph.vg"
+        self.found: dict[str, Any] = {}
+
+    def job(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """The figures of a job in a process of its own."""
+        command = [*self.prefix, sys.executable, str(Path(__file__).with_name("works.py")), name, json.dumps(arguments)]
+        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+        found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+        self.found.setdefault(name, []).append({**arguments, **found})
+        return found
+
+    def memory(self, mib: float, least: float = 0) -> int:
+        """Bytes of a budget of `mib` MiB for 2^22 vertices; `least` MiB that do not shrink with the graph."""
+        return int((least + (mib - least) * self.part) * MIB)
+
+    def rows(self) -> Iterator[Row]:
+        """Every stage in order."""
+        self.job("archive", spec=f"rmat:{self.scale}", path=str(self.source))
+        yield from self.conversions()
+        yield from self.sweeps()
+        yield from self.searches()
+        yield from self.saving()
+        if self.gridgraph is not None:
+            yield from self.beside(self.gridgraph)
+
+    def conversions(self) -> Iterator[Row]:
+        """From pairs, and from text."""
+        warm = self.folder / "warm.npz"
+        self.job("archive", spec="rmat:8", path=str(warm))
+        found = self.job("conversion", source=str(self.source), target=str(self.pages), memory=256 * MIB,
+                         threads=self.threads, warm=str(warm))
+        rate = found["m"] / found["seconds"] / 1e6
+        yield Row("conversion of pairs, 256 MiB", f"{rate:.1f} M edges/s", "", ">= 20", rate >= 20,
+                  f"{found['m'] / found['busy'] / 1e6:.1f} M edges a second of processor time, peak "
+                  f"{found['peak'] / MIB:.0f} MiB, {found['nbytes'] / found['m']:.2f} B an edge")
+        text, small = self.folder / "graph.txt", self.folder / "small.txt"
+        write_text(f"rmat:{self.scale - 2}", text)
+        write_text("rmat:8", small)
+        ours = self.job("conversion", source=str(text), target=str(self.folder / "text.vg"), memory=256 * MIB,
+                        threads=self.threads, warm=str(small))
+        other = self.job("reading", source=str(text), threads=self.threads)
+        part = other["seconds"] / ours["seconds"]
+        yield Row("conversion of text", f"{part:.2f} of reading", "", ">= 0.6", part >= 0.6,
+                  f"{ours['m'] / ours['seconds'] / 1e6:.1f} M edges/s, reading "
+                  f"{other['m'] / other['seconds'] / 1e6:.1f}; by processor time {other['busy'] / ours['busy']:.2f}")
+
+    def sweeps(self) -> Iterator[Row]:
+        """PageRank, with a small part of the pages in memory, and with half."""
+        path, threads = str(self.pages), self.threads
+        inside = self.job("in_memory", path=path, program="pagerank", threads=threads, max_rounds=6)
+        found = self.job("streamed", path=path, program="pagerank", memory=self.memory(160, 48), threads=threads,
+                         max_rounds=6)
+        rate = (found["before"] + found["after"]) / 2
+        disk = found["later"] / rate
+        slower = max(disk, inside["sweep"])
+        part = slower / found["sweep"]
+        yield Row("PageRank sweep, 160 MiB", f"{found['sweep'] * 1e3:.0f} ms",
+                  f"{slower * 1e3:.0f} ms", ">= 0.85", part >= 0.85,
+                  f"{part:.2f} of the limit: disk {disk * 1e3:.0f} ms ({found['before'] / 1e9:.2f} and "
+                  f"{found['after'] / 1e9:.2f} GB/s), in memory {inside['sweep'] * 1e3:.0f} ms; reads "
+                  f"{found['later'] / found['one']:.2f} of one direction, peak {found['peak'] / MIB:.0f} MiB")
+        yield Row("overlap loss of that sweep", f"{1 - part:.2f}", "", "<= 0.10", part >= 0.9)
+        half = self.memory(24 * found["n"] / self.part / MIB, 0) + int(0.5 * found["one"]) + 12 * MIB
+        found = self.job("streamed", path=path, program="pagerank", memory=half, threads=threads, max_rounds=6)
+        share = found["later"] / found["one"]
+        yield Row("half in budget, later sweeps", f"{share:.2f} of it", "", "<= 0.55", share <= 0.55,
+                  found.get("placement", ""))
+
+    def searches(self) -> Iterator[Row]:
+        """BFS from the hub, and components."""
+        from vlang import Graph
+
+        hub = int(Graph.open(self.pages).out_degree.argmax())
+        for name, options, must, least in (("bfs", {"source": hub}, 1.3, 48), ("components", {}, 1.02, 96)):
+            found = self.job("streamed", path=str(self.pages), program=name, memory=self.memory(160, least),
+                             threads=self.threads, **options)
+            share = found["read"] / found["one"]
+            yield Row(f"{name}, 160 MiB", f"reads {share:.2f}", "", f"<= {must}", share <= must,
+                      f"of one direction; {found['seconds']:.2f} s at {found['before'] / 1e9:.2f} GB/s, peak "
+                      f"{found['peak'] / MIB:.0f} MiB")
+
+    def saving(self) -> Iterator[Row]:
+        """Checkpoints of PageRank in memory that holds all pages."""
+        folder = self.folder / "saved"
+        found = self.job("checkpoints", path=str(self.pages), folder=str(folder), memory=4 << 30,
+                         threads=self.threads, every=1.0, max_rounds=30)
+        stall = found["worst"] - found["plain worst"]
+        yield Row("checkpoint stall", f"{max(0.0, stall) * 1e3:.0f} ms", "", "<= 100 ms", stall <= 0.1,
+                  f"slowest superstep {found['worst'] * 1e3:.0f} ms, without checkpoints "
+                  f"{found['plain worst'] * 1e3:.0f} ms; all {found['saved']:.2f} and {found['plain']:.2f} s")
+
+    def beside(self, other: GridGraph) -> Iterator[Row]:
+        """GridGraph, one after the other."""
+        theirs = other.measure(self.source)
+        self.found["gridgraph"] = theirs
+        streamed = {one["program"]: one for one in self.found["streamed"]}
+        first = next(one for one in self.found["streamed"] if one["program"] == "pagerank")
+        ours = {"convert": self.found["conversion"][0]["seconds"], "pagerank": first["sweep"],
+                "bfs": streamed["bfs"]["seconds"], "components": streamed["components"]["seconds"]}
+        for name, seconds in ours.items():
+            ratio = theirs[name] / seconds
+            yield Row(f"GridGraph by ours, {name}", f"{ratio:.1f} x", "", ">= 2", ratio >= 2,
+                      f"{theirs[name]:.2f} s by {seconds:.2f} s")
+        m, mine = first["m"], first["file"] / first["m"]
+        yield Row("bytes an edge on disk", f"{mine:.2f}", "", "<= 9", mine <= 9,
+                  f"GridGraph {theirs['nbytes'] / m:.1f}")
+
+
+def markdown(record: Mapping[str, Any], name: str) -> str:
+    """The record of a run as a table for documents. name: of its file."""
+    rows = [Row(*row).cells() for row in record["rows"]]
+    return (f"{record['processor']}, {record['threads']} threads, {record['memory']}, {record['system']}; R-MAT of "
+            f"2^{record['scale']} vertices; {record['date'][:10]}, load {record['load']:.1f} before and "
+            f"{record['load after']:.1f} after. Record: `benchmarks/results/{name}`.\n\n"
+            f"{table(HEADER, rows, LEFT)}\n")
+
+
+def main() -> None:
+    """Measure, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--scale", type=int, default=22, help="logarithm of the vertices; default: 22")
+    parser.add_argument("--threads", type=int, default=2, help="default: 2")
+    parser.add_argument("--folder", help="for the graphs, on the disk to measure; default: a temporary one")
+    parser.add_argument("--gridgraph", metavar="DIR", help="a built checkout of GridGraph")
+    parser.add_argument("--cgroup", metavar="DIR", help="the folder of a control group for the jobs")
+    parser.add_argument("--nice", type=int, default=0, help="of all jobs")
+    parser.add_argument("--quick", action="store_true", help="2^16 vertices, and no record: to see that all works")
+    options = parser.parse_args()
+    options.scale = 16 if options.quick else options.scale
+    record: dict[str, Any] = {**conditions(options.threads), "scale": options.scale, "rows": []}
+    print(line(HEADER, WIDTHS, LEFT))
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        session = Session(options, Path(folder))
+        for row in session.rows():
+            record["rows"].append(row)
+            print(line(row.cells(), WIDTHS, LEFT), flush=True)
+        record |= {"jobs": session.found, "load after": os.getloadavg()[0]}
+    if not options.quick:
+        path = ROOT / "benchmarks" / "results" / f"disk-{record['date'][:19].replace(':', '')}.json"
+        path.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+        print(f"# written to {os.path.relpath(path)}\n\n{markdown(record, path.name)}")
+
+
+if __name__ == "__main__":
+    main()

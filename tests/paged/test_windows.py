@@ -1,0 +1,120 @@
+"""Runs whose arrays over vertices are in a file, as far as they are not read at random."""
+
+from __future__ import annotations
+
+import gc
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cpu.compare import same_bits
+from vlang import Graph, Program, Result, load
+from vlang.errors import OutOfMemory
+from vlang.options import parse_size
+from vlang.runtime.engine.state import in_order
+from vlang.runtime.graph.paged.in_memory import save
+from vlang.runtime.storage.ledger import budget, ledger
+
+MB = 1 << 20
+PAGERANK = load("pagerank")
+
+
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return Graph.read("rmat:18")
+
+
+@pytest.fixture(scope="module")
+def path(graph: Graph, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    made = tmp_path_factory.mktemp("pages") / "r.vg"
+    save(graph, made, page_bytes=1 << 16)
+    return made
+
+
+@pytest.fixture(scope="module")
+def weighted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A page file with weights that kernels read in another type."""
+    made = tmp_path_factory.mktemp("weights") / "w.vg"
+    save(Graph.read("rmat:18", weights="1..200"), made, page_bytes=1 << 16)
+    return made
+
+
+def within(program: Program, path: Path, memory: str, **options: float) -> tuple[Result, int]:
+    """A run with all that is read for it, and the most bytes counted."""
+    gc.collect()
+    with budget(parse_size(memory)):
+        before = ledger.used
+        result = program(Graph.open(path), memory=memory, **options)
+        result.top(3)
+        assert "rank" in result.summary()
+        return result, ledger.peak - before
+
+
+def test_pagerank_needs_four_bytes_a_vertex(path: Path) -> None:
+    """Beside two buffers, and parts of arrays that are checked together; with the bits of a run with more memory."""
+    want = PAGERANK(Graph.open(path))
+    found, counted = within(PAGERANK, path, "3M")
+    assert "edges streamed" in found.placement
+    assert "MB for vertices are in a file in" in found.placement
+    assert same_bits(np.asarray(found["rank"]), np.asarray(want["rank"]))
+    assert counted < 3 * MB
+    with pytest.raises(OutOfMemory, match=r"give memory=3M"):
+        within(PAGERANK, path, "2M")
+    more, _ = within(PAGERANK, path, "10M")
+    assert "in a file" not in more.placement
+
+
+def test_a_copy_of_the_state_is_in_the_file_too(path: Path) -> None:
+    """From superstep 64 on, cycles are looked for; this loop is far from its tolerance then."""
+    slow = {"damping": 0.999, "tol": 1e-9, "max_rounds": 70}
+    want = PAGERANK(Graph.open(path), **slow)
+    assert want.rounds == 70
+    found, counted = within(PAGERANK, path, "3M", **slow)
+    assert same_bits(np.asarray(found["rank"]), np.asarray(want["rank"]))
+    assert counted < 3 * MB
+
+
+def test_other_ways_are_refused_with_the_need(path: Path) -> None:
+    for name, options in (("bfs", {"source": 0}), ("components", {}), ("betweenness", {"sources": [0]})):
+        with pytest.raises(OutOfMemory, match=r"needs .* give memory=\d+M"):
+            load(name)(Graph.open(path), memory="2M", **options)
+
+
+def test_a_folder_that_cannot_be_written(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = os.access
+    monkeypatch.setattr(os, "access", lambda *given: not given[1] & os.W_OK and real(*given))
+    with pytest.raises(OutOfMemory, match=r"to stream them .* give memory=\d+M"):
+        within(PAGERANK, path, "3M")
+
+
+def test_which_arrays_move() -> None:
+    """Those that a gather reads of the neighbour stay, with both buffers of a field."""
+    pagerank, cdlp = PAGERANK.plan(frozenset()), load("cdlp").plan(frozenset())
+    assert pagerank.scattered == {"work:message.s1.0"}
+    assert in_order(pagerank) == {"field:rank", "next:rank", "degree:out", "later:message.s1.0"}
+    assert in_order(cdlp) == {"work:notify.s1"}
+
+
+@pytest.mark.parametrize("name", ["pagerank", "sssp", "cdlp"])
+def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, weighted: Path) -> None:
+    """With the least memory that the message gives, the run ends within it, and takes nearly all that is no page."""
+    program, options = load(name), {"source": 1} if name == "sssp" else {}
+    file = weighted if name == "sssp" else path
+    want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10
+    for _ in range(3):  # a program that merges both directions says first what that takes
+        gc.collect()
+        try:
+            with budget(least):
+                before = ledger.used
+                found = program(disk, memory=least, **options)
+                counted = ledger.peak - before
+            break
+        except OutOfMemory as refused:
+            least = int(str(refused).rpartition("give memory=")[2].removesuffix("M")) * MB
+    assert found.read_bytes > 0
+    for field in want.fields:
+        assert same_bits(np.asarray(found[field]), np.asarray(want[field])), field
+    print(name, least / MB, counted / MB)
+    assert 0.9 * least - MB <= counted <= least
