@@ -135,9 +135,17 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
 def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
     """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
 
-    SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); FILE:COLUMN of
-    a text, Parquet or Arrow file of vertices; or one number, true or false, for all vertices. Fields that must be given
-    and are columns of the graph's table of vertices need no option. Raises click.UsageError, DiskError or GraphError.
+    Fields that must be given and are columns of the graph's table of vertices need no option.
+
+    Args:
+        program: the program.
+        words: NAME=SOURCE, where SOURCE is a .npy file; an .npz file (the array NAME in it, such as a result written by
+            `vlang run -o`); FILE:COLUMN of a text, Parquet or Arrow file of vertices; or one number, true or false.
+        graph: the graph of the run.
+        quiet: whether unused rows are not reported.
+
+    Raises:
+        click.UsageError, DiskError, GraphError: a word is wrong, a file cannot be read, or its content does not fit.
     """
     import numpy as np  # start-up
 
