@@ -135,11 +135,7 @@ class _Run:
 
     def _end_at_failures(self) -> None:
         """In check mode, end the run once an operation has failed."""
-        watch = self._watch
-        if not watch.note:
-            return
-        found = failures(watch, self.machine, self.graph)
-        if found:
+        if self._watch.note and (found := failures(self._watch, self.machine, self.graph)):
             self.outcome.failures, self.outcome.superstep = found, self._iteration or 0
             raise _Reached
 
