@@ -14,7 +14,6 @@ from vlang.runtime.graph.arrow.files import FileTable, table_files
 from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
-from vlang.runtime.graph.table_shape import estimate_table
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
@@ -39,6 +38,8 @@ def estimate(
         if is_spec(spec) and not path.exists():
             found = _generated(spec, directed)
         elif files := table_files(spec):
+            from vlang.runtime.graph.table_shape import estimate_table  # start-up
+
             found = estimate_table(FileTable.open(spec, files), directed, None if rule else weights, ends, columns)
         elif not path.is_file():  # a pipe can be read once, by the reader
             return None

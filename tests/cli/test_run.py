@@ -283,7 +283,7 @@ def test_fields_from_files_and_numbers(vlang: Call, tmp_path: Path) -> None:
         ([], 2, "spmv needs the vertex field `x` (f32); write --field x=FILE.npy"),
         (["--field", "x"], 2, "write --field NAME=FILE.npy or --field NAME=NUMBER"),
         (["--field", "z=1"], 2, "spmv has no vertex field `z`; it has x, y"),
-        (["--field", "x=warm"], 2, "`warm` is neither a .npy or .npz file nor one value of type f32"),
+        (["--field", "x=warm"], 2, "`warm` is neither a .npy or .npz file, nor FILE:COLUMN, nor one value of type f32"),
         (["--field", "x=none.npy"], 1, "cannot read none.npy: no such file or directory"),
         (["--field", "x=short.npy"], 1, "short.npy: `x` has shape (2,); the graph has 34 vertices"),
         (["--field", "x=text.npy"], 1, "text.npy is not a NumPy file of plain numbers"),

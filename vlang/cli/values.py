@@ -135,9 +135,17 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
 def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
     """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
 
-    SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); FILE:COLUMN of
-    a text, Parquet or Arrow file of vertices; or one number, true or false, for all vertices. Fields that must be given
-    and are columns of the graph's table of vertices need no option. Raises click.UsageError, DiskError or GraphError.
+    Fields that must be given and are columns of the graph's table of vertices need no option.
+
+    Args:
+        program: the program.
+        words: NAME=SOURCE, where SOURCE is a .npy file; an .npz file (the array NAME in it, such as a result written by
+            `vlang run -o`); FILE:COLUMN of a text, Parquet or Arrow file of vertices; or one number, true or false.
+        graph: the graph of the run.
+        quiet: whether unused rows are not reported.
+
+    Raises:
+        click.UsageError, DiskError, GraphError: a word is wrong, a file cannot be read, or its content does not fit.
     """
     import numpy as np  # start-up
 
@@ -153,7 +161,7 @@ def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bo
             arrays[name] = _array(name, source, graph)
             continue
         if found := _table_column(name, source):
-            arrays[name] = _of_table(name, *found, graph, quiet)
+            arrays[name] = _of_table(*found, graph, quiet)
             continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
@@ -177,8 +185,15 @@ def _table_column(name: str, source: str) -> tuple[str, str] | None:
     return (source, name) if os.path.isfile(source) else None
 
 
-def _of_table(name: str, path: str, column: str, graph: Graph, quiet: bool) -> Any:
-    """A column of a file of vertices, in the order of the graph's."""
+def _of_table(path: str, column: str, graph: Graph, quiet: bool) -> Any:
+    """A column of a file of vertices, in the order of the graph's.
+
+    Args:
+        path: of the file.
+        column: its name in the file.
+        graph: the graph of the run.
+        quiet: whether unused rows are not reported.
+    """
     from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
 
     values, unused = columns_of_file(path).joined(column, graph.ids)
