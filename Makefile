@@ -2,6 +2,7 @@
 # make test       set up .venv and run every test, the linter and the type checker
 # make quick      the tests that tests/quick.txt lists
 # make lint       the linter and the type checker
+# make nightly    what takes hours: long tests, 2,000 random programs, mutations; it goes on where it was ended
 # make coverage   every test, and which lines and branches of the Python text they run
 # make clean      remove the virtual environments and what tools have left
 #
@@ -22,9 +23,10 @@ endif
 BIN := $(VENV)/bin
 KEY := $(shell cksum pyproject.toml | cut -d' ' -f1)
 WORKERS ?= 2
+PROGRAMS ?= 2000
 PYTEST = $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal --hypothesis-profile=ci
 
-.PHONY: demo test quick lint coverage clean
+.PHONY: demo test quick lint nightly coverage clean
 
 demo: $(VENV)/.base-$(KEY)
 	@echo '$$ vlang run pagerank karate --top 5' && $(BIN)/vlang run pagerank karate --top 5
@@ -37,6 +39,11 @@ test: lint
 
 quick: $(VENV)/.dev-$(KEY)
 	$(PYTEST) @tests/quick.txt
+
+nightly: $(VENV)/.dev-$(KEY)
+	VLANG_EXHAUSTIVE=1 VLANG_MUTANTS=50000 $(PYTEST) @tests/nightly.txt
+	$(BIN)/python -m tests.fuzz.long --count $(PROGRAMS) --results build/nightly/fuzz/results.jsonl
+	$(BIN)/python -m tests.mutation --results build/nightly/mutation/results.jsonl
 
 lint: $(VENV)/.dev-$(KEY)
 	$(BIN)/ruff check .

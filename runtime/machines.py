@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from vlang.errors import DeviceError
 from vlang.options import Options
 from vlang.runtime.engine.draws import Draws
 from vlang.runtime.engine.machine import Machine
@@ -17,6 +16,8 @@ from vlang.runtime.plan.plan import Plan, field_of
 
 if TYPE_CHECKING:
     from vlang.runtime.cpu.placement import Placement
+    from vlang.runtime.gpu.device.device import Device
+    from vlang.runtime.gpu.gpu_machine import GpuMachine
     from vlang.runtime.storage.ring import Reading
 
 __all__ = ["Opened", "open_machine", "placement_of"]
@@ -69,30 +70,47 @@ def open_machine(
         return
     from vlang.runtime.gpu.device.choose import choose  # start-up
 
-    placement = placement_of(plan_for("numba"), graph, options)
-    if placement is not None and placement.streams:
-        if options.device != "auto":
-            raise DeviceError(f"{placement.text}; a GPU does not stream pages from disk, so leave out the device")
-        with _on_cpu(plan_for, graph, options, "a GPU does not stream pages from disk", None, placement) as opened:
+    placement = placement or placement_of(plan_for, graph, options)
+    streams = placement is not None and placement.streams
+    if streams and options.device == "auto":
+        reason = "edges come from disk, which bounds the CPU as well; a GPU streams them if it is asked for by name"
+        with _on_cpu(plan_for, graph, options, reason, None, placement) as opened:
             yield opened
         return
-    graph = graph.loaded()
+    graph = graph if streams else graph.loaded()
     choice = choose(options.device, options.gpu_memory, graph.m, lambda: _state_bytes(plan_for("cuda"), graph))
     if choice.device is None:
         with _on_cpu(plan_for, graph, options, choice.reason) as opened:
             yield opened
         return
-    from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
-
     try:
-        plan = plan_for("cuda")
-        machine = GpuMachine(choice.device, plan, graph, options)
+        with _on_gpu(plan_for("cuda"), graph, options, choice.device, placement) as (machine, reading):
+            yield Opened(machine, machine.plan, choice.name, choice.reason, placement, reading)
+    finally:
+        choice.device.close()
+
+
+@contextmanager
+def _on_gpu(
+    plan: Plan, graph: Graph, options: Options, device: Device, placement: Placement | None
+) -> Iterator[tuple[GpuMachine, Reading | None]]:
+    """A context with the machine of a device, and what it reads from disk."""
+    from vlang.runtime.gpu.gpu_machine import GpuMachine  # start-up
+    from vlang.runtime.gpu.topology.sides import DiskPages  # start-up
+
+    disk = None
+    if placement is not None and placement.streams:
+        assert graph.stored is not None
+        disk = DiskPages(device, graph.stored, placement.ring)
+    try:
+        machine = GpuMachine(device, plan, graph, options, disk)
         try:
-            yield Opened(machine, plan, choice.name, choice.reason)
+            yield machine, None if disk is None else disk.reading
         finally:
             machine.close()
     finally:
-        choice.device.close()
+        if disk is not None:
+            disk.close()
 
 
 @contextmanager
@@ -103,7 +121,7 @@ def _on_cpu(
     from vlang.runtime.cpu.cpu_machine import CpuMachine  # start-up
 
     plan = plan_for("numba")
-    placement = placement or placement_of(plan, graph, options)
+    placement = placement or placement_of(plan_for, graph, replace(options, device="cpu"))
     ring = windows = None
     if placement is not None and graph.stored is not None:
         if placement.streams:
@@ -127,13 +145,17 @@ def _on_cpu(
             ring.close()
 
 
-def placement_of(plan: Plan, graph: Graph, options: Options) -> Placement | None:
-    """Where a run on the CPU has the edges of a graph on disk; None for a graph in memory. Raises OutOfMemory."""
+def placement_of(plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
+    """Where a run has the edges of a graph on disk; None for a graph in memory. Raises OutOfMemory, BindError."""
     if graph.stored is None:
         return None
-    from vlang.runtime.cpu.placement import place  # start-up
+    if options.device in ("cpu", "auto"):
+        from vlang.runtime.cpu.placement import place  # start-up
 
-    return place(plan, graph, options)
+        return place(plan_for("numba"), graph, options)
+    from vlang.runtime.gpu.gpu_placement import place_on_gpu  # start-up
+
+    return place_on_gpu(plan_for("cuda"), graph, options)
 
 
 def _state_bytes(plan: Plan, graph: Graph) -> int:

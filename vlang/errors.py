@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 __all__ = [
-    "BindError", "CacheWarning", "ChaosError", "CheckpointError", "DeviceError", "DiskError", "GraphError",
-    "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError", "VlangError",
+    "BindError", "CacheWarning", "ChaosError", "CheckError", "CheckpointError", "DeviceError", "DiskError",
+    "GraphError", "InternalError", "OutOfMemory", "ProgramError", "ProgramTypeError", "RangeError", "ResumeError",
+    "VlangError",
 ]
 
 
@@ -45,6 +46,26 @@ class GraphError(VlangError, ValueError):
 
 class RangeError(VlangError, OverflowError):
     """A value inside a run is too large for its type, so the results would be wrong without showing it."""
+
+
+class CheckError(VlangError, ArithmeticError):
+    """The first operation of a run in check mode that failed (language.md 6.1).
+
+    Attributes:
+        kind: what failed: "infinite", "infinite operand", "nan", "nan operand", "division by zero", "index", "shift" or
+            "none".
+        line: of the operation in the program, from 1.
+        column: of its first character, from 1.
+        vertex: the id of the vertex, as in the graph; None for a value of the whole graph.
+        superstep: of the innermost loop under way, from 1; 0 outside of loops.
+    """
+
+    def __init__(self, message: str, kind: str, line: int, column: int, vertex: object, superstep: int = 0) -> None:
+        super().__init__(message, kind, line, column, vertex, superstep)
+        self.kind, self.line, self.column, self.vertex, self.superstep = kind, line, column, vertex, superstep
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class DiskError(VlangError, OSError):

@@ -105,6 +105,11 @@ class Options:
         "whole", "SEED",
         "Run again with every freedom that the program grants, at random, and compare.", devices="cpu"))
 
+    check: bool = field(default=False, metadata=_about(
+        "flag", "",
+        "Run twice, the first time in check mode: it ends at the first operation that overflows, makes or compares a "
+        "NaN, computes with an infinite integer, divides by zero or is out of range, and names vertex and line. Never "
+        "changes a result."))
     checkpoint: str | None = field(default=None, metadata=_about(
         "path", "DIR",
         "Save the state of the run in this folder, and go on from there if the run was ended before its end.",

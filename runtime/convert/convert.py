@@ -19,6 +19,7 @@ from vlang.runtime.convert.entries import Sorter, count_degrees, renumbered, sca
 from vlang.runtime.convert.source import Reading, open_source, rule_of, with_rule
 from vlang.runtime.convert.texts import TextVertexIds
 from vlang.runtime.convert.thin import in_row_order, thinned
+from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.notes import stored_note
 from vlang.runtime.graph.paged.order import order_by_degree
@@ -27,7 +28,6 @@ from vlang.runtime.storage.available import in_bytes
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.ledger import budget as limited
 from vlang.runtime.storage.page_file.form import LAYOUTS, IdKind, Section
-from vlang.runtime.storage.spool import seekable
 from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Converted", "convert"]
@@ -81,7 +81,7 @@ def convert(
     budget = Budget(memory, threads or available_threads(), report)
     budget.plan(_STEPS)
     target = Path(os.path.realpath(target))
-    with limited(budget.total) as ledger, seekable(source, "a file of edges") as path:
+    with limited(budget.total) as ledger, seekable_parts(source, "a file of edges") as path:
         try:
             return _converted(path, target, reading or Reading(), budget, layout, disks, page_bytes)
         except OutOfMemory:

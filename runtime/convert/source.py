@@ -13,12 +13,13 @@ from vlang.runtime.convert.budget import Budget
 from vlang.runtime.convert.disk_space import DiskSpace
 from vlang.runtime.convert.edges import Edges, RuleColumn, Source, stored_columns
 from vlang.runtime.convert.stored import from_archive, from_page_file
+from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.edges.edge_list import EdgeList
 from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.graph.notes import KEPT, rule_note, symmetrized_note
-from vlang.runtime.graph.read import read_edges
 from vlang.runtime.graph.sources import check_source_options, is_archive
+from vlang.runtime.graph.table_edges import read_file
 from vlang.runtime.graph.topology.transform import WeightRule
 from vlang.runtime.storage.disk_arrays import DiskArrays
 from vlang.runtime.storage.page_file.form import is_page_file
@@ -72,9 +73,9 @@ def open_source(path: Path, reading: Reading, room: DiskArrays, budget: Budget) 
         return _turned(load(path, weights, room), reading)
     if text.isidentifier() and not path.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
-    columns: list[str] | None = [] if rule else None  # a rule replaces the column `weight`
-    listed = read_edges(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
-                        threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
+    columns: list[str] | None = [] if rule and table_files(path) is None else None  # a rule replaces `weight`
+    listed = read_file(path, directed=reading.directed, weights=weights, columns=columns, missing=reading.missing,
+                       threads=budget.threads, ends=ends, space=DiskSpace(room, budget))  # fmt: skip
     return _listed(listed, reading.symmetrize)
 
 

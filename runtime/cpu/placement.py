@@ -24,6 +24,7 @@ from vlang.runtime.graph.topology.stored import StoredEdges
 from vlang.runtime.plan.plan import SEGMENT, ForVerticesSpec, Plan, SweepSpec, every_step
 from vlang.runtime.storage.available import default_budget, in_bytes, size_option
 from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.page_reader import PageReader
 from vlang.runtime.storage.ring import LEAST_BUFFERS, Ring
 from vlang.runtime.storage.windows import Windows
 from vlang.runtime.threads.processors import available_threads
@@ -60,9 +61,9 @@ class Placement:
     buffers: int | None = None
     windows: Path | None = None
 
-    def ring(self, stored: StoredEdges) -> Ring:
+    def ring(self, reader: PageReader) -> Ring:
         """The ring that delivers the pages. Raises OutOfMemory."""
-        return Ring(stored, self.largest, self.pages, buffers=self.buffers)
+        return Ring(reader, self.largest, self.pages, buffers=self.buffers)
 
     def held(self, n: int) -> Windows | None:
         """Holds the arrays over n vertices that move with the pages; None if all are in memory."""
@@ -211,4 +212,4 @@ def _free(limit: int, held: Shape) -> int:
 
 def _need(plan: Plan, shape: Shape, options: Options) -> Need:
     return need_of(plan, shape, options.threads or available_threads(),
-                   lambda loop: way_of(WAYS, loop, shape, options))
+                   lambda loop: way_of(WAYS, loop, shape, options), options.checkpoint is not None)

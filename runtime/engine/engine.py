@@ -22,6 +22,7 @@ from vlang.runtime.engine.checkpoint import restored
 from vlang.runtime.engine.contracts import check_contract, open_checks
 from vlang.runtime.engine.cycle import CycleWatch
 from vlang.runtime.engine.endings import ended, final_vertices, interrupted, repeats
+from vlang.runtime.engine.failures import failures
 from vlang.runtime.engine.keeper import Keeper, Kept, Stopped
 from vlang.runtime.engine.machine import Loop, Machine, Start, Sweep, Values
 from vlang.runtime.engine.nesting import NestedLoop
@@ -132,6 +133,16 @@ class _Run:
                 raise RangeError(f"line {fault.line}: a value of a declared reduction leaves 64 bits or its type"
                                  f"{where}, so the result would be wrong; declare a wider type, or limit the values")
 
+    def _end_at_failures(self) -> None:
+        """In check mode, end the run once an operation has failed."""
+        watch = self._watch
+        if not watch.note:
+            return
+        found = failures(watch, self.machine, self.graph)
+        if found:
+            self.outcome.failures, self.outcome.superstep = found, self._iteration or 0
+            raise _Reached
+
     def _outward(self, values: Values) -> None:
         """Bring what users see into the order of the ids."""
         order = self.graph.order
@@ -190,6 +201,7 @@ class _Run:
             here.at = at
             self._point()
             here.edges += self._step(steps[at], run_pass)
+            self._end_at_failures()
         self._position.leave()
         return here.edges
 
@@ -374,7 +386,10 @@ class _Run:
                                  "next number is too large for an int of 32 bits")
             self.machine.set_scalar("iteration", rounds + 1)
         room = None if bound is None else bound - rounds
+        if self._watch.note:
+            room = 1  # the first failure is that of the first superstep
         done = loop.advance(room if self._keeper is None else self._keeper.room(room))
+        self._end_at_failures()
         if spec.nested:
             self._look_inside()
         if spec.until is not None:  # before the counts are read, so that a device is waited for once

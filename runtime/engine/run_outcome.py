@@ -38,6 +38,9 @@ class Outcome:
         infinite: whether a watched value was infinite.
         infinite_inside: whether one was that is no output.
         interrupted: whether an interrupt ended the run before its end.
+        failures: in check mode, what ended the run: numbers (Watch.note), each with its vertex as the place of its id,
+            or -1 for none.
+        superstep: of the innermost loop under way when a failure ended the run, from 1; 0 outside of loops.
     """
 
     values: Values = field(default_factory=Values)
@@ -51,3 +54,5 @@ class Outcome:
     infinite: bool = False
     infinite_inside: bool = False
     interrupted: bool = False
+    failures: tuple[tuple[int, int], ...] = ()
+    superstep: int = 0

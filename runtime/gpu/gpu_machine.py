@@ -18,6 +18,7 @@ from vlang.runtime.gpu.kernels.choose_kernel import grid
 from vlang.runtime.gpu.kernels.entries import entry, shared_bytes
 from vlang.runtime.gpu.passes.gpu_state import GpuState
 from vlang.runtime.gpu.passes.sparse import OnePage, SparseTopology
+from vlang.runtime.gpu.topology.sides import DiskPages, Side, side_of
 from vlang.runtime.gpu.topology.transfers import Transfer
 from vlang.runtime.gpu.ways.full_passes import FullPasses
 from vlang.runtime.gpu.ways.way import Way
@@ -49,11 +50,14 @@ class GpuMachine:
         plan: the compiled program.
         graph: the graph of the run.
         options: the options of the run.
+        disk: the pages of a graph whose edges are streamed from disk; None for one in memory.
     """
 
-    def __init__(self, device: Device, plan: Plan, graph: Graph, options: Options) -> None:
+    def __init__(
+        self, device: Device, plan: Plan, graph: Graph, options: Options, disk: DiskPages | None = None
+    ) -> None:
         self.device, self.plan, self.graph, self.options = device, plan, graph, options
-        self.n = graph.n
+        self.n, self._disk = graph.n, disk
         self.ways: Sequence[Way] = WAYS
         self._kernels: dict[tuple[str, str, tuple[int, ...]], Kernel] = {}
         self._kept: list[_Copy] = []
@@ -175,6 +179,10 @@ class GpuMachine:
     def _table(self, slot: str, dtype: str, values: NDArray[Any]) -> None:
         self.state.add(slot, dtype, len(values))
         self.device.upload(self.pointer(slot), values)
+
+    def side(self, kind: str, columns: tuple[str, ...] = ()) -> Side:
+        """The edges of a direction, with some columns."""
+        return side_of(self.graph, self._disk, kind, columns)
 
     # ------------------------------------------------------------------------- passes
     def evaluate(self, spec: ScalarSpec) -> None:

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import zipfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import FileTable, table_files
+from vlang.runtime.graph.edges.ends import OF_FILE, Ends
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.graph.generators import BLOCK_BYTES, FACTOR, is_spec, weight_range
+from vlang.runtime.graph.table_shape import estimate_table
 from vlang.runtime.storage.page_file import PageFile
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
@@ -20,19 +24,22 @@ __all__ = ["estimate"]
 
 def estimate(
     spec: str, directed: bool | None = None, symmetrize: bool = False, weights: str | None = None,
-    threads: int | None = None,
+    threads: int | None = None, ends: Ends = OF_FILE, columns: Collection[str] | None = None,
 ) -> Shape | None:
     """The shape of a file or generator; None if the content must be read to know it.
 
     Args:
-        spec, directed, symmetrize, weights: as in `Graph.read`.
+        spec, directed, symmetrize, weights, columns: as in `Graph.read`.
         threads: that read.
+        ends: the columns of the ends of an edge.
     """
     rule = weights is not None and ".." in weights
     path = Path(spec)
     try:
         if is_spec(spec) and not path.exists():
             found = _generated(spec, directed)
+        elif files := table_files(spec):
+            found = estimate_table(FileTable.open(spec, files), directed, None if rule else weights, ends, columns)
         elif not path.is_file():  # a pipe can be read once, by the reader
             return None
         elif is_page_file(path):

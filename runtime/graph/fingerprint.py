@@ -14,13 +14,16 @@ from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.storage.state_file import digest
 from vlang.runtime.threads.workers import on_threads
 
-__all__ = ["fingerprint"]
+__all__ = ["SEAL", "fingerprint"]
 
+SEAL = "page file"
 _CHUNK = 1 << 24  # entries of an array in a piece that one thread reads
 
 
 def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Iterable[str], near: bool) -> dict[str, str]:
     """What a run reads of a graph, as checksums (BLAKE2b) by name; those of adjacency lists are computed once.
+
+    A graph of a page file, on disk or in memory, has one entry for all: the seal of that file. No page is read for it.
 
     Args:
         graph: the graph.
@@ -28,7 +31,10 @@ def fingerprint(graph: Graph, sides: Mapping[str, Iterable[str]], degrees: Itera
         degrees: directions ("in", "out", "all") whose degrees it reads.
         near: whether it reads the lists of neighbours without directions.
     """
-    found = {"vertices": f"{graph.n}", "edges": f"{graph.m}", "directed": str(graph.directed), "ids": _ids(graph)}
+    found = {"vertices": f"{graph.n}", "edges": f"{graph.m}", "directed": str(graph.directed)}
+    if graph.seal:
+        return found | {SEAL: graph.seal}
+    found["ids"] = _ids(graph)
     for kind, columns in sorted(sides.items()):
         rows = graph.adjacency(kind)
         lists = [rows.offsets, rows.targets]

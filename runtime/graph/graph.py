@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -13,16 +12,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from vlang.errors import GraphError
 from vlang.runtime.graph.edges.edge_list import EdgeList, VertexIds
-from vlang.runtime.graph.edges.given import given_flag, given_name, given_path, given_whole
+from vlang.runtime.graph.edges.given import given_path, given_whole
 from vlang.runtime.graph.edges.order import Order
-from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.held import HeldGraph
 from vlang.runtime.graph.notes import KEPT, loops_note, parallel_note, rule_note
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.transform import WeightRule, listed_rows, renumbered_rows
 from vlang.runtime.storage.room import memory_named
-from vlang.runtime.threads.processors import available_threads
 
 __all__ = ["Graph"]
 
@@ -44,6 +41,9 @@ class Graph(HeldGraph):
         left_out: edge columns of the source that are not numbers: name -> reason.
         warnings: what may be read wrongly, one sentence each.
         stored: the edges on disk, in a graph that is made by `open`; else None.
+        seal: identifies the page file that has this graph, unchanged; "" for other graphs.
+        vertex_columns: the table that was given as `vertices`: its `names`, which a run joins by id to the vertex
+            fields that a call must pass; else None.
     """
 
     _whole: Graph | None = None  # of a graph on disk, once it has been read
@@ -57,7 +57,7 @@ class Graph(HeldGraph):
                 rows = self.stored.rows()
             self._whole = Graph.from_rows("in", rows, self.ids, directed=self.directed, name=self.name,
                                           notes=self._notes, left_out=self.left_out, threads=self.threads,
-                                          order=self.order)
+                                          order=self.order, seal=self.seal)
         return self._whole
 
     @property
@@ -193,6 +193,7 @@ class Graph(HeldGraph):
         other._notes, other._kept, other.left_out = list(self._notes), self._kept, self.left_out
         other.warnings = self.warnings
         other._take(self.name, self.ids, m, adjacencies, self.order)
+        other.vertex_columns = self.vertex_columns
         return other
 
     def _add_note(self, note: str, dropped: str = "") -> None:
@@ -271,9 +272,11 @@ class Graph(HeldGraph):
 
     @staticmethod
     def from_edges(
-        src: ArrayLike,
-        dst: ArrayLike,
+        src: Any,
+        dst: ArrayLike | None = None,
         *,
+        source: str | None = None,
+        target: str | None = None,
         directed: bool = True,
         n: int | None = None,
         ids: ArrayLike | None = None,
@@ -282,15 +285,20 @@ class Graph(HeldGraph):
         parallel: str = "keep",
         name: str = "graph",
         threads: int | None = None,
-        columns: Mapping[str, ArrayLike] | None = None,
+        columns: Mapping[str, ArrayLike] | Iterable[str] | None = None,
+        missing: str | float = "error",
         vertices: Any = None,
-        **edge_columns: ArrayLike,
+        id: str | None = None,
+        **edge_columns: Any,
     ) -> Graph:
-        """The graph with the edges src[e] -> dst[e].
+        """The graph with the edges src[e] -> dst[e], or with an edge for each row of the table `src`.
+
+        A table is any object with `__arrow_c_stream__` or `__arrow_c_array__`: of pandas, polars, pyarrow, DuckDB.
 
         Args:
             src, dst: vertex ids, shape [E]: integers of any type up to 64 bits, or strings. With `ids`, positions in
-                it.
+                it. Or `src` is a table, and `dst` is not given.
+            source, target: the columns of the table with the ends of an edge; None for well-known names.
             directed: False if each edge is listed once and means both directions.
             n: the vertices are 0..n-1; None for the ids that occur.
             ids: the ids of all vertices, shape [n].
@@ -298,30 +306,22 @@ class Graph(HeldGraph):
             self_loops, parallel: "keep" or "drop".
             name: for messages.
             threads: how many threads build; None for one per processor.
-            columns: edge columns of shape [E] under any name; others may be given as keywords.
-            vertices: all vertices, with or without edges, as in `read`; not with `n` or `ids`.
+            columns: edge columns of shape [E] under any name; others may be given as keywords. Of a table, the names
+                of the columns to read, and keywords give others another name: weight="amount". Without both, all that
+                hold numbers are read, and `left_out` has the others.
+            missing: how to treat nulls and NaN of a table, as in `read`.
+            vertices: all vertices, with or without edges, as in `read`, or a table; not with `n` or `ids`.
+            id: the column of ids in the table `vertices`; None for a well-known name.
 
-        All arrays are copied. Raises GraphError if they do not fit together.
+        All arrays are copied. Raises GraphError if they do not fit together, or for columns that cannot be read.
         """
-        from vlang.runtime.graph.edges.from_arrays import edge_list  # start-up
+        from vlang.runtime.graph.given_edges import graph_of_edges  # start-up
 
-        n = None if n is None else given_whole("n", n)
-        threads = None if threads is None else given_whole("threads", threads, 1)
-        directed, symmetrize = given_flag("directed", directed), given_flag("symmetrize", symmetrize)
-        if not isinstance(columns, (Mapping, type(None))):
-            raise GraphError(f"columns is a dict of names and arrays, not {type(columns).__name__}")
-        twice = sorted(set(columns or ()) & set(edge_columns))
-        if twice:
-            raise GraphError(f"the edge column `{twice[0]}` is given twice")
-        edge_columns |= columns or {}
-        if vertices is not None and (n is not None or ids is not None):
-            raise GraphError(f"`vertices` and `{'n' if n is not None else 'ids'}` both say which vertices there are; "
-                             "give one of the two")
-        edges = edge_list(src, dst, edge_columns, directed, n, ids, threads or available_threads())
-        edges = edges if vertices is None else _among(edges, vertices, name, threads or available_threads())
-        graph = Graph(edges, name=given_name("name", name), symmetrize=symmetrize, threads=threads)
-        del edges  # so that it can be freed when the adjacency lists are built
-        return graph.thinned(self_loops, parallel)
+        return graph_of_edges(Graph, src, dst, {
+            "source": source, "target": target, "directed": directed, "n": n, "ids": ids, "symmetrize": symmetrize,
+            "self_loops": self_loops, "parallel": parallel, "name": name, "threads": threads, "columns": columns,
+            "missing": missing, "vertices": vertices, "id": id,
+        }, edge_columns)  # fmt: skip
 
     @staticmethod
     def from_scipy(
@@ -400,13 +400,3 @@ class Graph(HeldGraph):
         from vlang.runtime.graph.npz import save  # start-up
 
         save(self.plain(), Path(given_path(path)))
-
-
-def _among(edges: EdgeList, vertices: object, name: str, threads: int) -> EdgeList:
-    """The edges on the vertices given. Raises GraphError for an end that is none of them."""
-    from vlang.runtime.graph.read.vertices import parse_vertices, within  # start-up
-
-    with Workers(threads) as workers:
-        known = parse_vertices(vertices, workers)
-    src, dst = within(known, edges.src, edges.dst, edges.ids, name)
-    return replace(edges, src=src, dst=dst, ids=known.ids, warnings=[*edges.warnings, *known.warnings])

@@ -27,6 +27,7 @@ from vlang.runtime.threads.processors import available_threads
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.pickled import Source
+    from vlang.runtime.graph.vertex_columns import VertexColumns
 
 __all__ = ["HeldGraph"]
 
@@ -47,6 +48,8 @@ class HeldGraph:
     left_out: Mapping[str, LeftOut]
     warnings: tuple[str, ...]
     stored: StoredEdges | None = None
+    seal: str = ""
+    vertex_columns: VertexColumns | None = None
     _notes: list[str]
     _kept: tuple[str, ...]
     _adjacencies: Adjacencies | StoredAdjacencies
@@ -99,6 +102,7 @@ class HeldGraph:
         left_out: Mapping[str, LeftOut] = MappingProxyType({}),
         threads: int | None = None,
         order: Order | None = None,
+        seal: str = "",
     ) -> Self:
         """A graph of valid adjacency lists in canonical order (see `adjacency`).
 
@@ -113,9 +117,11 @@ class HeldGraph:
             left_out: columns that could not be read, by name.
             threads: how many threads build further adjacency lists.
             order: of the rows; None for that of the ids.
+            seal: of the page file that has this graph, unchanged; "" for other graphs.
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
+        graph.seal = seal
         built = Adjacencies(len(ids), directed, (kind, rows), rule=rule, threads=threads or available_threads())
         graph._take(name, ids, len(rows.targets), built, order)
         return graph
@@ -137,7 +143,7 @@ class HeldGraph:
         """
         graph = object.__new__(cls)
         graph._notes, graph._kept, graph.left_out, graph.warnings = list(notes), (), left_out, ()
-        graph.stored = stored
+        graph.stored, graph.seal = stored, stored.seal
         graph._take(stored.name, ids, stored.m, StoredAdjacencies(stored, threads or available_threads()), order)
         return graph
 

@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.edges.edge_list import EdgeList, taken
 from vlang.runtime.graph.topology.adjacencies import Adjacencies
 
@@ -40,12 +41,14 @@ def source_of(path: str | Path, options: Mapping[str, Any]) -> Source | None:
     """How a graph is read; None for a stream, which can be read once."""
     text, vertices = os.fspath(path), options.get("vertices")
     files = [text, vertices] if isinstance(vertices, (str, os.PathLike)) else [text]
+    parts = None if text == "-" or Path(text).is_file() else table_files(text)
+    files = [*files[1:], *map(str, parts)] if parts else files
     if any(os.fspath(one) == "-" or (Path(one).exists() and not Path(one).is_file()) for one in files):
         return None
     stamps = tuple(_stamp(os.path.abspath(one)) for one in files if Path(one).is_file())
     if isinstance(vertices, (str, os.PathLike)) and Path(vertices).is_file():
         options = {**options, "vertices": os.path.abspath(vertices)}
-    return Source(os.path.abspath(text) if Path(text).is_file() else text, options, stamps)
+    return Source(os.path.abspath(text) if parts or Path(text).is_file() else text, options, stamps)
 
 
 def _stamp(path: str) -> _Stamp:
@@ -64,6 +67,7 @@ def reduced(graph: Graph, light: Source | None) -> tuple[Any, tuple[Any, ...]]:
         "name": graph.name, "ids": graph.ids, "m": graph.m, "directed": graph.directed, "threads": graph.threads,
         "order": graph.order, "rule": graph.rule, "source": adjacencies.source(), "left_out": dict(graph.left_out),
         "notes": list(graph._notes), "kept": graph._kept, "warnings": graph.warnings, "read": graph._source,
+        "seal": graph.seal,
     }  # fmt: skip
     return _restored, (type(graph), state)
 
@@ -77,7 +81,7 @@ def _restored(graph_type: type[Graph], state: dict[str, Any]) -> Graph:
     graph = object.__new__(graph_type)
     graph._notes, graph._kept, graph.warnings = state["notes"], state["kept"], state["warnings"]
     graph.left_out = MappingProxyType(state["left_out"])
-    graph._source = state["read"]
+    graph._source, graph.seal = state["read"], state["seal"]
     graph._take(state["name"], state["ids"], state["m"], built, state["order"])
     return graph
 

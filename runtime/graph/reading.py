@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import seekable_parts
 from vlang.runtime.graph.edges.ends import Ends, parse_column
 from vlang.runtime.graph.edges.given import given_flag, given_path, given_whole
 from vlang.runtime.graph.pickled import source_of
 from vlang.runtime.graph.sources import read
+from vlang.runtime.graph.vertex_columns import columns_of_vertices, opened_vertices
 from vlang.runtime.storage.room import memory_named
-from vlang.runtime.storage.spool import seekable
 
 if TYPE_CHECKING:
     from vlang.runtime.graph.graph import Graph
@@ -29,11 +30,13 @@ def read_graph(graph_type: type[Graph], path: str | Path, options: Mapping[str, 
     if given["threads"] is not None:
         given["threads"] = given_whole("threads", given["threads"], 1)
     source = source_of(path, dict(given))
+    given["vertices"] = vertices = opened_vertices(given["vertices"])
     given["ends"] = Ends(parse_column("source_column", given.pop("source_column")),
                          parse_column("target_column", given.pop("target_column")), given.pop("vertices"))
-    with memory_named(f"reading {path}"), seekable(path, "a file of edges") as file:
+    with memory_named(f"reading {path}"), seekable_parts(path, "a file of edges") as file:
         graph = read(graph_type, file, **given)
     graph._source = source
+    graph.vertex_columns = columns_of_vertices(vertices)
     return graph
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.arrow.files import table_files
 from vlang.runtime.graph.generators import generate, is_spec, unknown_name, weight_range
 from vlang.runtime.storage.page_file.form import is_page_file
 from vlang.runtime.threads.processors import available_threads
@@ -53,7 +54,7 @@ def read(
     elif re.fullmatch(r"\w+", text) and not file.exists():
         raise DiskError(f"{text}: there is no such file{unknown_name(text)}")
     else:
-        if rule:  # replaces a column of that name
+        if rule and (columns is not None or table_files(file) is None):  # replaces a column of that name
             columns = [name for name in columns or () if name != "weight"]
         graph = _file(graph_type, file, directed, symmetrize, None if rule else weights, threads, columns,
                       missing, ends)
@@ -129,11 +130,11 @@ def _file(
     graph_type: type[Graph], path: Path, directed: bool | None, symmetrize: bool, weights: str | None,
     threads: int | None, columns: Iterable[str] | None, missing: str | float, ends: Ends,
 ) -> Graph:  # fmt: skip
-    from vlang.runtime.graph.read import read_edges  # start-up
+    from vlang.runtime.graph.table_edges import read_file  # start-up
 
     threads = threads or available_threads()
     return graph_type(
-        read_edges(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
-                   ends=ends),
+        read_file(path, directed=directed, weights=weights, columns=columns, missing=missing, threads=threads,
+                  ends=ends),
         name=path.name, symmetrize=symmetrize, threads=threads,
     )  # fmt: skip

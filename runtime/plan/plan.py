@@ -165,12 +165,17 @@ class Watch:
         hidden: other vertex fields.
         globals: graph-level values that are outputs.
         lets: other graph-level values.
+        note: in check mode, a vertex field of u32: the number of what failed at a vertex, 0 for nothing.
+        numbers: in check mode, graph-level values that are such a number, or the largest u32 for nothing; each with the
+            value that names its vertex, or "".
     """
 
     fields: frozenset[str] = frozenset()
     hidden: frozenset[str] = frozenset()
     globals: frozenset[str] = frozenset()
     lets: frozenset[str] = frozenset()
+    note: str = ""
+    numbers: tuple[tuple[str, str], ...] = ()
 
 
 NO_WATCH = Watch()

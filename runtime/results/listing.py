@@ -39,18 +39,22 @@ Columns = Callable[[int, int], Iterator[Column]]
 """All columns for a range of rows (first, end), ids first."""
 
 
-def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns) -> Iterator[str]:
+def csv_blocks(widths: Mapping[str, int], rows: int, columns: Columns, mark: str = ",") -> Iterator[str]:
     """A header line, then one line per row.
 
-    widths: the number of components of each field, 0 if it is not a vector.
+    Args:
+        widths: the number of components of each field, 0 if it is not a vector.
+        rows: the number of rows.
+        columns: gives the values.
+        mark: between fields, a comma or a tab.
     """
     names = [part for name, width in widths.items()
              for part in ([f"{name}.{k}" for k in range(width)] if width else [name])]
-    yield ",".join(["vertex", *names]) + "\n"
+    yield mark.join(["vertex", *names]) + "\n"
     for start in range(0, rows, BLOCK):
-        texts = [csv_texts(c.values, c.missing) for whole in columns(start, min(start + BLOCK, rows))
+        texts = [csv_texts(c.values, c.missing, mark) for whole in columns(start, min(start + BLOCK, rows))
                  for c in whole.components()]
-        yield "\n".join(map(",".join, zip(*texts, strict=True))) + "\n"
+        yield "\n".join(map(mark.join, zip(*texts, strict=True))) + "\n"
 
 
 def json_blocks(summary: Mapping[str, Any], names: Sequence[str], rows: int, columns: Columns) -> Iterator[str]:

@@ -17,6 +17,7 @@ from vlang.runtime.graph.edges.edge_list import VertexIds
 from vlang.runtime.graph.edges.naming import NONE, none_of, user_ids
 from vlang.runtime.graph.graph import Graph
 from vlang.runtime.results.columns import best_rows, described, missing_values, plain_values, proper_rows
+from vlang.runtime.results.exported import Exported
 from vlang.runtime.results.listing import Column, csv_blocks, json_blocks
 from vlang.runtime.results.origin import Origin
 from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, write_text
@@ -24,7 +25,7 @@ from vlang.runtime.storage.output import fixed_width, json_value, write_arrays, 
 __all__ = ["Result"]
 
 
-class Result:
+class Result(Exported):
     """The outputs of a program on a graph, and the record of the run.
 
     `r["rank"]` is the field or global of that name; `r.rank` is the same, unless an attribute below has that name.
@@ -231,15 +232,17 @@ class Result:
         return {"vertex": self._ids.label(at), **{f: self._plain(f, np.array([at]))[0] for f in self._raw}}
 
     # ---- writing
-    def to_csv(self, file: str | os.PathLike[str] | IO[Any]) -> None:
+    def to_csv(self, file: str | os.PathLike[str] | IO[Any], separator: str = ",") -> None:
         """Write a header line, then one row per vertex: `vertex`, then every field.
 
         A cell is empty where a value is `inf`, `-inf` or `none`. Bools are true and false; floats have the shortest
         form that reads back as the same value; a vector x has columns x.0, x.1, ... A path is written atomically.
-        Raises DiskError.
+        separator: between cells, a comma or a tab. Raises DiskError.
         """
+        if separator not in (",", "\t"):
+            raise BindError(f"separator={separator!r}: write ',' or '\\t'")
         widths = {name: raw.shape[1] if raw.ndim > 1 else 0 for name, raw in self._raw.items()}
-        write_text(file, csv_blocks(widths, self._rows, self._columns))
+        write_text(file, csv_blocks(widths, self._rows, self._columns, separator))
 
     def to_json(self, file: str | os.PathLike[str] | IO[Any]) -> None:
         """Write one object: the entries of `summary_dict()`, then `vertex` and `fields` as lists.

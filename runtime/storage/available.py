@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-__all__ = ["available_bytes", "default_budget", "in_bytes", "size_option"]
+__all__ = ["available_bytes", "default_budget", "in_bytes", "most_bytes", "size_option"]
 
 SHARE = 0.8
 """The part of the available memory that a run may take where the user sets no budget."""
@@ -30,6 +30,13 @@ def default_budget(root: Path = Path("/")) -> int | None:
     """Bytes that a run without a budget should not exceed; None where the system does not say."""
     free = available_bytes(root)
     return None if free is None else int(SHARE * free)
+
+
+def most_bytes(root: Path = Path("/")) -> int | None:
+    """Bytes that this process may take if all swap space is used, too; None if unknown."""
+    free = available_bytes(root)
+    swap = [int(line.split()[1]) << 10 for line in _lines(root / "proc/meminfo") if line.startswith("SwapFree:")]
+    return None if free is None else free + sum(swap)
 
 
 def available_bytes(root: Path = Path("/")) -> int | None:

@@ -27,7 +27,7 @@ __all__ = [
 # Rows that are formatted at a time: enough to amortise NumPy's calls, few beside the arrays.
 BLOCK = 1 << 16
 
-_QUOTED = re.compile(r'[",\r\n]')
+_QUOTED = {mark: re.compile(f'["{mark}\r\n]') for mark in ",\t"}
 
 
 @contextmanager
@@ -152,11 +152,14 @@ def _texts(values: NDArray[Any]) -> list[str]:
     return list(map(str, values.tolist()))
 
 
-def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None) -> Sequence[str]:
-    """One field of a csv row per value; empty where `missing`, strings quoted where they must be."""
-    texts = _texts(values)
-    if values.dtype == object and _QUOTED.search("".join(texts)):
-        texts = ['"' + s.replace('"', '""') + '"' if _QUOTED.search(s) else s for s in texts]
+def csv_texts(values: NDArray[Any], missing: NDArray[np.bool_] | None, mark: str = ",") -> Sequence[str]:
+    """One field of a row per value, before and after `mark`; empty where `missing`, strings quoted where they must be.
+
+    mark: a comma or a tab.
+    """
+    texts, quoted = _texts(values), _QUOTED[mark]
+    if values.dtype == object and quoted.search("".join(texts)):
+        texts = ['"' + s.replace('"', '""') + '"' if quoted.search(s) else s for s in texts]
     return _replaced(texts, missing, "")
 
 

@@ -128,6 +128,12 @@ class Ring:
         finally:
             self._drain()
 
+    def memory(self) -> Buffer:
+        """All bytes that pages are read into; allocated on first use. Raises MemoryError."""
+        if self._arena is None:
+            self._arena = aligned(self._budget)
+        return self._arena
+
     def missing(self, kind: str, pages: Iterable[int]) -> int:
         """Bytes of the pages that are not in memory."""
         return sum(self._reader.nbytes(kind, page) for page in pages
@@ -208,13 +214,11 @@ class Ring:
 
     def _request(self, key: Key) -> None:
         """Have a page read: into a buffer that stays if the budget allows, else into a free buffer of the ring."""
-        need = self._reader.nbytes(*key)
-        if self._arena is None:
-            self._arena = aligned(self._budget)
+        need, arena = self._reader.nbytes(*key), self.memory()
         if need <= self._left - self._reserved:
             self._left -= need
             end = len(self._slots) * self._largest + self._left
-            request = Request(key, self._arena[end : end + need], -1)
+            request = Request(key, arena[end : end + need], -1)
         else:
             slot = self._slot()
             before = self._inside[slot]
@@ -231,9 +235,8 @@ class Ring:
         """A free buffer of the ring; allocated if there is none."""
         if self._free:
             return self._free.popleft()
-        assert self._arena is not None
         begin = len(self._slots) * self._largest
-        self._slots.append(self._arena[begin : begin + self._largest])
+        self._slots.append(self.memory()[begin : begin + self._largest])
         self._inside.append(None)
         self._left -= self._largest
         self._reserved -= self._largest

@@ -19,7 +19,7 @@ from pathlib import Path
 from vlang.errors import CheckpointError, DiskError
 from vlang.runtime.storage.state_file import Damaged, Foreign, Image, StateFile, write_image
 
-__all__ = ["Generation", "StateFolder", "reason"]
+__all__ = ["Generation", "StateFolder", "check_folder", "reason"]
 
 _NAMES = ("state.0", "state.1")
 _NEXT = "state.next"
@@ -155,6 +155,22 @@ class StateFolder:
                 os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def check_folder(path: str | os.PathLike[str]) -> None:
+    """Raise the error of a folder that cannot hold checkpoints; one that is not there is created, and removed again."""
+    whole = Path(os.path.realpath(path))
+    missing = [folder for folder in (whole, *whole.parents) if not folder.exists()]
+    folder = StateFolder(path)
+    try:
+        folder.generations()
+    finally:
+        folder.close()
+        if missing:
+            with suppress(OSError):
+                os.unlink(whole / _LOCK)
+                for made in missing:
+                    os.rmdir(made)
 
 
 def reason(error: OSError) -> str:

@@ -91,3 +91,13 @@ def test_nan_on_edges_makes_a_warning() -> None:
     warnings = vlang.compile(SPENT)(graph).warnings
     assert "edge field `weight` is NaN on some edges; results that depend on these are NaN or skip them" in warnings
     assert vlang.load("bfs")(graph, source=1).warnings == ()
+
+
+@pytest.mark.parametrize(("type_", "cell", "name"), [("int", 2147483647, "inf"), ("int", -2147483648, "-inf"),
+                                                     ("i8", 127, "inf"), ("i64", 2147483647, ""), ("u8", 127, "")])
+def test_a_number_that_is_an_infinity_in_its_type_is_noted(here: Path, type_: str, cell: int, name: str) -> None:
+    program = vlang.compile(f"program p\nedge w: {type_}\nvertex x: i64 = 0\n")
+    result = program(graph(f"source,target,w\n1,2,{cell}\n2,3,5\n"))
+    inner = {"int": "i32"}.get(type_, type_)
+    assert result.warnings == ((f"edge field `w` holds {cell} on some edges, which is `{name}` in {inner}; declare a "
+                                "wider type if it is a number",) if name else ())

@@ -41,6 +41,9 @@ def laws_of(declaration: str, contract: str = "", body: str = "") -> Laws:
         (": int = a ^ b, identity 0", "structure", False, False),
         (": (float, int) = (a[0] + b[0], a[1] + b[1]), identity (0, 0)", "structure", False, False),
         (": (float, vertex) = min(a, b), identity (inf, none)", "structure", True, False),
+        (": u64 = min(a, b), identity 18446744073709551615", "structure", True, False),
+        (": u64 = a & b, identity 0xffffffffffffffff", "structure", True, False),
+        (": u64 = b if b < a else a, identity 18446744073709551615", "sampling", True, True),
         (": i8 = max(a, b) if a > 0 else max(b, a), identity -inf", "exhaustion", True, False),
         (": bool = not (not a and not b), identity false", "exhaustion", True, False),
         (": u8 = a + b if true else b, identity 0", "exhaustion", False, False),
@@ -93,6 +96,10 @@ def test_contracts_restrict_the_domain(declaration: str, contract: str, body: st
         (": int = a + b + 1073741824 * a * 4, identity 0", "commutative", "f(1, 0) = 4294967297"),
         (f" = {LOGSUM}, identity -inf", "identity", "f(-inf, -inf) = nan"),
         (": u8 = a + b + 1, identity 0", "identity", "f(0, 0) = 1"),
+        (": u64 = min(a, b), identity 9223372036854775808", "identity", "inf"),
+        *((f": int = 3 if {text} and a < inf else max(a, b), identity -inf", "commutative", "inf) = 3")
+          for text in ("b == inf", "0 + b == inf", "b + 0 == inf", "0 - b == -inf", "min(b, inf) == inf",
+                       "(b if a < 9 else inf) == inf", "b >= inf")),  # infinite operands count
     ],
 )
 def test_refuted(declaration: str, law: str, witness: str) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import atexit
+import shutil
+import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +16,9 @@ import numpy as np
 from tests.cpu.test_cycles import FLIP
 from tests.cpu.test_nesting import PROGRAMS
 from vlang import Graph, Program, Result, compile, load
+from vlang.runtime.graph.paged.in_memory import save
 
-__all__ = ["CASES", "Case", "assert_same", "graph_of", "program_of"]
+__all__ = ["CASES", "Case", "assert_same", "file_of", "graph_of", "program_of", "streamed_options"]
 
 
 @dataclass(frozen=True)
@@ -79,6 +84,27 @@ def graph_of(case: str) -> Graph:
     if name == "ring":
         return Graph.from_edges(range(24), [*range(1, 24), 0])
     return Graph.read(name, self_loops="drop", parallel="drop")
+
+
+@cache
+def _files() -> Path:
+    """A folder that is removed at the end of this process."""
+    folder = tempfile.mkdtemp()
+    atexit.register(shutil.rmtree, folder)
+    return Path(folder)
+
+
+@cache
+def file_of(case: str) -> Path:
+    """A page file with the graph of a case, of small pages."""
+    path = _files() / f"{len(list(_files().iterdir()))}.vg"
+    save(graph_of(case), path, page_bytes=4096)
+    return path
+
+
+def streamed_options(case: str) -> list[Mapping[str, Any]]:
+    """The research options of a case that a run on streamed pages has."""
+    return [one for one in CASES[case].others if "blocking" not in one and one.get("schedule") != "priority"]
 
 
 def assert_same(case: str, result: Result, want: Result) -> None:

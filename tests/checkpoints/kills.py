@@ -1,7 +1,8 @@
 """Runs that are killed at random moments and go on: `python -m tests.checkpoints.kills [KILLS] [SEED]`.
 
 Programs are compiled before the first fork. A child runs one with checkpoints as often as they can be written, under
-threads, pages and ways drawn at random, until it is killed or done. The result of the child that gets done is compared
+threads, pages and ways drawn at random, until it is killed or done. Half of the runs are on a page file, and their
+parts stream it through rings of other sizes, or have it in memory. The result of the child that gets done is compared
 with that of a run without checkpoints.
 """
 
@@ -14,11 +15,13 @@ import signal
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.checkpoints.cases import CASES, assert_same, graph_of, program_of
-from vlang import Result
+from tests.checkpoints.cases import CASES, assert_same, file_of, graph_of, program_of, streamed_options
+from tests.paged.stores import streaming
+from vlang import Graph, Result
 from vlang.runtime.engine.trace import Round
 
 _PAUSE = 0.004  # seconds a round, in which nothing is computed, so that kills come at any round
@@ -31,20 +34,38 @@ def slow(_row: Round) -> None:
     time.sleep(_PAUSE)
 
 
-def merged(case: str, draw: random.Random) -> dict[str, Any]:
-    """The options of one part of a run: those that decide, and others that must not."""
-    given = dict(CASES[case].given)
+Part = Callable[..., Result]
+
+
+def in_memory(case: str, draw: random.Random) -> Part:
+    """One part of a run on a graph in memory: the options that decide, and others that must not."""
     research = {**draw.choice(CASES[case].others), "page_size": draw.choice((4096, 65536))}
-    return {**given, "research": research, "threads": draw.choice((1, 2, 3))}
+    given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
+    return lambda **more: program_of(case)(graph_of(case), **given, **more)
 
 
-def child(case: str, folder: Path, given: dict[str, Any]) -> int:
+def on_page_file(case: str, draw: random.Random) -> Part:
+    """One part of a run on a page file, with another ring, or the file in memory."""
+    research = draw.choice(streamed_options(case))
+    given = {**CASES[case].given, "research": research, "threads": draw.choice((1, 2, 3))}
+    streams, buffers, kept = draw.random() < 0.75, draw.choice((2, 3)), draw.choice((0.0, 0.5, 2.0))
+
+    def run(**more: Any) -> Result:
+        if not streams:
+            return program_of(case)(Graph.read(file_of(case)), **given, **more)
+        with streaming(buffers, kept):
+            return program_of(case)(Graph.open(file_of(case)), **given, **more)
+
+    return run
+
+
+def child(run: Part, folder: Path) -> int:
     """Start a part of a run in a process of its own."""
     number = os.fork()
     if number == 0:
         status = 3
         try:
-            result = program_of(case)(graph_of(case), checkpoint=folder / "state", every=0, progress=slow, **given)
+            result = run(checkpoint=folder / "state", every=0, progress=slow)
             (folder / "result").write_bytes(pickle.dumps(result))
             status = 0
         finally:
@@ -59,9 +80,9 @@ def killed(case: str, want: Result, span: float, draw: random.Random) -> tuple[i
     """
     with tempfile.TemporaryDirectory() as name:
         folder, kills, newest = Path(name), 0, 0
-        going = 0
+        going, part = 0, draw.choice((in_memory, on_page_file))
         while True:
-            number = child(case, folder, merged(case, draw))
+            number = child(part(case, draw), folder)
             if kills < _MOST:
                 time.sleep(draw.uniform(0.0, 0.9 * span) + _START)
                 os.kill(number, signal.SIGKILL)
@@ -90,6 +111,9 @@ def main(kills: int, seed: int) -> None:
         spans[case] = max(0.01, time.monotonic() - begin)
         for research in CASES[case].others:  # compiled before the first fork
             program_of(case)(graph_of(case), **{**CASES[case].given, "research": research})
+        with streaming(2):
+            for research in streamed_options(case):
+                program_of(case)(Graph.open(file_of(case)), **{**CASES[case].given, "research": research})
     begin = time.monotonic()
     while done < kills:
         for case in draw.sample(sorted(CASES), len(CASES)):

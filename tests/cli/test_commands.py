@@ -60,6 +60,20 @@ def test_check(vlang: Call, tmp_path: Path) -> None:
     assert "error: there is no program file 'nothing.vp'" in done.err
 
 
+def test_check_names_the_lines_that_wrapped_before(vlang: Call, tmp_path: Path) -> None:
+    """Where an integer may leave its type; not in a search, whose paths are shorter than the graph."""
+    text = "program hash\nvertex x: int = 1\nrepeat 5 times:\n    gather s = max(u.x for u -> self)\n" \
+           "    apply x = {}x * 31 + s{}\n"
+    path = tmp_path / "hash.vp"
+    path.write_text(text.format("", ""))
+    done = vlang("check", path)
+    assert (done.status, done.out) == (0, f"{path}: ok\n")
+    assert done.err == (f"note: {path}: this program wrapped before, in line 5: an integer that is too large for its "
+                        "type is `inf` or `-inf` now; write wrap(...) around arithmetic that is to wrap\n")
+    path.write_text(text.format("wrap(", ")"))
+    assert vlang("check", path).err == ""
+
+
 def test_check_explains_a_diagnostic(vlang: Call) -> None:
     done = vlang("check", "--explain", "v106")
     assert (done.status, done.err) == (0, "")

@@ -220,6 +220,24 @@ def test_without_a_budget_a_need_beyond_what_is_free_is_a_warning(monkeypatch: p
     assert "10.0 MB should not be exceeded here: that is 80 % of what is free" in warning
 
 
+def test_a_short_file_with_many_vertices_allocates_nothing_that_does_not_fit(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """73 bytes that declare 2^25 vertices are read for nothing; a run that does not fit is refused at once."""
+    path = tmp_path / "rows.mtx"
+    path.write_text("%%MatrixMarket matrix coordinate pattern general\n33554432 33554432 1\n1 2\n")
+    with budget(100 * MB):
+        before = ledger.peak
+        graph = vlang.Graph.read(path)
+        assert ledger.peak - before < 16 * MB, "two windows of text"
+    assert (graph.n, graph.m) == (1 << 25, 1)
+    with pytest.raises(vlang.OutOfMemory, match=r"bfs on rows.mtx needs 1.\d GB .* the budget is 300.0 MB"):
+        vlang.load("bfs")(graph, source=1, memory="300M")
+    monkeypatch.setattr("vlang.api.running.memory.most_bytes", lambda: 1 << 30)
+    with pytest.raises(vlang.OutOfMemory, match=r"needs 1.\d GB .* and there are 1.0 GB, swap space included"):
+        vlang.load("bfs")(graph, source=1)
+
+
 def test_free_memory_is_that_of_machine_and_control_groups(tmp_path: Path) -> None:
     for name, text in {
         "proc/meminfo": "MemTotal: 9000 kB\nMemAvailable: 8000 kB\n",

@@ -13,14 +13,15 @@ from tests.cpu.yielding import WAYS, yielding_text
 from vlang import load
 
 ROOT = Path(__file__).parents[2]
-ALWAYS = ("components", "priority", "reach", "sssp", "small", "long", "bits")
+ALWAYS = ("components", "priority", "offered", "reach", "sssp", "small", "long", "bits",
+          *(name for name in WAYS if name.startswith("copied_")))
 """Each kind of join: words of 32, 64 and 128 bits, bits, roots, buckets, bitmaps; with VLANG_EXHAUSTIVE all of WAYS."""
 
 
 def _yielding(cache: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "VLANG_CACHE": str(cache), "PYTHONPATH": str(ROOT)}
     return subprocess.run([sys.executable, "-m", "tests.cpu.yielding", *words], cwd=ROOT, env=environment, text=True,
-                          capture_output=True)
+                          capture_output=True, timeout=300)
 
 
 def test_no_update_is_lost(tmp_path: Path) -> None:

@@ -22,24 +22,34 @@ import numpy as np
 
 import vlang
 from tests.cpu.compare import same_bits
+from tests.cpu.copying import copying
 from tests.cpu.test_push import PROGRAMS
 from vlang.runtime.compile import compile_numba, front_end
 from vlang.runtime.cpu.crew import launch
-from vlang.runtime.cpu.ways import push, reach
+from vlang.runtime.cpu.ways import components, push, reach
+from vlang.runtime.graph.topology import pages
 
 __all__ = ["PLANTED", "WAYS", "yielding_text"]
 
 WORKERS = 4
-ROUNDS, MOST_PLANTED = 4, 60  # runs of each program, as the switches are random; with a bug until one differs
+ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program, as the switches are random; many of those that take little time
+MOST_PLANTED = 60  # runs with a bug, until one differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
     "components": ("components", {}),
     "priority": ("sssp", {"schedule": "priority"}),
+    "offered": ("sssp", {"schedule": "priority"}),
     "reach": ("bfs", {}),
+    **{f"copied_{reduction}": ("", {}) for reduction in ("min", "max", "last", "bitor", "bitand")},
     **{name: (name, {"mode": "push", "schedule": "rounds"}) for name in (
         "sssp", "sswp", "sssp_tree", "small", "long", "bits", "heavy", "highest", "halves")},
 }
-"""What runs, by name: a program of test_push, and research options; reductions that join, in words of every width."""
+"""What runs, by name: a program of test_push, and research options; reductions that join, in words of every width.
+
+Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes
+by priority on a random graph, where workers often wait for runs that others offer, and would wait for ever if a count
+of those that wait were lost.
+"""
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")
 _YIELD = """
@@ -102,6 +112,29 @@ def _graph(directed: bool) -> vlang.Graph:
                                   weight=np.concatenate([np.full(len(spokes), 2000), weights]))
 
 
+def _random() -> vlang.Graph:
+    """A graph with weights of many sizes, and so with many rounds of little work."""
+    rng = np.random.default_rng(1)
+    src, dst, weight = rng.integers(0, 2000, 12_000), rng.integers(0, 2000, 12_000), rng.integers(1, 1000, 12_000)
+    return vlang.Graph.from_edges(src, dst, n=2000, weight=weight)
+
+
+def _copied(reduction: str) -> tuple[vlang.Program, vlang.Graph, dict[str, Any]]:
+    """A loop that copies values over stars whose spokes are far apart, so that several workers join into each root.
+
+    The values rise or fall along the spokes of a star, or have a bit each: whichever is lost shows.
+    """
+    spokes = np.arange(HUBS * SPOKES)
+    graph = vlang.Graph.from_edges(HUBS + spokes, spokes % HUBS, n=HUBS + len(spokes), directed=False)
+    place = np.concatenate([np.zeros(HUBS, np.int64), spokes // HUBS])
+    hub = np.concatenate([np.arange(HUBS), spokes % HUBS])
+    bits = np.where(np.arange(graph.n) < HUBS, 0, 1 << (place % 63)).astype(np.uint64)
+    values = {"min": 1000 * hub - place, "max": 1000 * hub + place, "last": np.arange(graph.n), "bitor": bits,
+              "bitand": ~bits}[reduction]
+    kind = {"last": "vertex", "bitor": "u64", "bitand": "u64"}.get(reduction, "i64")
+    return copying({"last": "max"}.get(reduction, reduction), kind), graph, {"x": values}
+
+
 def _compiled_so(planted: str) -> None:
     """Let kernels yield from now on, with a bug in those of a plan; launches use all workers."""
     whole = front_end.link
@@ -117,6 +150,7 @@ def _compiled_so(planted: str) -> None:
 
     vars(compile_numba).update(link=link, Compiler=Compiler)
     launch._SMALL = push._SMALL = reach._NARROW = 0
+    components._LEAST_COST = pages._LEAST_COST = 64  # so that each star is cut into many tasks
 
 
 def main(names: Sequence[str], planted: str = "") -> int:
@@ -125,13 +159,17 @@ def main(names: Sequence[str], planted: str = "") -> int:
     status = 0
     for name in names:
         stated, research = WAYS[name]
-        text = PROGRAMS.get(stated)
-        program = vlang.load(stated) if text is None else vlang.compile(text)
-        graph = _graph(name != "components")
-        given = {"source": graph.n - 1} if any(p.name == "source" for p in program.params) else {}
+        if name.startswith("copied_"):
+            program, graph, given = _copied(name.removeprefix("copied_"))
+        else:
+            text = PROGRAMS.get(stated)
+            program = vlang.load(stated) if text is None else vlang.compile(text)
+            graph = _random() if name == "offered" else _graph(name != "components")
+            given = {"source": graph.n - 1} if any(p.name == "source" for p in program.params) else {}
         want = program(graph, threads=1, research={"mode": "pull"}, **given)
         same = True
-        for _ in range(MOST_PLANTED if planted else ROUNDS):
+        few = not name.startswith(("copied_", "offered"))
+        for _ in range(MOST_PLANTED if planted else ROUNDS if few else MANY_ROUNDS):
             got = program(graph, threads=WORKERS, research=research, **given)
             same &= all(same_bits(np.asarray(want[field]), np.asarray(got[field])) for field in want.fields)
             if "mode" in research:

@@ -233,6 +233,13 @@ class EmulatedDevice:
         assert isinstance(event, EmulatedEvent)
         self._queue(stream, Operation(lambda: None, ready=lambda: event.passed is not None))
 
+    def reach(self, event: Event) -> None:
+        """Wait until the work before an event is done; other streams may or may not advance."""
+        assert isinstance(event, EmulatedEvent)
+        self._check()
+        while event.passed is None:
+            self._step()
+
     def elapsed(self, start: Event, end: Event) -> float:
         """Seconds between two events that have completed."""
         assert isinstance(start, EmulatedEvent)

@@ -24,6 +24,13 @@ OPERATIONS = {
 }
 """Without those of any and all: whatever writes there stores the same constant."""
 
+SHARED = {
+    "hook": ("u32* parents, u32 u, u32 v", "hook(u, v, parents)"),
+    "set_bit": ("u32* bits, u32 v, u32* out", "if (set_bit(bits, v)) atomicAdd(out, 1u)"),
+    "clear_bit": ("u32* bits, u32 v", "clear_bit(bits, v)"),
+}
+"""Other functions that many threads call for one word, and what a kernel does to call them."""
+
 _ATOMIC = re.compile(r"\b(atom|red)\.")
 _PLAIN = re.compile(r"\bst\.(?!param|local)|\bst\.volatile")
 
@@ -33,6 +40,8 @@ def _texts(change: tuple[str, str] = ("", "")) -> dict[str, str]:
     kernels = "".join(
         f'extern "C" __global__ void {name}_{kind}({kind}* place, {kind} value) {{ {name}(place, value); }}\n'
         for name, kinds in OPERATIONS.items() for kind in kinds)
+    kernels += "".join(f'extern "C" __global__ void {name}_of({takes}) {{ {does}; }}\n'
+                       for name, (takes, does) in SHARED.items())
     source = load("degree").plan(frozenset(), target="cuda").text
     assert change[0] in source
     return dict(_entries(_ptx((source.replace(*change) if change[0] else source) + kernels)))
@@ -60,7 +69,8 @@ def _entries(text: str) -> Iterator[tuple[str, str]]:
 
 def test_joins_are_atomic_instructions() -> None:
     texts = _texts()
-    assert set(texts) == {f"{name}_{kind}" for name, kinds in OPERATIONS.items() for kind in kinds}
+    of_types = {f"{name}_{kind}" for name, kinds in OPERATIONS.items() for kind in kinds}
+    assert set(texts) == of_types | {f"{name}_of" for name in SHARED}
     for name, text in texts.items():
         assert _ATOMIC.search(text), name
         assert not _PLAIN.search(text), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,23 @@ def test_measuring_runs(unified: bool) -> None:
     assert {name.rpartition("_")[0] for name in device.launches} == \
         {"time_access", "time_barriers", *(["time_rows"] if unified else [])}
     device.close()
+
+
+def test_an_operation_is_timed_on_a_full_device(monkeypatch: pytest.MonkeyPatch) -> None:
+    launched: list[int] = []
+
+    class Device:
+        def resident(self, kernel: object, threads: int) -> int:
+            return 7
+
+        def launch(self, kernel: object, blocks: int, *more: object) -> None:
+            launched.append(blocks)
+
+    def seconds(device: object, launch: Callable[[], None]) -> float:
+        launch()
+        return 1.0
+
+    monkeypatch.setattr(rates, "_seconds", seconds)
+    device: Any = Device()
+    assert rates._each(device, device, (), 10) == pytest.approx(1 / 70)
+    assert launched == [7]

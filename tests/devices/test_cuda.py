@@ -13,6 +13,8 @@ import pytest
 
 from vlang.errors import DeviceError, OutOfMemory
 from vlang.runtime.gpu.device.cuda import RESERVE, CudaDevice
+from vlang.runtime.gpu.device.staging import staging_bytes
+from vlang.runtime.storage.ledger import budget
 from vlang.runtime.storage.pagelock import process_locks
 
 GIB = 1 << 30
@@ -39,7 +41,7 @@ class Cuda(ModuleType):
         self.live: set[tuple[str, int]] = set()
         self.device, self.fail, self.free_bytes = 0, 0, 8 * GIB
         self.launched: list[tuple[Any, ...]] = []
-        self.staging: list[int] = []
+        self.locked: dict[int, int] = {}
 
     def _called(self, name: str, *args: Any) -> None:
         self.calls.append((name, args))
@@ -128,19 +130,13 @@ class Cuda(ModuleType):
     def eventSynchronize(self, event: int) -> None:
         assert ("event", event) in self.live
 
-    def hostAlloc(self, nbytes: int, flags: int) -> int:
-        self.staging.append(self.malloc(nbytes))
-        return self.staging[-1]
-
-    def freeHost(self, pointer: int) -> None:
-        self.staging.remove(pointer)
-        self.free(pointer)
-
     def hostRegister(self, address: int, nbytes: int, flags: int) -> None:
         self._called("hostRegister", nbytes)
+        self.locked[address] = nbytes
 
     def hostUnregister(self, address: int) -> None:
         self._called("hostUnregister")
+        del self.locked[address]
 
     def pointerGetAttributes(self, address: int) -> Any:
         return type("Attributes", (), {"devicePointer": address})
@@ -262,14 +258,23 @@ def test_uploads_of_memory_that_is_not_locked(cuda: Cuda, nbytes: int) -> None:
         device.upload(target.pointer + 8, array)
     copies = [args for name, args in cuda.calls if name == "memcpy"]
     assert len(copies) == 2 * (-(-nbytes // (8 << 20)))
-    assert bool(cuda.staging) is (nbytes >= 1 << 20)
+    assert list(cuda.locked.values()) == [8 << 20] * (3 if nbytes >= 1 << 20 else 0)
     device.download(back, target.pointer + 8)
     assert (back == array).all()
     device.register(array)
     device.upload(target.pointer, array)
     assert len([name for name, _ in cuda.calls if name == "memcpy"]) == len(copies) + 2  # at once
     device.close()
-    assert (cuda.held, cuda.live) == ({}, set())
+    assert (cuda.held, cuda.live, cuda.locked) == ({}, set(), {})
+
+
+def test_staging_counts_in_a_budget(cuda: Cuda) -> None:
+    with budget(16 << 20) as counted:
+        before, device, array = counted.used, opened(), np.arange(1 << 18)
+        device.upload(device.allocate(array.nbytes, "target").pointer, array)
+        assert counted.used - before >= array.nbytes + staging_bytes(16 << 20)
+        assert list(cuda.locked.values()) == [(16 << 20) // 64] * 3
+        device.close()
 
 
 def test_arrays_of_which_a_part_is_locked(cuda: Cuda) -> None:
@@ -278,7 +283,7 @@ def test_arrays_of_which_a_part_is_locked(cuda: Cuda) -> None:
     device.register(array[:500])
     target, back = device.allocate(8000, "target"), np.zeros(1000, np.int64)
     device.upload(target.pointer, array)
-    assert cuda.staging
+    assert len(cuda.locked) == 4
     device.download(back, target.pointer)
     assert (back == array).all()
 

@@ -154,3 +154,17 @@ def test_kernel_text_defines_what_it_calls(name: str) -> None:
     assert named <= known
     assert len(defined) == len(set(defined)), "a name is defined twice"
     assert imported["np"] is np
+
+
+PUBLISHED = {FOLDER / "buckets.py": "ORDER_HEAD", FOLDER / "meeting.py": "MEET_TURN",
+             Path(inspect.getfile(intrinsics)).parents[1] / "kernels" / "crew.py": "CREW_TURN"}
+"""Words that other workers wait for, and read what was written before only after they have seen them change."""
+
+
+@pytest.mark.parametrize("path", PUBLISHED, ids=lambda path: path.name)
+def test_a_fence_comes_before_a_word_that_is_waited_for(path: Path) -> None:
+    lines = [line.strip() for line in path.read_text(encoding="utf-8").splitlines()]
+    stores = [at for at, line in enumerate(lines) if line.startswith("poke(") and f", {PUBLISHED[path]}, " in line
+              and not line.endswith(", 0)")]  # 0 takes back what was published
+    assert stores
+    assert [lines[at - 1] for at in stores] == ["fence()"] * len(stores)

@@ -9,6 +9,7 @@ import itertools
 import json
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,8 @@ from hypothesis import seed as seeded
 from hypothesis import strategies as st
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
+from tests.cuda.runs import emulated
+from tests.fuzz.wide import wide_programs
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph, ref_graph
 from tests.reference.graphs import listed_once
@@ -26,6 +29,9 @@ from tests.reference.nested import nested_programs
 from tests.reference.programs import Generated, programs
 from tests.reference.programs_values import value_programs
 from vlang import Program, compile
+from vlang.errors import ChaosError, VlangError
+from vlang.runtime.cpu.crew import launch
+from vlang.runtime.cpu.ways import push, reach
 
 __all__ = ["GRAPHS", "Fuzzed", "drawn", "examples", "judge", "load_case", "save_case", "variants"]
 
@@ -33,9 +39,14 @@ GRAPHS = 5  # for each program
 CUTS: tuple[dict[str, Any], ...] = (
     {"mode": "auto", "threads": 2, "page_size": 64}, {"mode": "pull", "threads": 1},
     {"mode": "notify-pull", "threads": 3, "page_size": 256}, {"mode": "push", "threads": 2},
-    {"mode": "pull", "threads": 2, "blocking": "always"},
+    {"mode": "pull", "threads": 2, "blocking": "always"}, {"chaos": 1},
 )
-_KINDS = (programs, programs, nested_programs, nested_programs, value_programs)
+GPU_CUTS: tuple[dict[str, Any], ...] = (
+    {"kernel": "auto", "mode": "auto"}, {"kernel": "thread", "mode": "pull", "page_size": 256},
+    {"kernel": "warp-segmentation", "mode": "notify-pull", "page_size": 64}, {"kernel": "edge", "mode": "push"},
+    {"kernel": "stream", "mode": "notify-pull", "streams": 3}, {"kernel": "virtual-warp-4", "mode": "push"},
+)
+_KINDS = (programs, wide_programs, nested_programs, wide_programs, value_programs, wide_programs)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +59,7 @@ class Fuzzed:
         params: Vertices as dense numbers.
         fields: Input fields.
         inexact: The fields that may be rounded.
+        precision: The bits of `int` and `float`.
     """
 
     text: str
@@ -55,6 +67,7 @@ class Fuzzed:
     params: dict[str, Any]
     fields: dict[str, Any]
     inexact: frozenset[str] = frozenset()
+    precision: int = 32
 
 
 def examples(least: int) -> int:
@@ -71,36 +84,42 @@ def drawn(seed: int, count: int) -> list[Generated]:
 
 
 def _drawn(strategy: st.SearchStrategy[Generated], seed: int, count: int) -> list[Generated]:
-    """The programs that Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
-    found: list[Generated] = []
+    """Different programs that Hypothesis draws; nothing is run, so nothing fails and nothing is shrunk."""
+    found: dict[str, Generated] = {}
 
     @seeded(seed)
-    @settings(max_examples=count + 5, database=None, phases=(Phase.generate,), deadline=None,
+    @settings(max_examples=2 * count + 10, database=None, phases=(Phase.generate,), deadline=None,
               suppress_health_check=list(HealthCheck))
     @given(strategy)
     def collect(made: Generated) -> None:
-        found.append(made)
+        found[made.text] = made
 
     collect()
-    return found[-count:]  # the first ones are the simplest
+    return list(found.values())[-count:]  # the first ones are the simplest
 
 
-def variants(made: Generated, count: int = GRAPHS) -> Iterator[Fuzzed]:
-    """The program on its own graph and on others with the same kinds of columns: reversed, denser, larger, two-way."""
+def variants(made: Generated, count: int = GRAPHS, precision: int = 32) -> Iterator[Fuzzed]:
+    """The program on its own graph and on others with the same kinds of columns.
+
+    These are reversed, denser with half of the edges at one vertex, larger, and two-way.
+    """
     own = made.graph
     rng = np.random.default_rng(own.m + 31 * own.n + len(made.text))
-    yield Fuzzed(made.text, own, made.params, made.fields, made.inexact)
+    yield Fuzzed(made.text, own, made.params, made.fields, made.inexact, precision)
     turned = replace(own, src=own.dst, dst=own.src)
     for number in range(1, count):
         n = (own.n, own.n, own.n + 13, own.n + 5)[number % 4]
-        graph = turned if number == 1 else _like(own, n, 3 * n if number % 2 else 2 * n, number % 4 != 3, rng)
+        graph = turned if number == 1 else _like(own, n, 3 * n if number % 2 else 2 * n, number, rng)
         fields = {name: np.resize(values, (graph.n, *values.shape[1:])) for name, values in made.fields.items()}
-        yield Fuzzed(made.text, graph, made.params, fields, made.inexact)
+        yield Fuzzed(made.text, graph, made.params, fields, made.inexact, precision)
 
 
-def _like(graph: RefGraph, n: int, m: int, directed: bool, rng: np.random.Generator) -> RefGraph:
-    """A random graph with the columns of another."""
+def _like(graph: RefGraph, n: int, m: int, number: int, rng: np.random.Generator) -> RefGraph:
+    """A random graph with the columns of another; number: of the variant."""
+    directed = number % 4 != 3
     ends = rng.integers(0, n, (m, 2))
+    if number % 4 == 2 and n:
+        ends[: m // 2, number % 8 // 4] = n // 2
     columns = {name: _column(column, m, rng) for name, column in graph.columns.items()}
     for name, column in graph.columns.items():
         if column.dtype.kind == "i" and column.max(initial=0) > 9:
@@ -114,18 +133,49 @@ def _column(column: Any, m: int, rng: np.random.Generator) -> Any:
     return values.astype(column.dtype)
 
 
-def judge(case: Fuzzed, program: Program | None = None, cut: int = 0) -> None:
+def judge(case: Fuzzed, program: Program | None = None, cut: int = 0, gpu: bool = False) -> None:
     """Compare the engine, run in two ways, with the interpreter.
 
-    program: the compiled text, if it exists already. Raises AssertionError, or the errors of the engine or the
-    compiler.
+    Args:
+        case: The program with its inputs.
+        program: The compiled text, if it exists already.
+        cut: Chooses the ways, and for odd numbers many workers on few vertices.
+        gpu: Run on an emulated GPU, in one way.
+
+    Raises AssertionError, or the errors of the engine or the compiler. Where a declared reduction leaves its type, both
+    must refuse.
     """
-    program = program or compile(case.text)
+    program = program or compile(case.text, precision=case.precision)
     given_case = Case(case.graph, case.params, case.fields)
-    outcome = interpreted(program, given_case)
-    for number in (cut, cut + 1):
-        result = engine_run(program, given_case, **CUTS[number % len(CUTS)])
+    try:
+        outcome = interpreted(program, given_case, precision=case.precision)
+    except OverflowError:
+        outcome = None
+    for number in (cut,) if gpu else (cut, cut + 1):
+        try:
+            options = {**GPU_CUTS[number % len(GPU_CUTS)], "device": "emulated"} if gpu else CUTS[number % len(CUTS)]
+            with emulated(seed=number) if gpu else _crowded(number % 2 == 1):
+                result = engine_run(program, given_case, **options)
+        except ChaosError:
+            raise
+        except VlangError:
+            if outcome is None:
+                continue
+            raise
+        assert outcome is not None, f"the interpreter refuses this, and the engine does not:\n{case.text}"
         assert_as_interpreted(program, given_case, result, outcome, case.inexact, same_rounds=False)
+
+
+@contextmanager
+def _crowded(so: bool) -> Iterator[None]:
+    """Inside the context, launches use all workers, however little there is to do."""
+    before = launch._SMALL, push._SMALL, reach._NARROW
+    if so:
+        launch._SMALL = push._SMALL = reach._NARROW = 0
+    try:
+        yield
+    finally:
+        launch._SMALL, push._SMALL, reach._NARROW = before
 
 
 # ------------------------------------------------------------------ as files
@@ -145,7 +195,7 @@ def save_case(case: Fuzzed, folder: Path, name: str, why: str) -> Path:
         "why": why, "n": case.graph.n, "directed": case.graph.directed, "src": src.tolist(), "dst": dst.tolist(),
         "columns": {name: _listed(values) for name, values in columns.items()}, "params": case.params,
         "fields": {name: _listed(np.asarray(values)) for name, values in case.fields.items()},
-        "inexact": sorted(case.inexact),
+        "inexact": sorted(case.inexact), "precision": case.precision,
     }
     path = folder / f"{name}.vp"
     path.with_suffix(".json").write_text(json.dumps(text, indent=1) + "\n")
@@ -164,4 +214,5 @@ def load_case(path: Path) -> Fuzzed:
     edges = list(zip(kept["src"], kept["dst"], strict=True))
     fields = {name: np.array(c["values"], c["dtype"]) for name, c in kept["fields"].items()}
     graph = ref_graph(kept["n"], edges, kept["directed"], **columns)
-    return Fuzzed(path.read_text(), graph, kept["params"], fields, frozenset(kept["inexact"]))
+    return Fuzzed(path.read_text(), graph, kept["params"], fields, frozenset(kept["inexact"]),
+                  kept.get("precision", 32))

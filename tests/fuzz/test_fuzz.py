@@ -1,14 +1,11 @@
 """Differential fuzzing: random typed programs, each on five graphs, in the engine and in the interpreter.
 
-VLANG_FUZZ=2000 draws that many programs, different ones each time (VLANG_FUZZ_SEED=K: those of seed K). A failing case
-is made smaller and saved in tests/found, where it is a test from then on.
+`python -m tests.fuzz.long` draws thousands. A failing case is made smaller and saved in tests/found, where it is a test
+from then on.
 """
 
 from __future__ import annotations
 
-import os
-import random
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -16,21 +13,17 @@ import numpy as np
 import pytest
 
 from tests.fuzz.cases import GRAPHS, Fuzzed, drawn, judge, load_case, save_case, variants
+from tests.fuzz.long import tried
 from tests.fuzz.shrink import shrunk
 from tests.reference import operators
 from tests.reference.cases import Case
 from tests.reference.interpreter import run as interpret
 from tests.reference.programs import Generated
 from tests.reference.values import Value
-from vlang import compile
 from vlang.check import parse
-from vlang.errors import VlangError
 
 FOUND = Path(__file__).parents[1] / "found"
-NIGHTLY = "VLANG_FUZZ" in os.environ
-COUNT = int(os.environ.get("VLANG_FUZZ", "36"))
-SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 20261121))
-SHARES = 12
+COUNT, SEED, SHARES = 24, 20261121, 12
 
 
 @cache
@@ -38,33 +31,11 @@ def _programs(seed: int, count: int) -> list[Generated]:
     return drawn(seed, count)
 
 
-def _fails(cut: int) -> Callable[[Fuzzed], bool]:
-    """Whether a case fails; a program that ends with an error of the language does not."""
-    def fails(case: Fuzzed) -> bool:
-        try:
-            judge(case, cut=cut)
-        except VlangError:
-            return False
-        except Exception:
-            return True
-        return False
-
-    return fails
-
-
 @pytest.mark.parametrize("share", range(SHARES))
 def test_programs(share: int) -> None:
-    print(f"VLANG_FUZZ_SEED={SEED}")
     for number in range(share, COUNT, SHARES):
-        made = _programs(SEED, COUNT)[number]
-        program = compile(made.text)
-        for cut, case in enumerate(variants(made)):
-            try:
-                judge(case, program, cut)
-            except Exception as error:
-                least = shrunk(case, _fails(cut))
-                path = save_case(least, FOUND, f"seed_{SEED}_{number}", f"{type(error).__name__}, cut {cut}")
-                pytest.fail(f"program {number} of seed {SEED}: {error}\nkept as {path}:\n{least.text}{least}")
+        failed = list(tried(_programs(SEED, COUNT)[number], number, FOUND, f"seed_{SEED}_{number}", gpu=False))
+        assert failed == [], f"program {number} of seed {SEED} is made smaller and kept"
 
 
 @pytest.mark.parametrize("path", sorted(FOUND.glob("*.vp")), ids=lambda p: p.stem)

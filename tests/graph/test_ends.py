@@ -158,6 +158,17 @@ def test_an_end_that_is_no_vertex_is_named(tmp_path: Path) -> None:
         Graph.from_edges(["z"], ["a"], vertices=["a", "b"])
 
 
+@pytest.mark.parametrize(("low", "high"), [(-(2**63), -(2**63) + 2), (2**64 - 3, 2**64 - 1), (2**63 - 2, 2**63)])
+def test_ranges_at_the_ends_of_64_bits(low: int, high: int, tmp_path: Path) -> None:
+    graph = Graph.read(written(tmp_path, "g", f"{low} {high}\n"), vertices=f"{low}..{high}")
+    assert [int(v) for v in graph.ids] == [low, low + 1, high]
+
+
+@pytest.mark.parametrize("beyond", [f"{-(2**63) - 1}..{-(2**63) + 2}", f"{2**64 - 3}..{2**64}"])
+def test_ranges_beyond_64_bits(beyond: str, tmp_path: Path) -> None:
+    assert "with ids of 64 bits" in refused(tmp_path, "1 2\n", vertices=beyond)
+
+
 @pytest.mark.parametrize("vertices", [True, 1.5, "5..x", -1, 2**32, "9..1", [1, 1], [1.5], "", "5_0"])
 def test_vertices_that_are_none(vertices: Any, tmp_path: Path) -> None:
     with pytest.raises((GraphError, DiskError)):

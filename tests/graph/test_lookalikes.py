@@ -10,6 +10,7 @@ import pytest
 
 from tests.graph.test_ends import edges, written
 from vlang.errors import GraphError
+from vlang.runtime.graph.edges.space import IN_MEMORY
 from vlang.runtime.graph.graph import Graph
 
 
@@ -41,6 +42,7 @@ MATRICES = {
     "a comment": "% by hand\n4 4 3\n1 2 0.5\n2 3 6\n3 4 7\n",
     "no values": "4 4 3\n1 2\n2 3\n3 4\n",
     "no values, not square": "4 5 3\n1 2\n2 5\n3 4\n",
+    "all corners": "3 4 4\n1 1\n3 4\n1 4\n3 1\n",
     "long": "200 200 300\n" + "".join(f"{i % 200 + 1} {i * 7 % 200 + 1} 1\n" for i in range(300)),
 }
 
@@ -59,7 +61,10 @@ def test_a_header_says_that_the_lines_are_edges(tmp_path: Path) -> None:
     assert read(tmp_path, f"source target w\n{MATRICES['values']}").m == 4
 
 
-@pytest.mark.parametrize("text", ["4 3\n1 2\n2 3\n3 4\n", "4 3\n0 1\n1 2\n2 3\n", "3 4 2\n1 2 9\n3 4 9\n"])
+@pytest.mark.parametrize("text", [
+    "4 3\n1 2\n2 3\n3 4\n", "4 3\n0 1\n1 2\n2 3\n", "3 4 2\n1 2 9\n3 4 9\n",
+    *(f"4 5 3\n{place} 7\n2 4 7\n3 4 7\n" for place in ("0 1", "1 0", "5 1")),  # outside of a matrix
+])
 def test_counts_are_a_warning(text: str, tmp_path: Path) -> None:
     graph = read(tmp_path, text)
     assert "may be counts" in graph.warnings[0]
@@ -95,6 +100,18 @@ def test_lines_that_end_in_cr(packed: bool, tmp_path: Path) -> None:
 def test_cr_inside_of_a_line_is_refused(text: bytes, tmp_path: Path) -> None:
     with pytest.raises(GraphError, match=r"line \d: a carriage return inside of a line"):
         read(tmp_path, text)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_cr_inside_of_a_line_is_refused_wherever_it_is(packed: bool, tmp_path: Path) -> None:
+    """Behind the first window of text, too, and at the ends of the pieces that are searched."""
+    for end in (b"\n", b"\r\n"):
+        lines = [b"%07d %07d" % (i, i + 1) + end for i in range(700_000)]
+        lines[650_000] = b"7 \r8" + end
+        text = b"".join(lines)
+        assert len(text) > IN_MEMORY.window_for(1)
+        with pytest.raises(GraphError, match=r"line 650001: a carriage return inside of a line"):
+            read(tmp_path, gzip.compress(text, 1) if packed else text)
 
 
 def test_lines_that_end_in_two_cr(tmp_path: Path) -> None:

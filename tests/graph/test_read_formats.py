@@ -219,3 +219,15 @@ def test_notes_say_what_was_read(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "g"
     path.write_bytes(content)
     assert read_edges(path).notes == NOTES[content]
+
+
+@pytest.mark.parametrize("members", [1, 3])
+def test_repetitions_far_apart_in_gzip(members: int, tmp_path: Path) -> None:
+    """Deflate refers back up to 32 KiB, in each member of a file."""
+    rng = np.random.default_rng(members)
+    ends = np.tile(rng.integers(10_000, 99_999, (2200, 2)), (3, 1))  # 26 kB, three times
+    text = "".join(f"{u} {v}\n" for u, v in ends.tolist()).encode()
+    (tmp_path / "g").write_bytes(gzip.compress(text) * members)
+    found = read_edges(tmp_path / "g")
+    assert len(found.src) == members * len(ends)
+    assert np.array_equal(np.asarray(found.ids[found.src[-len(ends) :]]), ends[:, 0])

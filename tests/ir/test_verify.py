@@ -44,6 +44,9 @@ repeat at most turns times:
 sweep level up:
     gather all_of = sum(u.far for self -> u)
     apply far = all_of
+
+for k from 1 to 3:
+    apply far = far + k * best
 """
 
 
@@ -154,6 +157,9 @@ PROGRAMS: dict[str, tuple[Callable[[], f.Program], str]] = {
         "An accumulator, `let`, `global`, parameter"),
     "an accumulator of another type": (lambda: _exprs(_when(
         _is(f.Accumulator, name="all_of"), lambda e: replace(e, type=I32))), "Such a value is read with the type"),
+    **{f"a {kind} of another type": (functools.partial(_exprs, _when(_is(f.GraphValue, name=name),
+       functools.partial(replace, type=F16))), "Such a value is read with the type")
+       for kind, name in (("parameter", "turns"), ("let", "low"), ("global", "best"), ("loop", "k"))},
     "a neighbour at a vertex": (lambda: _exprs(_when(
         _is(f.Field, name="level"), lambda e: replace(e, of="other"))), "A neighbour and an edge are read at edges"),
     "a vertex for the graph": (lambda: _statements(_instead(

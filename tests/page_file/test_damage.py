@@ -159,6 +159,8 @@ CASES: dict[str, tuple[Callable[[Damaged], object], str]] = {
     "no notes": (_describe(b'"notes":', b'"motes":'), "damaged: its description"),
     "count of pages": (_set(DIRECTORY, 0, 2**61), "the directory: counts of the directory"),
     "count of pages by one": (_set(DIRECTORY, 0, 5), "the directory: "),
+    "tasks of nothing": (_set(DIRECTORY, 5, 0), "the directory: "),
+    "tasks of less": (_set(DIRECTORY, 5, -1), "the directory: "),
     "first edges": (_set(DIRECTORY, HEAD + 2, 0), "the directory: "),
     "a negative first vertex": (_sealed(lambda d: d.words(DIRECTORY).__setitem__(
         HEAD + d.file.directory("in").count + 1 + 4, -3)), "the directory: the first vertices of the pages"),
@@ -191,6 +193,13 @@ def test_damage(name: str, whole: Path, tmp_path: Path) -> None:
         tracemalloc.stop()
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
+
+
+def test_tasks_of_one_edge_are_no_damage(whole: Path, tmp_path: Path) -> None:
+    damaged = Damaged(whole)
+    _set(DIRECTORY, 5, 1)(damaged)
+    (tmp_path / "x.vg").write_bytes(damaged.data)
+    PageFile.open(tmp_path / "x.vg").check()
 
 
 def test_degrees_that_are_not_those_of_the_pages(whole: Path, tmp_path: Path) -> None:

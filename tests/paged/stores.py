@@ -19,6 +19,7 @@ from vlang.errors import DiskError
 from vlang.options import Options
 from vlang.runtime.cpu import placement
 from vlang.runtime.cpu.placement import Placement, page_sizes
+from vlang.runtime.gpu import gpu_placement
 from vlang.runtime.graph.edges.columns import Column
 from vlang.runtime.graph.topology.build import Rows
 from vlang.runtime.graph.topology.pages import PageCuts, Pages
@@ -56,7 +57,7 @@ class MemoryStore:
 
     def __init__(self, graph: Graph, page_size: int, late: float = 0.0, broken: tuple[str, int] | None = None) -> None:
         self._graph, self._size, self._late, self._broken = graph, page_size, late, broken
-        self.path = ""  # in memory
+        self.path = self.seal = ""  # in memory
         self.name, self.n, self.m, self.directed = graph.name, graph.n, graph.m, graph.directed
         self.columns = {name: Column(dtype, *graph.column_range(name)) for name, dtype in graph.columns.items()}
         self.note = ""
@@ -163,6 +164,14 @@ def streaming(buffers: int, kept: float = 0.0, windows: Path | None = None) -> I
         return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers,
                          windows)
 
+    def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+        assert graph.stored is not None
+        both = any(stage.domain == "both" for stage in plan.stages) and graph.directed
+        sizes = [0, *(graph.stored.nbytes(kind, page) for kind in (*graph.stored.kinds(), *(("both",) if both else ()))
+                      for page in range(graph.stored.cuts(kind).count))]
+        return Placement(True, buffers * max(sizes) + int(kept * sum(sizes)), max(sizes), 0, 0, "streamed", buffers)
+
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(placement, "place", place)
+        patch.setattr(gpu_placement, "place_on_gpu", place_on_gpu)
         yield

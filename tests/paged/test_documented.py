@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from vlang import load, stdlib
+from vlang import Graph, load, stdlib
 from vlang.api.running.on_disk import whole_lists
 from vlang.options import Options
 from vlang.runtime.cpu.ways.ways import WAYS
 from vlang.runtime.engine.way import way_of
+from vlang.runtime.gpu.ways import ways as gpu_ways
 from vlang.runtime.graph.edges.shape import Shape
 from vlang.runtime.plan.plan import LoopSpec, every_step
 
@@ -20,6 +21,8 @@ PAGE = Path(__file__).parents[2] / "docs" / "internals" / "streaming.md"
 MARKS = r"(<!-- programs -->\n)(.*?)(<!-- end -->)"
 SHOWN = {"connect": "components, one pass", "reach": "searches, the direction of fewer bytes",
          "push": "pushes, pages of active vertices", "supersteps": "full passes and notify-pull"}
+SHOWN_ON_GPU = {"connected components": "components, one pass", "push": "pushes, pages of active vertices",
+                "notify-pull": "full passes and notify-pull", "full passes": "full passes"}
 
 
 def how(name: str) -> str:
@@ -42,10 +45,23 @@ def how(name: str) -> str:
     return f"{'; '.join(dict.fromkeys(ways)) or 'full passes'}{whole}{both}"
 
 
+def how_on_gpu(name: str) -> str:
+    """The ways in which the loops of a program may run on a GPU whose pages come from disk."""
+    program = load(name)
+    if whole_lists(program) is not None:
+        return "refused"
+    plan = program.plan(frozenset(edge.name for edge in program.edges), target="cuda")
+    directed = Graph.from_edges([0], [1])
+    ways = ["full passes" if step.nested else
+            SHOWN_ON_GPU[next(gpu_ways.candidates(gpu_ways.WAYS, step, directed, Options())).name]
+            for step in every_step(plan.steps) if isinstance(step, LoopSpec)]
+    return "; ".join(dict.fromkeys(ways)) or "full passes"
+
+
 def table() -> str:
     """The rows of the table."""
-    rows = [f"| {name} | {how(name)} |\n" for name in stdlib.names()]
-    return "| program | streamed |\n| --- | --- |\n" + "".join(rows)
+    rows = [f"| {name} | {how(name)} | {how_on_gpu(name)} |\n" for name in stdlib.names()]
+    return "| program | streamed to a CPU | to a GPU |\n| --- | --- | --- |\n" + "".join(rows)
 
 
 def test_the_table_is_up_to_date() -> None:
@@ -55,7 +71,8 @@ def test_the_table_is_up_to_date() -> None:
 
 
 def test_few_programs_are_refused() -> None:
-    assert [name for name in stdlib.names() if how(name).startswith("refused")] == ["lcc", "triangles"]
+    for shown in (how, how_on_gpu):
+        assert [name for name in stdlib.names() if shown(name).startswith("refused")] == ["lcc", "triangles"]
 
 
 if __name__ == "__main__":

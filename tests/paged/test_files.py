@@ -17,7 +17,7 @@ from tests.cpu.compare import same_bits
 from tests.paged.stores import streaming
 from vlang import Graph, Result, load
 from vlang.cli import main
-from vlang.errors import BindError, DeviceError, DiskError, GraphError, OutOfMemory
+from vlang.errors import BindError, DiskError, GraphError, OutOfMemory
 from vlang.runtime.graph.paged.in_memory import save
 from vlang.runtime.storage.page_file import PageFile
 
@@ -236,8 +236,6 @@ def test_what_pages_do_not_have(path: Path) -> None:
     disk = Graph.open(path)
     with pytest.raises(BindError, match="page_size cuts adjacency lists in memory"):
         PAGERANK(disk, memory="260K", research={"page_size": 4096})
-    with pytest.raises(DeviceError):
-        PAGERANK(disk, memory="260K", device="gpu")
 
 
 def test_the_command(path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -137,6 +137,19 @@ def test_what_needs_lists_says_so() -> None:
     assert np.array_equal(disk.degree, Graph.read("rmat:6").degree)
 
 
+def test_explain_says_which_ways_do_not_stream() -> None:
+    graph = Graph.read("rmat:6", weights="1..9")
+    for name, line in (
+        ("sssp", "streamed from disk: no priority (the edges are on disk, and every bucket would read its pages anew)"),
+        ("pagerank_delta", "streamed from disk: no sums (the edges are on disk, and their pages arrive in any order, "
+                           "while sums keep that of the senders)"),
+    ):
+        text = program(name).lower(opened(graph, 256)).text("plan")
+        assert f"    {line}\n" in text
+        assert "streamed from disk" not in program(name).lower(graph).text("plan")
+    assert "streamed from disk" not in program("pagerank").lower(opened(graph, 256)).text("plan")
+
+
 def test_options_that_streamed_pages_do_not_have() -> None:
     disk = opened(Graph.read("rmat:6", weights="1..9"), 256)
     with streaming(3):

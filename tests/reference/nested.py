@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 from tests.reference.expressions import Expressions, Scope
 from tests.reference.programs import Generated, Writer, finished, started
 
-__all__ = ["nested_programs"]
+__all__ = ["Nested", "nested_programs"]
 
 _FORMS = ("where", "repeat", "range", "set", "sweep")
 
 
-class _Nested(Writer):
+class Nested(Writer):
     """Writes blocks. Fields of kind "real" may be rounded, so blocks do not write them."""
 
     def loop_scope(self) -> Scope:
@@ -34,14 +34,14 @@ class _Nested(Writer):
         self.base += 1
         if form != "where" and self.e.chance(50):
             self.field()
-        makers: list[Callable[[], None]] = [self._plain, self.stepping]
-        makers.append(partial(self.block, depth - 1) if depth else self._plain)
+        makers: list[Callable[[], None]] = [self.plain, self.stepping]
+        makers.append(partial(self.block, depth - 1) if depth else self.plain)
         if form != "where":
             makers.append(self.fixpoint)
         for _ in range(self.e.number(1, 2)):
             self.e.pick(makers)()
         if len(self.lines) == head or self.lines[-1].lstrip().startswith("vertex"):
-            self._plain()
+            self.plain()
         self.kinds, self.graph_names = kinds, names
         written = self._written(head)
         if form == "repeat":
@@ -78,10 +78,10 @@ class _Nested(Writer):
         targets = [m for line in self.lines[head:] for m in re.findall(r"^\s*apply (\(?[\w, ]+\)?) \S*=", line)]
         return {name for target in targets for name in re.findall(r"\w+", target)} & set(self.kinds)
 
-    def _plain(self, besides: str = "") -> None:
+    def plain(self, besides: str = "") -> None:
         """Statements without loops; `besides` is not written."""
         e, scope = self.e, self.scope
-        fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "real") and n != besides}
+        fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "vector", "real") and n != besides}
         if not fields:
             name = self.fresh("a")
             self.line(0, f"gather {name} = {self.gathered('int', scope)}")
@@ -101,19 +101,19 @@ class _Nested(Writer):
     def _sweep(self) -> None:
         whole = [name for name, kind in self.kinds.items() if kind in ("int", "i64", "u8")]
         if not whole:
-            self._plain()
+            self.plain()
             return
         name = self.e.pick(whole)
         self.line(0, f"sweep {name} {self.e.pick(['up', 'down'])}:")
         self.base += 1
-        self._plain(besides=name)
+        self.plain(besides=name)
         self.base -= 1
 
 
 @st.composite
 def nested_programs(draw: st.DrawFn) -> Generated:
     """Programs with one to three blocks, up to three deep, with a graph and inputs."""
-    w = _Nested(Expressions(draw))
+    w = Nested(Expressions(draw))
     made = started(w, group=True)
     for _ in range(w.e.number(1, 3)):
         w.block(2)

@@ -6,6 +6,7 @@ by bit, and the others within a tolerance. Floats stay small multiples of 1/4 be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,10 @@ from tests.reference.expressions import EXACT, TYPES, Expressions, Function, Sco
 from tests.reference.graph import RefGraph
 from tests.reference.graphs import ref_graphs
 
-__all__ = ["Generated", "Writer", "finished", "programs", "started"]
+__all__ = ["Generated", "Moving", "Writer", "finished", "programs", "started"]
+
+Moving = tuple[str, str, dict[str, str]]
+"""A gather and an apply of a loop where fields move one way, and the kinds of the fields declared for it."""
 
 
 @dataclass(frozen=True)
@@ -192,7 +196,7 @@ class Writer:
         count = e.number(1, 4)
         form = e.pick(["times", "most", "until"])
         rounded = form == "times"  # rounding of `real` fields adds up, so they need a fixed number of supersteps
-        fields = {n: k for n, k in self.kinds.items() if k != "dist" and (rounded or k != "real")}
+        fields = {n: k for n, k in self.kinds.items() if k not in ("dist", "vector") and (rounded or k != "real")}
         if not fields:
             return
         head = len(self.lines)
@@ -230,9 +234,7 @@ class Writer:
     def fixpoint(self) -> None:
         """A loop where fields only move one way: it ends, because each has finitely many values that way."""
         e = self.e
-        forms = []
-        for _ in range(e.number(1, 2)):
-            forms.append(e.pick([self._label, self._distance, self._flag, self._bits, self._widest, self._tree]))
+        forms = [e.pick(self.fixpoint_forms()) for _ in range(e.number(1, 2))]
         bodies = [form() for form in forms]
         self.line(0, "repeat:")
         constant = Scope(own=dict(self.kinds), fields=dict(self.kinds), graph=dict(self.graph_names))
@@ -246,6 +248,10 @@ class Writer:
             self.line(1, "activate when " + " or ".join(f"changed({n})" for _, _, new in bodies for n in new))
         for _, _, new in bodies:
             self.kinds.update(new)
+
+    def fixpoint_forms(self) -> list[Callable[[], Moving]]:
+        """What a fixpoint loop may hold: each writes a gather, an apply, and the kinds of the fields it declares."""
+        return [self._label, self._distance, self._flag, self._bits, self._widest, self._tree]
 
     def _ends(self) -> tuple[str, str]:
         """A domain and perhaps a condition that is constant in the loop."""
@@ -264,7 +270,7 @@ class Writer:
         self.line(0, f"vertex {name}: {type_} = {value}")
         return name
 
-    def _label(self) -> tuple[str, str, dict[str, str]]:
+    def _label(self) -> Moving:
         way = self.e.pick(["min", "max"])
         type_ = self.e.pick(["vertex", "int", "u8", "i64"])
         name = self._declare(type_, "self" if type_ == "vertex" else self.e.expr(type_, self.scope, 1))
@@ -272,7 +278,7 @@ class Writer:
         return (f"gather {acc} = {way}(u.{name} for {domain}{cond})", f"apply {name} = {way}({name}, {acc})",
                 {name: type_})
 
-    def _distance(self) -> tuple[str, str, dict[str, str]]:
+    def _distance(self) -> Moving:
         kind = self.e.pick(["dist", "int", "i64"])
         name = self._declare(TYPES[kind], self._start("inf"))
         steps = [n for n, k in self.edges.items() if k == ("float" if kind == "dist" else "int")]
@@ -281,7 +287,7 @@ class Writer:
         return (f"gather {acc} = min(u.{name} + {step} for {domain}{cond})", f"apply {name} = min({name}, {acc})",
                 {name: kind})
 
-    def _widest(self) -> tuple[str, str, dict[str, str]]:
+    def _widest(self) -> Moving:
         name = self._declare("int", self._start("0"))
         cap = self.e.pick([*(n for n, k in self.edges.items() if k == "int"), "5"])
         acc, (domain, cond) = self.fresh("a"), self._ends()
@@ -298,20 +304,20 @@ class Writer:
         return self.e.pick([top, top - 1, top // 2 + 1, -top, -top - 1]) if self.e.chance(12) else \
             self.e.number(low, high)
 
-    def _flag(self) -> tuple[str, str, dict[str, str]]:
+    def _flag(self) -> Moving:
         way, word = self.e.pick([("any", "or"), ("all", "and")])
         name = self._declare("bool", self.e.expr("bool", self.scope, 1))
         acc, (domain, cond) = self.fresh("a"), self._ends()
         return (f"gather {acc} = {way}(u.{name} for {domain}{cond})", f"apply {name} = {name} {word} {acc}",
                 {name: "bool"})
 
-    def _bits(self) -> tuple[str, str, dict[str, str]]:
+    def _bits(self) -> Moving:
         way, sign = self.e.pick([("bitor", "|="), ("bitand", "&=")])
         name = self._declare("u8", self.e.expr("u8", self.scope, 1))
         acc, (domain, cond) = self.fresh("a"), self._ends()
         return f"gather {acc} = {way}(u.{name} for {domain}{cond})", f"apply {name} {sign} {acc}", {name: "u8"}
 
-    def _tree(self) -> tuple[str, str, dict[str, str]]:
+    def _tree(self) -> Moving:
         far = self._declare("int", self._start("inf"))
         parent = self._declare("vertex", f"self if {far} < inf else none")
         acc, (domain, cond) = self.fresh("a"), self._ends()

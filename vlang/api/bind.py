@@ -150,6 +150,9 @@ def bind_fields(program: f.Program, graph: Graph, arguments: dict[str, Any], nam
         if decl.name in arguments:
             with _for_option(decl.name, "field", name):
                 arrays[decl.name] = _array(decl, graph, arguments[decl.name]).reshape(-1)
+        elif decl.required and graph.vertex_columns is not None and decl.name in graph.vertex_columns.names:
+            joined, _ = graph.vertex_columns.joined(decl.name, graph.ids)
+            arrays[decl.name] = _array(decl, graph, joined).reshape(-1)
         elif decl.required:
             raise BindError(f"{name} needs the vertex field `{decl.name}`: an array of {_shape(decl, graph)} values "
                             f"({decl.type}), one a vertex in the order of graph.ids, or a Series or dict by vertex "

@@ -90,7 +90,7 @@ class Program:
 
         The options are the fields of `vlang.Options`: docs/python.md and docs/research.md list them.
 
-        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckpointError, DiskError.
+        Raises BindError, GraphError, OutOfMemory, DeviceError, ChaosError, CheckError, CheckpointError, DiskError.
         """
         return _apart(self._called, graph, options, arguments)
 
@@ -125,6 +125,10 @@ class Program:
                             "(rule D); leave out one of the two")
         parameters = {name: value for name, value in arguments.items() if name not in left}
         call = Call(graph, options, precision, parameters, scalars, arrays)
+        if options.check:
+            from vlang.api.running.run_call import check_call  # start-up
+
+            check_call(self, call)
         result = self.run(call)
         if options.chaos is not None:
             from vlang.api.chaos import chaos_run  # start-up

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from vlang.errors import BindError
 from vlang.ir.print import facts_text, program_text
+from vlang.options import Options
 from vlang.runtime.plan.plan import (
     Contract,
     ForVerticesSpec,
@@ -67,7 +69,7 @@ def _plan(lowered: Lowered) -> str:
     plan = lowered.plan_for("numba")
     lines = [f"plan of {plan.name} on the CPU"]
     for step in plan.steps:
-        lines.extend(_lines(step))
+        lines.extend(_lines(step, lowered.graph))
     if lowered.graph is not None:
         lines.extend(str(lowered.cost()).splitlines())
     return "\n".join([*lines, *_on_gpu(lowered.plan_for("cuda"), lowered.graph)])
@@ -83,7 +85,7 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
         if stage.domain is None or stage.gpu is None:
             continue
         gpu, pull = stage.gpu, "by the kernel that suits each page"
-        if graph is not None:
+        if graph is not None and not graph.streamed:
             rows = Rows.measured(graph.adjacency(stage.domain).offsets)
             pull = choose_kernel(gpu, rows.vertices, rows.edges, rows=rows).reason
         push = {"direct": "into the field itself", "cells": "into cells beside the fields", "": "no"}[gpu.push]
@@ -97,7 +99,7 @@ def _on_gpu(plan: Plan, graph: Graph | None) -> list[str]:
     return ["on a GPU", *lines] if lines else []
 
 
-def _lines(step: Step) -> list[str]:
+def _lines(step: Step, graph: Graph | None) -> list[str]:
     """The lines of a step and of the steps in it."""
     if isinstance(step, (StageSpec, ScalarSpec)):
         notes = step.notes if isinstance(step, StageSpec) else ()
@@ -106,9 +108,9 @@ def _lines(step: Step) -> list[str]:
         return [f"check `require {word}` (once a graph)" for word in step.text.split()]
     if isinstance(step, Contract):
         return [f"check `require {step.text}` ({'once' if step.kind == 'graph' else f'every {step.kind}'})"]
-    inside = [f"    {line}" for inner in step.steps for line in _lines(inner)]
+    inside = [f"    {line}" for inner in step.steps for line in _lines(inner, graph)]
     if isinstance(step, LoopSpec):
-        return _loop(step, inside)
+        return _loop(step, inside, graph)
     if isinstance(step, SweepSpec):
         order = "increasing" if step.up else "decreasing"
         return [f"sweep in line {step.line}, once for each value of {step.field} in {order} order", *inside]
@@ -132,7 +134,7 @@ def _step(step: StageSpec | ScalarSpec) -> str:
     return "; ".join(parts)
 
 
-def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
+def _loop(loop: LoopSpec, inside: list[str], graph: Graph | None) -> list[str]:
     from vlang.runtime.cpu.ways.ways import WAYS  # start-up
 
     head = f"loop in line {loop.line}"
@@ -140,7 +142,13 @@ def _loop(loop: LoopSpec, inside: list[str]) -> list[str]:
         head += ", counted" if loop.exact else ", at most as the program says"
     if loop.until is not None:
         head += ", until its condition holds"
-    return [head, *inside, *(f"    {line}" for way in WAYS for line in way.said(loop))]
+    said = [line for way in WAYS for line in way.said(loop)]
+    if graph is not None and graph.streamed and not loop.nested:
+        here, options = graph.shape(), Options()
+        reasons = {way.name: way.refused(loop, here, options) for way in WAYS
+                   if not way.refused(loop, replace(here, streamed=False), options)}
+        said += [f"streamed from disk: no {name} ({why})" for name, why in reasons.items() if why]
+    return [head, *inside, *(f"    {line}" for line in said)]
 
 
 STAGES: dict[str, Callable[[Lowered], str]] = {

@@ -36,6 +36,7 @@ def memory_budget(
     """
     from vlang.api.bind_options import check_options  # start-up
     from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up
+    from vlang.runtime.graph.edges.ends import Ends  # start-up
     from vlang.runtime.graph.estimate import estimate  # start-up
     from vlang.runtime.storage.ledger import budget  # start-up
     from vlang.runtime.storage.page_file.form import is_page_file  # start-up
@@ -49,7 +50,8 @@ def memory_budget(
         if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run says it, and may stream the edges
             yield
             return
-        shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads)
+        shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads,
+                         Ends(reading["source_column"], reading["target_column"]), [e.name for e in program.edges])
         if shape is not None and (limit is not None or shape.n + shape.m >= _LARGE):
             columns = frozenset(shape.columns) & {edge.name for edge in program.edges}
             plan = program.plan(columns, precision=chosen.precision, without=chosen.without)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 
 from vlang.cli.run import warn
 from vlang.cli.run_options import run_options
 from vlang.cli.show import note, say
 from vlang.errors import VlangError
+
+if TYPE_CHECKING:
+    from vlang.api.program import Program
 
 __all__ = ["command"]
 
@@ -23,6 +28,21 @@ def _explain(ctx: click.Context, option: click.Parameter, code: str | None) -> N
         raise click.BadParameter(f"there is no diagnostic `{code}`; the codes are {', '.join(Code)}", ctx, option)
     click.echo(row.page.read_text(encoding="utf-8").rstrip("\n"))
     ctx.exit()
+
+
+def _wrapped_before(program: Program) -> str:
+    """A sentence about integers that may leave their type, which wrapped before they became infinite; "" for none."""
+    from vlang.ir.forms.ranges import USUAL  # start-up
+    from vlang.ir.integer_watch import noting_integers  # start-up
+
+    ranges, found = program.leaving(program.precision, frozenset(), USUAL)
+    if not found.fields:
+        return ""
+    places = noting_integers(program.stages().program, frozenset(), ranges)[1]
+    lines = sorted({place.span.line for place in places})
+    where = f"line{'s' * (len(lines) > 1)} {', '.join(map(str, lines))}"
+    return (f"this program wrapped before, in {where}: an integer that is too large for its type is `inf` or `-inf` "
+            "now; write wrap(...) around arithmetic that is to wrap")
 
 
 @click.command()
@@ -52,6 +72,8 @@ def command(programs: tuple[str, ...], precision: int | None) -> int:
         for node, laws in program.stages().checked.laws.items():
             if not laws.proved:
                 note(f"note: reduction {node.name} of {name}: {laws.said}")
+        if wraps := _wrapped_before(program):
+            note(f"note: {name}: {wraps}")
         count = len(program.warnings)
         say(f"{name}: ok" + (f", {count} warning{'s' * (count > 1)}" if count else ""))
     return 1 if wrong else 0

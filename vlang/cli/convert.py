@@ -73,6 +73,18 @@ def command(
                            layout=layout or "degree", disks=folders, threads=threads, report=advance)  # fmt: skip
         report_reading(done.name, done.notes, done.warnings)
     note(f"wrote {output}")
+    _say_columns(reading["vertices"])
+
+
+def _say_columns(vertices: str | None) -> None:
+    """Name the columns of a table of vertices: a graph file has none."""
+    from vlang.runtime.graph.vertex_columns import columns_of_vertices  # start-up
+
+    found = columns_of_vertices(vertices)
+    if found is not None and found.names:
+        first = found.names[0]
+        note(f"{found.source}: its ids are stored, and not its columns {', '.join(found.names)}; a run on the file "
+             f"takes them by --field {first}={found.source}:{first}")
 
 
 @contextmanager

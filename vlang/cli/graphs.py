@@ -46,8 +46,8 @@ _OPTIONS = (
                  help="The column of a text with the first end of an edge, by its name or its number from 1."),
     click.option("--target-column", metavar="COLUMN", help="The column with the other end."),
     click.option("--vertices", metavar="FILE|N|LO..HI",
-                 help="All vertices of a text, also those without edges: a file with a column of ids, N for 0..N-1, or "
-                 "a range."),
+                 help="All vertices, also those without edges: a file with a column of ids, whose other columns are "
+                 "vertex fields of the same names, N for 0..N-1, or a range."),
     click.option("--missing", callback=_missing, metavar="error|drop|NUMBER",
                  help="What cells without a value mean (empty, NA, NaN, null, None, -), in columns that are read: an "
                  "error, which is the default, a row to drop, or this number."),

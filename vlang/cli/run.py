@@ -15,18 +15,17 @@ from vlang.cli.budget import memory_budget
 from vlang.cli.graphs import check_reading, check_stdin, graph_options, read_graph
 from vlang.cli.run_options import RunCommand, run_options, taken_options
 from vlang.cli.show import Progress, global_text, note, say, table
-from vlang.cli.values import bindings, field_values, parameter_values, vertex_of
-from vlang.errors import BindError
+from vlang.cli.values import bindings, field_values, parameter_values, unused_columns, vertex_of
+from vlang.errors import BindError, GraphError
 from vlang.options import EVERYDAY
 
 if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
+    from vlang.runtime.plan.plan import Plan
     from vlang.runtime.results.result import Result
 
 __all__ = ["command", "warn"]
-
-_FORMATS = (".csv", ".npz", ".json")
 
 
 class _Run(RunCommand):
@@ -46,10 +45,12 @@ class _Run(RunCommand):
 @click.argument("graph", required=False)
 @click.argument("parameters", nargs=-1, metavar="[NAME=VALUE]...")
 @click.option("-o", "--output", metavar="FILE",
-              help="Write every row to a .csv, .npz or .json file; - is csv on stdout.")
+              help="Write every row to a .parquet, .arrow, .csv, .tsv, .json or .npz file; also .csv.gz and "
+              ".csv.zst; - is csv on stdout.")
 @click.option("--top", type=click.IntRange(0), default=10, show_default=True, help="Rows of the table without -o.")
 @click.option("--field", "fields", multiple=True, metavar="NAME=SOURCE",
-              help="Values of a vertex field: a .npy or .npz file, or one value for all.")
+              help="Values of a vertex field: FILE:COLUMN of a table of vertices, a .npy or .npz file, or one "
+              "value for all.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object: the run, and without -o all values.")
 @click.option("--verify", is_flag=True, help="Run again with another cut and compare every bit; check the result.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing on stderr but errors and warnings of the run.")
@@ -72,16 +73,21 @@ def command(
         missing = "a program and a graph" if program is None else "a graph"
         raise click.UsageError(f"{missing} must be given; write for example\n\n    vlang run "
                                f"{program or 'pagerank'} karate")  # fmt: skip
-    check_stdin(program, graph, given["vertices"])
-    if output not in (None, "-") and not str(output).endswith(_FORMATS):
-        raise click.UsageError(f"unknown format of `{output}`; end it in {', '.join(_FORMATS)}, or write -o -")
+    check_stdin(program, graph, given["vertices"], *("-" for word in parameters if word.endswith("=@-")))
     if output == "-" and as_json:
         raise click.UsageError("`-o -` and --json both write to stdout; choose one")
     from vlang.api.program import load  # start-up
     from vlang.runtime.storage.output import check_writable  # start-up
 
-    if output not in (None, "-"):
-        check_writable(str(output))
+    if output is not None and output != "-":
+        from vlang.runtime.results.files import check_output  # start-up
+
+        try:
+            check_output(output)
+        except GraphError as error:
+            other = "; or write -o -" if "unknown format" in str(error) else ""
+            raise click.UsageError(f"{error}{other}") from None
+        check_writable(output)
     options = taken_options(given)
     reading = {name: value for name, value in given.items() if name not in EVERYDAY and name != "research"}
     if verify and "target" in options:
@@ -90,20 +96,26 @@ def command(
     _check_device(options)
     loaded = load(program, precision=options.pop("precision", 32)).derived(options.pop("derive", None))
     check_reading(loaded, reading)
+    if options.get("checkpoint") is not None:
+        from vlang.runtime.storage.state_folder import check_folder  # start-up
+
+        check_folder(options["checkpoint"])
     if not quiet:
         warn(loaded)
     words = bindings(loaded, parameters, f"vlang run {program} {graph}")
     with memory_budget(loaded, graph, reading, options, quiet):
         read = read_graph(graph, loaded, quiet, options.get("threads"), on_disk=True, **reading)
-        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read)
+        keywords = parameter_values(loaded, words, read) | field_values(loaded, fields, read, quiet)
+        if not quiet and (said := unused_columns(loaded, read, keywords)):
+            note(said)
         if "target" in options:
             options["target"] = vertex_of("--target", options["target"], read)
         notes: list[str] = []
         if read.stored is not None:
             _place(loaded, read, options, keywords, quiet)
         with Progress() as progress:
-            said: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, notes)}
-            result = loaded(read, {**options, **said}, **keywords)
+            shown: dict[str, Any] = {} if quiet else {"progress": progress, "notices": partial(_say, notes)}
+            result = loaded(read, {**options, **shown}, **keywords)
         if "target" in options and not as_json:
             for name, value in list(result.row(options["target"]).items())[1:]:
                 say(f"{name} of {options['target']} = {value}", err=output == "-")
@@ -137,8 +149,11 @@ def _place(program: Program, graph: Graph, options: dict[str, Any], keywords: di
 
     chosen = check_options(options)
     given = frozenset(field.name for field in program.fields if field.name in keywords)
-    plan = program.plan(frozenset(graph.columns), given, without=chosen.without)
-    found = placed(program, plan, graph, chosen)
+
+    def plan_for(target: str) -> Plan:
+        return program.plan(frozenset(graph.columns), given, target=target, without=chosen.without)
+
+    found = placed(program, plan_for, graph, chosen)
     if found is not None and found.streams:
         options["memory"] = found.limit
     if found is not None and not quiet:
@@ -169,7 +184,7 @@ def _write(result: Result, output: str | None, top: int, as_json: bool, quiet: b
         result.to_csv(sys.stdout)
         sys.stdout.flush()  # printed before the summary
     elif output is not None:
-        {".csv": result.to_csv, ".npz": result.to_npz, ".json": result.to_json}[output[output.rindex(".") :]](output)
+        result.save(output)
         if not quiet:
             note(f"wrote {output}: {count:,} rows")
     if as_json and output is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from vlang.cli.show import note
 from vlang.errors import DiskError, GraphError
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
     from vlang.api.program import Program
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["bindings", "field_values", "parameter_values", "unknown", "vertex_of"]
+__all__ = ["bindings", "field_values", "parameter_values", "unknown", "unused_columns", "vertex_of"]
 
 
 def bindings(program: Program, words: Sequence[str], example: str) -> dict[str, str]:
@@ -68,6 +70,8 @@ def parameter_values(program: Program, given: dict[str, str], graph: Graph) -> d
 def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
     if type_ == "vertex":
         return vertex_of(name, text, graph)
+    if type_ == "vertices" and text.startswith("@") and (os.path.exists(text[1:]) or text == "@-"):
+        return _listed(name, text[1:], graph)
     if type_ == "vertices":
         return [vertex_of(name, part.strip(), graph) for part in text.split(",") if part.strip()]
     try:
@@ -76,6 +80,26 @@ def _value(name: str, type_: str, text: str, graph: Graph) -> Any:
         sample = {"bool": "true", "float": "0.5"}.get(_family(type_), "10")
         raise click.UsageError(f"`{name}` is {_article(type_)} {type_}, and `{text}` is none; "
                                f"write for example {name}={sample}") from None  # fmt: skip
+
+
+def _listed(name: str, path: str, graph: Graph) -> Any:
+    """The vertices in a file, as an array of ids."""
+    import numpy as np  # start-up
+
+    from vlang.runtime.graph.edges.naming import located  # start-up
+    from vlang.runtime.graph.edges.pool import Workers  # start-up
+    from vlang.runtime.graph.read.vertices import parse_vertices  # start-up
+    from vlang.runtime.threads.processors import available_threads  # start-up
+
+    with Workers(available_threads()) as workers:
+        found = parse_vertices(path if path == "-" else Path(path), workers).ids
+    values = found.values.astype(str).astype(object) if graph.ids.text and not found.text else found.values
+    there = located(graph.ids, values)[1]
+    if not there.all():
+        lost = values[np.flatnonzero(~there)]
+        raise GraphError(f"`{name}`: {path}: {len(lost):,} of {len(values):,} ids are not in the graph, such as "
+                         f"{lost.tolist()[0]!r}")
+    return values
 
 
 def _scalar(type_: str, text: str) -> Any:
@@ -108,11 +132,12 @@ def vertex_of(name: str, text: str, graph: Graph) -> int | str:
     return vertex
 
 
-def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[str, Any]:
+def field_values(program: Program, words: Sequence[str], graph: Graph, quiet: bool = False) -> dict[str, Any]:
     """The arrays of `--field NAME=SOURCE` options, shape [vertices] each.
 
-    SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); or one
-    number, true or false, for all vertices. Raises click.UsageError, DiskError or GraphError.
+    SOURCE: a .npy file; an .npz file (the array NAME in it, such as a result written by `vlang run -o`); FILE:COLUMN of
+    a text, Parquet or Arrow file of vertices; or one number, true or false, for all vertices. Fields that must be given
+    and are columns of the graph's table of vertices need no option. Raises click.UsageError, DiskError or GraphError.
     """
     import numpy as np  # start-up
 
@@ -127,17 +152,59 @@ def field_values(program: Program, words: Sequence[str], graph: Graph) -> dict[s
         if source.endswith((".npy", ".npz")):
             arrays[name] = _array(name, source, graph)
             continue
+        if found := _table_column(name, source):
+            arrays[name] = _of_table(name, *found, graph, quiet)
+            continue
         try:
             arrays[name] = np.full(graph.n, _scalar(known[name].type, source))
         except (ValueError, OverflowError):
-            raise click.UsageError(f"`--field {word}`: `{source}` is neither a .npy or .npz file nor one value of "
-                                   f"type {known[name].type}") from None  # fmt: skip
-    missing = [f for f in program.fields if f.required and f.name not in arrays]
+            raise click.UsageError(f"`--field {word}`: `{source}` is neither a .npy or .npz file, nor FILE:COLUMN, nor "
+                                   f"one value of type {known[name].type}") from None  # fmt: skip
+    there = () if graph.vertex_columns is None else graph.vertex_columns.names
+    missing = [f for f in program.fields if f.required and f.name not in arrays and f.name not in there]
     if missing:
         needs = " and ".join(f"`{f.name}` ({f.type})" for f in missing)
         raise click.UsageError(f"{program.name} needs the vertex field {needs}; write "
                                + " ".join(f"--field {f.name}=FILE.npy" for f in missing))  # fmt: skip
     return arrays
+
+
+def _table_column(name: str, source: str) -> tuple[str, str] | None:
+    """(file, column) of `FILE:COLUMN`, or of `FILE` with a column of the field's name; None for other sources."""
+    path, colon, column = source.rpartition(":")
+    if colon and column and os.path.exists(path):
+        return path, column
+    return (source, name) if os.path.isfile(source) else None
+
+
+def _of_table(name: str, path: str, column: str, graph: Graph, quiet: bool) -> Any:
+    """A column of a file of vertices, in the order of the graph's."""
+    from vlang.runtime.graph.vertex_columns import columns_of_file  # start-up
+
+    values, unused = columns_of_file(path).joined(column, graph.ids)
+    if unused and not quiet:
+        rows = "row" if unused == 1 else "rows"
+        note(f"{path}: not used: {unused:,} {rows}, of vertices that the graph does not have")
+    return values
+
+
+def unused_columns(program: Program, graph: Graph, given: Iterable[str]) -> str:
+    """A sentence about the columns of the graph's table of vertices; "" if there are none.
+
+    given: the fields that options give.
+    """
+    if graph.vertex_columns is None or not graph.vertex_columns.names:
+        return ""
+    names, source = graph.vertex_columns.names, graph.vertex_columns.source
+    needed = {f.name for f in program.fields if f.required} - set(given)
+    taken = [one for one in names if one in needed]
+    own = [f.name for f in program.fields if not f.required and f.name in names and f.name not in given]
+    other = [one for one in names if one not in taken and one not in own and one not in given]
+    parts = [f"vertex fields from its columns: {', '.join(taken)}"] if taken else []
+    parts += [f"not used: {', '.join(other)}"] if other else []
+    parts += [f"not used, as {program.name} has a first value for them: {', '.join(own)}; to begin with it, write "
+              + " ".join(f"--field {one}={source}:{one}" for one in own)] if own else []
+    return f"{source}: {'; '.join(parts)}" if parts else ""
 
 
 def _array(name: str, source: str, graph: Graph) -> Any:

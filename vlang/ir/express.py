@@ -137,7 +137,8 @@ class Expressions:
         return list(dict.fromkeys(found))
 
     def _expr(self, node: t.Expr) -> f.Expr:
-        return self._by_class[type(node)](node)
+        expr = self._by_class[type(node)](node)
+        return expr if expr.span is not None or isinstance(expr, f.Const) else replace(expr, span=node.span)
 
     # ------------------------------------------------------------------ leaves
 
@@ -332,7 +333,7 @@ class Expressions:
             name = node.name
             type_, body = self._reduced(name, self._expr(node.body), domain.edges)
         default = None if node.default is None else self.typed(node.default, type_)
-        return f.Reduce(type_, name, body, domain, cond, default, user)
+        return f.Reduce(type_, name, body, domain, cond, default, user, span=node.span)
 
     def _set_name(self, domain: t.Domain) -> str | None:
         if domain.set_name is None:

@@ -108,9 +108,9 @@ def asked_otherwise(options: Options) -> str:
     return "" if pushed else "how supersteps run was asked for"
 
 
-def on_disk(graph: Counts) -> str:
-    """Why a way that reads whole adjacency lists cannot run; "" if it may."""
-    return "the edges are on disk" if graph.streamed else ""
+def on_disk(graph: Counts, why: str) -> str:
+    """Why a way does not run over streamed pages; "" for edges in memory. why: a clause."""
+    return f"the edges are on disk, and {why}" if graph.streamed else ""
 
 
 def only_new(start: Start | None) -> bool:

@@ -13,7 +13,19 @@ from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.storage.memory import empty
 
-__all__ = ["Frontiers"]
+__all__ = ["Frontiers", "bits_set", "set_bits"]
+
+
+def bits_set(bits: NDArray[np.uint64], n: int) -> NDArray[np.uint8]:
+    """A bitmap as flags, uint8[n]."""
+    return np.unpackbits(bits.view(np.uint8), bitorder="little")[:n]
+
+
+def set_bits(bits: NDArray[np.uint64], flags: NDArray[np.uint8]) -> None:
+    """Fill a bitmap by bit 0 of flags, uint8[n]."""
+    packed = np.packbits(flags & 1, bitorder="little")
+    bits[:] = 0
+    bits.view(np.uint8)[: len(packed)] = packed
 
 
 class Frontiers:

@@ -18,7 +18,7 @@ from vlang.runtime.cpu.passes.mode import should_pull
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
 from vlang.runtime.cpu.ways.joined_words import open_words, push_spec
-from vlang.runtime.cpu.ways.paged_frontier import Frontiers
+from vlang.runtime.cpu.ways.paged_frontier import Frontiers, bits_set
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.plan.layouts.paged_words import (
     PAGED_COUNTS,
@@ -82,6 +82,10 @@ class PagedPushLoop(FrontierLoop):
         pulls = self._other and self._free.choose("", lambda: self._should_pull(wanted, edges))
         self._last = self._full() if pulls else self._push(wanted, edges)
         return (self._last,)
+
+    def sync(self) -> NDArray[np.uint8]:
+        """The frontier, uint8[n]; the fields are up to date."""
+        return bits_set(self._front, self._passes.graph.n)
 
     def _should_pull(self, wanted: NDArray[np.uint8], edges: int) -> bool:
         """Whether a full pull reads no more bytes than a push of the frontier, and is cheaper."""

@@ -18,7 +18,7 @@ from vlang.runtime.cpu.passes.freedoms import Freedoms
 from vlang.runtime.cpu.passes.mode import should_look
 from vlang.runtime.cpu.passes.passes import Passes
 from vlang.runtime.cpu.ways.frontier_loop import FrontierLoop
-from vlang.runtime.cpu.ways.paged_frontier import Frontiers
+from vlang.runtime.cpu.ways.paged_frontier import Frontiers, bits_set, set_bits
 from vlang.runtime.engine.trace import Done
 from vlang.runtime.kernels import paged_frontier_kernels
 from vlang.runtime.plan.layouts.reach_words import (
@@ -53,9 +53,12 @@ class PagedReachLoop(FrontierLoop):
         passes: launches it; its source streams pages.
         looks: whether vertices that are not reached may look for the frontier.
         free: the choices of the loop.
+        flags: uint8[n], bit 0 set for the frontier with which the loop begins; None: all vertices that have values.
     """
 
-    def __init__(self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms) -> None:
+    def __init__(
+        self, stage: StageSpec, passes: Passes, looks: bool, free: Freedoms, flags: NDArray[np.uint8] | None = None,
+    ) -> None:
         assert stage.domain is not None
         self._stage, self._passes, self._looks, self._free = stage, passes, looks, free
         self._out, self._into = Frontiers(passes, OPPOSITE[stage.domain]), Frontiers(passes, stage.domain)
@@ -71,14 +74,12 @@ class PagedReachLoop(FrontierLoop):
             self._table[word] = address_of(array)
         self._unreached = n
         self._begun = False
+        self._flags = flags
 
     def advance(self, room: int | None) -> Sequence[Done]:
         """Run one superstep."""
         if not self._begun:
-            self._begun = True
-            self._free.took("Z")
-            self._launch("spot", 0)
-            self._unreached -= int(self._counts[REACH_ACTIVE])
+            self._begin()
         if self._looks and self._unreached == 0:
             self._last = Done(0, "early-exit pull", 0)
             return (self._last,)
@@ -99,6 +100,22 @@ class PagedReachLoop(FrontierLoop):
         self._last = Done(active, "early-exit pull" if looks else "push", edges)
         self._free.took("X2" if looks else "P")
         return (self._last,)
+
+    def sync(self) -> NDArray[np.uint8]:
+        """The frontier, uint8[n]; the fields are up to date."""
+        return bits_set(self._front, self._passes.graph.n)
+
+    def _begin(self) -> None:
+        """Find the vertices that have values; a frontier that is given is a part of them, and the others have sent."""
+        self._begun = True
+        self._free.took("Z")
+        self._launch("spot", 0)
+        self._unreached -= int(self._counts[REACH_ACTIVE])
+        if self._flags is not None:
+            set_bits(self._front, self._flags)
+            self._counts[REACH_ONE] = np.argmax(self._flags & 1) if len(self._flags) else 0
+            self._last = Done(int((self._flags & 1).sum()), "push", 0)
+            self._flags = None
 
     def _should_look(self, pushed: NDArray[np.uint8], looked: NDArray[np.uint8]) -> bool:
         """Whether a look reads fewer bytes; where both read none, whether it is cheaper."""

@@ -62,6 +62,7 @@ __all__ = ["Priority", "PriorityLoop"]
 _ROUNDS = 4096  # of one call: a run can be interrupted between two
 _WIDTH = 3.0  # of a bucket, where the mean weight and the mean degree are 1
 _FILL_START, _FILL_WAITERS = 1, 2
+_ANEW = "every bucket would read its pages anew"
 
 
 class Priority(CpuWay):
@@ -74,8 +75,8 @@ class Priority(CpuWay):
 
         Under "auto" it does where the weights of the edges differ and no other option fixes how supersteps run.
         """
-        if on_disk(graph):
-            return on_disk(graph)
+        if graph.streamed:
+            return on_disk(graph, _ANEW)
         if options.schedule == "rounds":
             return "rounds, as asked"
         spec = _spec(loop)
@@ -126,8 +127,8 @@ class Priority(CpuWay):
 
     def problem(self, plan: Plan, graph: Graph, options: Options) -> str:
         """The problem where the options require this order and no loop may run so, or name an unusable target."""
-        if on_disk(graph) and (options.schedule == "priority" or options.target is not None):
-            return f"{plan.name} cannot run in order of priority: {on_disk(graph)}, and rounds stream them"
+        if graph.streamed and (options.schedule == "priority" or options.target is not None):
+            return f"{plan.name} cannot run in order of priority: {on_disk(graph, _ANEW)}; rounds stream them"
         if options.schedule == "priority" and all(self.refused(loop, graph, options) for loop in plan.loops):
             why = f": {_never(plan.loops[0])}" if plan.loops else ", as it has no loop"
             return f"{plan.name} cannot run in order of priority{why}"

@@ -107,10 +107,10 @@ class Reach(CpuWay):
         if not only_new(start) or (start is not None and start.flags is None):
             return None
         passes, looks = machine.passes, machine.options.mode == "auto"
-        free = passes.freedoms.of(loop, bound)
+        free, flags = passes.freedoms.of(loop, bound), None if start is None else start.flags
         if isinstance(passes.source, Streamed):
-            return PagedReachLoop(loop.stages[0], passes, looks, free) if start is None else None
-        return ReachLoop(loop.stages[0], passes, looks, free, None if start is None else start.flags)
+            return PagedReachLoop(loop.stages[0], passes, looks, free, flags)
+        return ReachLoop(loop.stages[0], passes, looks, free, flags)
 
     def said(self, loop: LoopSpec) -> list[str]:
         """How the frontier reaches other vertices."""

@@ -57,7 +57,8 @@ class Sums(Supersteps):
 
     def refused(self, loop: LoopSpec, graph: Counts, options: Options) -> str:
         """Why the loop does not push sums; "" if it may."""
-        return on_disk(graph) or asked_otherwise(options) or (
+        away = on_disk(graph, "their pages arrive in any order, while sums keep that of the senders")
+        return away or asked_otherwise(options) or (
             "" if sum_stage(loop) else "its only step is no pass that adds up changes")
 
     def roles(self, loop: LoopSpec, stage: StageSpec, options: Options) -> frozenset[str]:

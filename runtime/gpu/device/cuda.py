@@ -262,6 +262,12 @@ class CudaDevice:
         with self._guard:
             self._runtime.streamWaitEvent(self._handle(stream), event.handle)
 
+    def reach(self, event: Event) -> None:
+        """Wait until the work before an event is done."""
+        assert isinstance(event, CudaEvent)
+        with self._guard:
+            self._runtime.eventSynchronize(event.handle)
+
     def elapsed(self, start: Event, end: Event) -> float:
         """Seconds between two events that have completed."""
         assert isinstance(start, CudaEvent)

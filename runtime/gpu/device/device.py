@@ -138,6 +138,9 @@ class Device(Protocol):
     def wait(self, event: Event, stream: Stream | None = None) -> None:
         """Make a stream wait for an event."""
 
+    def reach(self, event: Event) -> None:
+        """Wait until the work before an event is done."""
+
     def elapsed(self, start: Event, end: Event) -> float:
         """Seconds between two events that have completed."""
 

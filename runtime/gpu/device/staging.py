@@ -6,23 +6,34 @@ until all earlier work of the stream is done.
 
 from __future__ import annotations
 
-import ctypes
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.memory import empty
+from vlang.runtime.storage.pagelock import address_of, process_locks
 from vlang.runtime.threads.processors import available_threads
 
-__all__ = ["LEAST", "Staging"]
+__all__ = ["LEAST", "Staging", "staging_bytes"]
 
 LEAST = 1 << 20  # bytes from which staging pays off
-_SIZE = 8 << 20  # bytes per buffer
+_SIZE = 8 << 20  # bytes per buffer, and under a budget at most a part of that
+_PART, _SMALL = 64, 1 << 16
 _BUFFERS = 3
 _THREADS = 8
 _NO_TIMING = 2  # flag of an event
+
+
+def staging_bytes(limit: int) -> int:
+    """Bytes of all buffers under a budget."""
+    return _BUFFERS * _size(limit)
+
+
+def _size(limit: int | None) -> int:
+    return _SIZE if limit is None else min(_SIZE, max(_SMALL, limit // _PART))
 
 
 class Staging:
@@ -30,7 +41,6 @@ class Staging:
 
     def __init__(self, runtime: Any) -> None:
         self._runtime = runtime
-        self._pointers: list[int] = []
         self._events: list[int] = []
         self._buffers: list[NDArray[np.uint8]] = []
         self._turn = 0
@@ -41,13 +51,14 @@ class Staging:
         if not self._buffers:
             self._make()
         source = array.reshape(-1).view(np.uint8)
-        for start in range(0, len(source), _SIZE):
-            piece = source[start : start + _SIZE]
+        size = len(self._buffers[0])
+        for start in range(0, len(source), size):
+            piece = source[start : start + size]
             turn = self._turn
             self._turn = (turn + 1) % _BUFFERS
             self._runtime.eventSynchronize(self._events[turn])
             self._fill(self._buffers[turn], piece)
-            self._runtime.memcpyAsync(pointer + start, self._pointers[turn], len(piece), 1, stream)
+            self._runtime.memcpyAsync(pointer + start, address_of(self._buffers[turn]), len(piece), 1, stream)
             self._runtime.eventRecord(self._events[turn], stream)
 
     def close(self) -> None:
@@ -56,17 +67,16 @@ class Staging:
             self._pool.shutdown()
         for event in self._events:
             self._runtime.eventDestroy(event)
-        self._buffers.clear()
-        for pointer in self._pointers:
-            self._runtime.freeHost(pointer)
-        self._pointers, self._events, self._pool = [], [], None
+        for buffer in self._buffers:
+            process_locks().unregister(buffer)
+        self._buffers, self._events, self._pool = [], [], None
 
     def _make(self) -> None:
         for _ in range(_BUFFERS):
-            self._pointers.append(self._runtime.hostAlloc(_SIZE, 0))
+            buffer: NDArray[np.uint8] = empty(_size(ledger.limit), np.uint8)  # counted in a budget
+            process_locks().register(buffer)
+            self._buffers.append(buffer)
             self._events.append(self._runtime.eventCreateWithFlags(_NO_TIMING))
-        memory: Sequence[Any] = [(ctypes.c_uint8 * _SIZE).from_address(pointer) for pointer in self._pointers]
-        self._buffers = [np.frombuffer(each, np.uint8) for each in memory]
         threads = min(_THREADS, available_threads())
         self._pool = ThreadPoolExecutor(threads, "vlang-upload") if threads > 1 else None
 

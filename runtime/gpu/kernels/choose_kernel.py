@@ -44,6 +44,7 @@ _TEMPLATES: Mapping[str, tuple[str, tuple[int, ...]]] = {
 NAMES = ("auto", *_TEMPLATES)
 
 _SAMPLE = 2048  # warps of 32 vertices that are sampled to estimate the rows of a page
+_CHUNK = 1 << 20  # vertices whose rows are measured together
 _BUSY = 3  # blocks per multiprocessor that saturate its memory bandwidth
 _MOST_BLOCKS = 2**31 - 1  # in the first dimension of a grid, on every architecture
 
@@ -110,21 +111,25 @@ class Rows:
 
         Lane slots are estimated from at most 2048 warps, spread evenly; the rest is exact.
         """
-        degrees = np.diff(offsets).astype(np.int64)
-        n, edges = len(degrees), int(offsets[-1]) - int(offsets[0])
-        if not n or not edges:
+        n, edges = len(offsets) - 1, int(offsets[-1]) - int(offsets[0])
+        if n <= 0 or not edges:
             return Rows.even(n, edges)
-        short = np.where(degrees > SEGMENT, 0, degrees)
-        padded = np.zeros(-(-n // 32) * 32, dtype=np.int64)
-        padded[:n] = short
-        warps = padded.reshape(-1, 32)
-        warps = warps[:: -(-len(warps) // _SAMPLE)]
+        parts = (offsets[low : low + _CHUNK + 1] for low in range(0, n, _CHUNK))  # so that little memory is taken
+        longest = max(int(_short(np.diff(part)).max(initial=0)) for part in parts)
+        count = -(-n // 32)
+        ends = 32 * np.arange(0, count, -(-count // _SAMPLE))[:, None] + np.arange(33)
+        warps = _short(np.diff(offsets[np.minimum(ends, n)], axis=1))
         inside = max(1, int(warps.sum()))
         waste = []
         for lanes in _WIDTHS:  # 32 / lanes rows run side by side until the longest of them is done
             steps = (-(-warps // lanes)).reshape(len(warps), lanes, 32 // lanes).max(axis=2)
             waste.append(max(1.0, 32 * int(steps.sum()) / inside))
-        return Rows(n, edges, int(short.max()), tuple(waste))
+        return Rows(n, edges, longest, tuple(waste))
+
+
+def _short(degrees: NDArray[Any]) -> NDArray[np.int64]:
+    """The degrees, with 0 for rows that another kernel processes."""
+    return np.where(degrees > SEGMENT, 0, degrees).astype(np.int64)
 
 
 @dataclass(frozen=True)

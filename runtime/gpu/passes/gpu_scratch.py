@@ -18,8 +18,8 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.gpu.device.device import Buffer, Device
 from vlang.runtime.gpu.kernels.entries import SCRATCH_WORDS
 from vlang.runtime.gpu.topology.cut import long_rows
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.topology.topology import Topology
-from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import SEGMENT, THREADS, StageSpec
 
 __all__ = ["GpuScratch", "scratch_words", "whole_name"]
@@ -65,13 +65,13 @@ class GpuScratch:
     Args:
         device: the device.
         stages: the passes of the plan.
-        sides: the adjacency of each direction.
+        sides: the edges of each direction.
 
     Raises:
         OutOfMemory: there is no memory for it.
     """
 
-    def __init__(self, device: Device, stages: Sequence[StageSpec], sides: Mapping[str, Adjacency]) -> None:
+    def __init__(self, device: Device, stages: Sequence[StageSpec], sides: Mapping[str, Side]) -> None:
         self._device = device
         self._buffers: list[Buffer] = []
         self._stages = [stage for stage in stages if stage.structures and stage.domain in sides]
@@ -85,13 +85,13 @@ class GpuScratch:
             self.close()
             raise
 
-    def _take(self, sides: Mapping[str, Adjacency]) -> None:
+    def _take(self, sides: Mapping[str, Side]) -> None:
         """Allocate the scratch of all passes."""
         widest, long_scratch = 0, 0
         for stage in self._stages:
-            adjacency = sides[stage.domain or "in"]
-            degrees = np.diff(adjacency.offsets)
-            longs = long_rows(adjacency).longs[:, 0]
+            side = sides[stage.domain or "in"]
+            degrees = np.diff(side.offsets)
+            longs = long_rows(side).longs[:, 0]
             starts = np.zeros(len(longs) + 1, dtype=np.uint64)
             np.cumsum(scratch_words(stage.structures, degrees[longs]), out=starts[1:])
             where = self._allocate(starts.nbytes, _LONG)

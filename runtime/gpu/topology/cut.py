@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.runtime.gpu.kernels.entries import row_block_count
-from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.graph.topology.pages import cut_segments, first_vertices, page_starts
 
 __all__ = ["Cut", "LongRows", "Part", "Sharding", "Shards", "long_rows"]
@@ -34,14 +34,14 @@ class LongRows:
     segments: Int64s
 
 
-def long_rows(adjacency: Adjacency) -> LongRows:
-    """The long vertices of an adjacency, cached in it."""
+def long_rows(side: Side) -> LongRows:
+    """The long vertices of a direction, cached in it."""
 
     def find() -> LongRows:
-        offsets = adjacency.offsets.view(np.int64)
+        offsets = side.offsets.view(np.int64)
         return LongRows(*cut_segments(offsets, np.diff(offsets)))
 
-    found: LongRows = adjacency.derived("long rows", find)
+    found: LongRows = side.derived("long rows", find)
     return found
 
 
@@ -108,15 +108,21 @@ class Cut:
         return [Part(page, *numbers) for page, numbers in enumerate(zip(*(c.tolist() for c in columns)))]
 
     @staticmethod
-    def of(adjacency: Adjacency, edges: int | None) -> Cut:
-        """Pages of at most `edges` edges, or of a single larger vertex or segment; None: one page."""
-        offsets = adjacency.offsets.view(np.int64)
-        n, segments = len(offsets) - 1, long_rows(adjacency).segments
+    def of(side: Side, edges: int | None) -> Cut:
+        """Pages of at most `edges` edges, or of a single larger vertex or segment; None: one page.
+
+        The pages of edges on disk are those of the file, or one.
+        """
+        offsets = side.offsets.view(np.int64)
+        n, segments = len(offsets) - 1, long_rows(side).segments
         if edges is None:
-            starts = np.array([0, offsets[-1]], dtype=np.int64)
+            starts, firsts = np.array([0, offsets[-1]], dtype=np.int64), np.zeros(1, np.int64)
+        elif isinstance(side, DiskSide):
+            starts, firsts = side.starts, side.firsts
         else:
             starts = page_starts(offsets, segments[:, 2], max(1, edges))
-        lows = np.append(first_vertices(offsets, starts[:-1]), n)
+            firsts = first_vertices(offsets, starts[:-1])
+        lows = np.append(firsts, n)
         inside = offsets[lows]
         blocks = [row_block_count(e, v) for e, v in zip(np.diff(inside).tolist(), np.diff(lows).tolist())]
         return Cut(starts, lows, np.searchsorted(segments[:, 1], starts), np.array(blocks, dtype=np.int64))
@@ -157,9 +163,9 @@ class Shards:
         return np.array([cells[s : s + c].max(initial=0) for s, c in zip(self.starts, self.counts)], dtype=np.int64)
 
     @staticmethod
-    def of(adjacency: Adjacency, cut: Cut, rule: Sharding) -> Shards:
+    def of(side: Side, cut: Cut, rule: Sharding) -> Shards:
         """Shards with equal numbers of vertices in each page."""
-        offsets, rows = adjacency.offsets.view(np.int64), long_rows(adjacency)
+        offsets, rows = side.offsets.view(np.int64), long_rows(side)
         longs = rows.longs[:, 0]
         bounds, replicas, counts = [], [], []
         for low, high in zip(cut.lows[:-1].tolist(), cut.lows[1:].tolist()):

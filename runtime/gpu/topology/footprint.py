@@ -13,7 +13,7 @@ from vlang.errors import OutOfMemory
 from vlang.runtime.engine.state import DTYPES
 from vlang.runtime.gpu.device.arena import GRAIN, in_bytes
 from vlang.runtime.gpu.topology.cut import Cut, Sharding, Shards, long_rows
-from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.gpu.topology.sides import DiskSide, Side, Values
 from vlang.runtime.plan.plan import ROW_WORDS, SEGMENT
 
 __all__ = ["LAYOUT_WORDS", "TARGETS", "Footprint", "Stored", "Use", "footprint", "share_memory", "stored_arrays"]
@@ -52,12 +52,19 @@ class Stored:
     Attributes:
         key: its name among the arrays of a page.
         itemsize: bytes per edge.
-        source: its values in host memory; None if kernels compute them.
+        source: its values in host memory; None if they are on disk, or kernels compute them.
+        read: takes its values from a page that was read from disk; None for other arrays.
     """
 
     key: str
     itemsize: int
     source: NDArray[Any] | None
+    read: Values | None = None
+
+    @property
+    def copied(self) -> bool:
+        """Whether its values are copied to the device, and not computed there."""
+        return self.source is not None or self.read is not None
 
 
 @dataclass(frozen=True)
@@ -98,25 +105,29 @@ def column_key(name: str, dtype: str) -> str:
     return f"{name}:{dtype}"
 
 
-def stored_arrays(adjacency: Adjacency, uses: Mapping[str, Use]) -> list[Stored]:
+def stored_arrays(side: Side, uses: Mapping[str, Use]) -> list[Stored]:
     """The distinct edge arrays of all uses. Raises GraphError for a column that does not fit its type."""
     columns = dict.fromkeys(column for use in uses.values() for column in use.columns)
-    found = [Stored(TARGETS, 4, adjacency.targets)]
-    for name, dtype in columns:
-        values = adjacency.column(name, DTYPES[dtype])
-        found.append(Stored(column_key(name, dtype), values.itemsize, values))
+    if isinstance(side, DiskSide):
+        found = [Stored(TARGETS, 4, None, lambda page: page.targets)]
+        found += [Stored(column_key(*c), DTYPES[c[1]].itemsize, None, side.values(*c)) for c in columns]
+    else:
+        found = [Stored(TARGETS, 4, side.targets)]
+        for name, dtype in columns:
+            values = side.column(name, DTYPES[dtype])
+            found.append(Stored(column_key(name, dtype), values.itemsize, values))
     found.extend(Stored(f"places:{name}", 2, None) for name, use in uses.items() if use.sharding)
     return found
 
 
 def footprint(
-    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
+    side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], free: int, page_size: int | None,
     taken: int = 0,
 ) -> Footprint:
     """The best layout within `free` bytes.
 
     Args:
-        adjacency: the edges.
+        side: the edges.
         uses: by name, the arrays that passes read.
         arrays: a result of `stored_arrays`.
         free: bytes available.
@@ -126,30 +137,31 @@ def footprint(
     Raises:
         OutOfMemory: not even two pages fit.
     """
-    whole = _whole(adjacency, uses, arrays, page_size)
+    whole = _whole(side, uses, arrays, page_size)
     if whole.least <= free:
         return whole
-    sizes = (_edges(page_size),) if page_size is not None else _sizes(arrays, free - whole.table_bytes)
+    fixed = SEGMENT if isinstance(side, DiskSide) else None if page_size is None else _edges(page_size)
+    sizes = _sizes(arrays, free - whole.table_bytes) if fixed is None else (fixed,)
     for size in sizes:
-        found = _laid_out(adjacency, uses, arrays, Cut.of(adjacency, size), resident=False)
+        found = _laid_out(side, uses, arrays, Cut.of(side, size), resident=False)
         slots = min(found.cut.pages, (free - found.table_bytes) // found.slot_bytes)
         enough = _fewest(found.cut) if size == sizes[-1] else min(_FEW, found.cut.pages)
         if slots >= enough:
             return replace(found, slots=slots)
-    raise _refusal(f"the {adjacency.kind}-neighbours", len(adjacency.offsets) - 1, [found], whole.least, free, taken)
+    raise _refusal(f"the {side.kind}-neighbours", len(side.offsets) - 1, [found], whole.least, free, taken)
 
 
 def share_memory(
-    adjacencies: Mapping[str, Adjacency], uses: Mapping[str, Mapping[str, Use]], free: int,
+    sides: Mapping[str, Side], uses: Mapping[str, Mapping[str, Use]], free: int,
     page_size: int | None = None, taken: int = 0,
 ) -> dict[str, int]:
-    """Divide `free` bytes among several adjacencies; returns bytes by kind.
+    """Divide `free` bytes among several sides; returns bytes by kind.
 
     If not all of them fit completely, the smallest come first, as long as the others can still be streamed. The rest is
     divided in proportion to the needs of the others.
 
     Args:
-        adjacencies: by kind.
+        sides: the edges by kind.
         uses: by kind and name, the arrays that passes read.
         free: bytes available.
         page_size: bytes of neighbours in a page; None for the best size.
@@ -158,19 +170,19 @@ def share_memory(
     Raises:
         OutOfMemory: they cannot all be streamed.
     """
-    arrays = {kind: stored_arrays(adjacency, uses[kind]) for kind, adjacency in adjacencies.items()}
-    whole = {kind: _whole(adjacency, uses[kind], arrays[kind], page_size).least
-             for kind, adjacency in adjacencies.items()}
+    arrays = {kind: stored_arrays(side, uses[kind]) for kind, side in sides.items()}
+    whole = {kind: _whole(side, uses[kind], arrays[kind], page_size).least
+             for kind, side in sides.items()}
     if sum(whole.values()) <= free:
         return whole
     edges = SEGMENT if page_size is None else _edges(page_size)
-    least = {kind: _laid_out(adjacency, uses[kind], arrays[kind], Cut.of(adjacency, edges), resident=False)
-             for kind, adjacency in adjacencies.items()}
+    least = {kind: _laid_out(side, uses[kind], arrays[kind], Cut.of(side, edges), resident=False)
+             for kind, side in sides.items()}
     need = {kind: min(found.least, whole[kind]) for kind, found in least.items()}
     left = free - sum(need.values())
     if left < 0:
-        names = " and ".join(f"{kind}-neighbours" for kind in adjacencies)
-        n = max(len(adjacency.offsets) - 1 for adjacency in adjacencies.values())
+        names = " and ".join(f"{kind}-neighbours" for kind in sides)
+        n = max(len(side.offsets) - 1 for side in sides.values())
         raise _refusal(f"the {names}", n, list(least.values()), sum(whole.values()), free, taken)
     shares = dict(need)
     for kind in sorted(whole, key=whole.__getitem__):
@@ -197,11 +209,11 @@ def _edges(page_size: int) -> int:
 
 
 def _whole(
-    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
+    side: Side, uses: Mapping[str, Use], arrays: Sequence[Stored], page_size: int | None
 ) -> Footprint:
     """The layout with all edges on the device."""
-    cut = Cut.of(adjacency, None if page_size is None else _edges(page_size))
-    return _laid_out(adjacency, uses, arrays, cut, resident=True)
+    cut = Cut.of(side, None if page_size is None else _edges(page_size))
+    return _laid_out(side, uses, arrays, cut, resident=True)
 
 
 def _fewest(cut: Cut) -> int:
@@ -217,13 +229,13 @@ def _sizes(arrays: Iterable[Stored], free: int) -> list[int]:
 
 
 def _laid_out(
-    adjacency: Adjacency, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
+    side: Side, uses: Mapping[str, Use], arrays: Iterable[Stored], cut: Cut, resident: bool
 ) -> Footprint:
     """The layout with these pages; unless they are to be resident, with the minimum of slots."""
-    shards = {name: Shards.of(adjacency, cut, use.sharding) for name, use in uses.items() if use.sharding}
-    rows = long_rows(adjacency)
+    shards = {name: Shards.of(side, cut, use.sharding) for name, use in uses.items() if use.sharding}
+    rows = long_rows(side)
     sizes = {
-        "offsets": adjacency.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
+        "offsets": side.offsets.nbytes, "segments": rows.segments.nbytes, "longs": rows.longs.nbytes,
         "starts": cut.starts.nbytes, "marks": 16 * cut.pages, "blocks": 4 * int((cut.row_blocks + 1).sum()),
     }
     for name in uses:
@@ -231,7 +243,7 @@ def _laid_out(
     for name, found in shards.items():
         sizes |= {f"bounds:{name}": found.bounds.nbytes, f"replicas:{name}": found.replicas.nbytes}
     tables, table_bytes = _packed(sizes)
-    edges = len(adjacency) if resident else cut.largest
+    edges = len(side) if resident else cut.largest
     places, slot_bytes = _packed({array.key: array.itemsize * edges for array in arrays})
     return Footprint(cut, shards, tables, table_bytes, places, slot_bytes, 0 if resident else _fewest(cut))
 

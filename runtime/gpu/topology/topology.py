@@ -1,8 +1,9 @@
-"""An adjacency on a GPU: resident if it fits, else streamed page by page while kernels run.
+"""The edges of one direction on a GPU: resident if they fit, else streamed page by page while kernels run.
 
 Tables (offsets, long vertices, row blocks, shards, rows) stay on the device. So do the edges if they fit. Otherwise
 device memory is divided into slots of one page each. Pages are copied into slots from page-locked host memory and stay
-until they are evicted. Kernels over few vertices may read other pages directly from host memory.
+until they are evicted. Kernels over few vertices may read other pages directly from host memory. Edges on disk come
+through page-locked buffers (`vlang.runtime.gpu.topology.sides`), whose pages are copied as they arrive.
 
 Ordering: work that the caller queued on its stream before a sweep or `rows` runs before it, and later work after it.
 Only copies may start earlier, once their slot is free. A slot is overwritten only after the last work on it. The row of
@@ -11,7 +12,8 @@ a page changes only when the page moves, in the stream of the kernel that reads 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -21,10 +23,12 @@ from vlang.runtime.gpu.device.device import Device, Event, Stream
 from vlang.runtime.gpu.topology.cut import Part, long_rows
 from vlang.runtime.gpu.topology.footprint import Stored, Use, footprint, stored_arrays
 from vlang.runtime.gpu.topology.page_rows import Table, make_table
+from vlang.runtime.gpu.topology.sides import DiskSide, Side
 from vlang.runtime.gpu.topology.slots import Slot, Slots
 from vlang.runtime.gpu.topology.transfers import Link, Marks, Traffic, Transfer, choose_transfer
 from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS
+from vlang.runtime.storage.page_reader import PageViews
 
 __all__ = ["AUTO_STREAMS", "Launch", "Prepare", "Topology"]
 
@@ -38,12 +42,12 @@ Launch = Callable[[int, Part, Stream | None], None]
 
 
 class Topology:
-    """One adjacency on a device.
+    """The edges of one direction on a device.
 
     Args:
         device: the device.
         prepare: queues kernels that prepare the topology.
-        adjacency: the edges.
+        side: the edges.
         uses: by name, the arrays of a page that passes read.
         memory: bytes that the topology may use; None for the rest of the budget.
         page_size: bytes of neighbours in a page; None for one page if all edges fit, else 4 to 64 MiB.
@@ -66,24 +70,25 @@ class Topology:
     """
 
     def __init__(
-        self, device: Device, prepare: Prepare, adjacency: Adjacency, uses: Mapping[str, Use],
+        self, device: Device, prepare: Prepare, side: Side, uses: Mapping[str, Use],
         memory: int | None = None, page_size: int | None = None, streams: int = 0,
         link: Link | None = None,
     ) -> None:
-        self.device, self.adjacency, self._prepare, self.link = device, adjacency, prepare, link or Link()
-        self.kind, self.n, self.edges = adjacency.kind, len(adjacency.offsets) - 1, len(adjacency)
+        self.device, self.side, self._prepare, self.link = device, side, prepare, link or Link()
+        self.kind, self.n, self.edges = side.kind, len(side.offsets) - 1, len(side)
         self.traffic = Traffic()
-        self._arrays = {array.key: array for array in stored_arrays(adjacency, uses)}
+        self._arrays = {array.key: array for array in stored_arrays(side, uses)}
         taken = device.allocated()
         free = device.budget() - taken
         free = free if memory is None else min(free, memory)
-        self.layout = footprint(adjacency, uses, list(self._arrays.values()), free, page_size, taken)
+        self.layout = footprint(side, uses, list(self._arrays.values()), free, page_size, taken)
         self.parts = self.layout.cut.parts()
         self.resident = self.layout.resident
         what = f"the {self.kind}-neighbours of {self.n:,} vertices"
         self._buffers = [device.allocate(self.layout.table_bytes, f"tables of {what}")]
         self._addresses: dict[str, int] = {}
         self._streams: list[Stream] = []
+        self._copied: list[Event] = []  # copies of pages from disk that have been queued
         self._turn = 0
         self._shown: set[str] = set()  # tables with rows that kernels read outside of sweeps
         try:
@@ -94,7 +99,8 @@ class Topology:
             self._tables = {name: self._table(name, use) for name, use in uses.items()}
             self._prepare_blocks()
             device.synchronize()  # later copies may start before any other work, but not before this
-            if self.resident:
+            self._filled = not self.resident
+            if isinstance(side, Adjacency):
                 self._fill()
         except BaseException:
             self.close()
@@ -130,7 +136,7 @@ class Topology:
     def readable(self) -> bool:
         """Whether kernels can read every page through its row, from device or host memory."""
         return self.resident or all(self._addresses.get(key) for key, a in self._arrays.items()
-                                    if a.source is not None and a.source.nbytes)
+                                    if a.read is not None or (a.source is not None and a.source.nbytes))
 
     def table(self, name: str) -> Table:
         """The table of a use."""
@@ -141,9 +147,9 @@ class Topology:
 
     # ------------------------------------------------------------------------------ opening
     def _upload_tables(self) -> None:
-        rows = long_rows(self.adjacency)
+        rows = long_rows(self.side)
         self.segment_count, self.long_count = len(rows.segments), len(rows.longs)
-        tables: dict[str, NDArray[Any]] = {"offsets": self.adjacency.offsets, "segments": rows.segments,
+        tables: dict[str, NDArray[Any]] = {"offsets": self.side.offsets, "segments": rows.segments,
                                            "longs": rows.longs, "starts": self.layout.cut.starts}
         for name, shards in self.layout.shards.items():
             tables |= {f"bounds:{name}": shards.bounds, f"replicas:{name}": shards.replicas}
@@ -180,15 +186,30 @@ class Topology:
             at += 4 * (count + 1)
 
     def _fill(self) -> None:
-        """Copy all edges to the device permanently."""
+        """Copy all edges to the device permanently, if they fit; edges on disk are read when they are first needed."""
+        if self._filled:
+            return
+        self._filled = True
         memory = self._buffers[1].pointer
         for key, array in self._arrays.items():
             if array.source is not None and array.source.nbytes:
                 self.device.upload(memory + self.layout.places[key], array.source)
+        if isinstance(self.side, DiskSide) and self.edges:
+            self._fill_from_disk(self.side, memory)
         for name, table in self._tables.items():
             if table.keys[-1] == f"places:{name}":
                 for part in self.parts:
                     self._make_places(table, part, memory + self.layout.places[table.keys[-1]], None)
+
+    def _fill_from_disk(self, side: DiskSide, memory: int) -> None:
+        starts = side.starts.tolist()
+        with closing(side.batches(range(len(starts) - 1))) as batches:
+            for page, views in (one for batch in batches for one in batch):
+                for array in self._arrays.values():
+                    if array.read is not None and starts[page] < starts[page + 1]:
+                        place = memory + self.layout.places[array.key] + array.itemsize * starts[page]
+                        self.device.upload(place, array.read(views))
+                self.device.reach(self.device.record())
 
     def _make_places(self, table: Table, part: Part, places: int, stream: Stream | None) -> None:
         """Compute the cells of a page's edges inside its shards; `places` is the address for edge 0."""
@@ -211,6 +232,7 @@ class Topology:
             stream: the caller's stream; None for the default stream.
         """
         table = self._tables[name]
+        self._fill()
         if self.resident:
             for part in self.parts if transfer is None else [self.parts[page] for page in transfer.whole]:
                 launch(table.row(part.page), part, stream)
@@ -226,10 +248,16 @@ class Topology:
             self.device.wait(begin, self._cached)
             self._run(launch, table, page, self._cached, ends)
         awaited = {page for page in whole if self._slots.find(page)}
-        for page in self._slots.order(whole, len(self._streams)):
+        missing = [page for page in whole if page not in awaited] if isinstance(self.side, DiskSide) else []
+        here = [page for page in whole if page in awaited] if isinstance(self.side, DiskSide) else whole
+        for page in self._slots.order(here, len(self._streams)):
             awaited.discard(page)
             slot, work = self._bring(table, self.parts[page], awaited, begin)
             slot.used = self._run(launch, table, page, work, ends)
+        with closing(self._arriving(missing)) as arriving:
+            for page, views in arriving:
+                slot, work = self._bring(table, self.parts[page], awaited, begin, views)
+                slot.used = self._run(launch, table, page, work, ends)
         self.traffic.skipped += self.pages - len(whole) - len(direct)
         for _, event in ends.values():
             self.device.wait(event, stream)
@@ -243,12 +271,31 @@ class Topology:
         ends[id(work)] = work, event
         return event
 
-    def _bring(self, table: Table, part: Part, awaited: set[int], begin: Event) -> tuple[Slot, Stream]:
-        """The slot of a page, with all arrays that the table reads, and the stream in which the copies complete."""
+    def _arriving(self, pages: Sequence[int]) -> Generator[tuple[int, PageViews]]:
+        """Pages from disk as they arrive. Their copies are done before their buffers are filled again."""
+        if not pages:
+            return
+        assert isinstance(self.side, DiskSide)
+        with closing(self.side.batches(pages)) as batches:
+            for batch in batches:
+                yield from batch
+                for event in self._copied:
+                    self.device.reach(event)
+                self._copied.clear()
+
+    def _bring(
+        self, table: Table, part: Part, awaited: set[int], begin: Event, views: PageViews | None = None
+    ) -> tuple[Slot, Stream]:
+        """The slot of a page, with all arrays that the table reads, and the stream in which the copies complete.
+
+        views: the page as it came from disk; all of its arrays are copied, so that none is read again for another use.
+        """
         slot = self._slots.find(part.page)
         work = self._cached
         missing = [key for key in table.keys if slot is None or key not in slot.held]
-        if slot is None or any(self._arrays[key].source is not None for key in missing):
+        if views is not None:
+            missing = list(dict.fromkeys([*missing, *(key for key, a in self._arrays.items() if a.read is not None)]))
+        if slot is None or any(self._arrays[key].copied for key in missing):
             work = self._streams[self._turn % len(self._streams)]
             self._turn += 1
         if self._shown:  # kernels of the caller's stream may be reading any slot
@@ -262,21 +309,33 @@ class Topology:
         if slot.used is not None:
             self.device.wait(slot.used, work)
         for key in missing:
-            self._load(table, self._arrays[key], part, slot, work)
+            self._load(table, self._arrays[key], part, slot, work, views)
+        if views is not None:
+            self._copied.append(self.device.record(work))
         self.device.wait(begin, work)  # the copies need not wait for earlier work of the caller, but the kernels must
         if table.at[part.page] != slot.address:
             self._aim(table, part.page, slot.address, work)
         return slot, work
 
-    def _load(self, table: Table, array: Stored, part: Part, slot: Slot, work: Stream) -> None:
+    def _load(
+        self, table: Table, array: Stored, part: Part, slot: Slot, work: Stream, views: PageViews | None
+    ) -> None:
         place = slot.address + self.layout.places[array.key]
         slot.held.add(array.key)
-        if array.source is None:
+        if not array.copied:
             self._make_places(table, part, place - array.itemsize * part.begin, work)
         elif part.edges:
-            piece = array.source[part.begin : part.end]
+            piece = self._piece(array, part, views)
             self.device.upload(place, piece, work)
             self.traffic.copied += piece.nbytes
+
+    def _piece(self, array: Stored, part: Part, views: PageViews | None) -> NDArray[Any]:
+        """The values of an array in a page."""
+        if array.source is not None:
+            return array.source[part.begin : part.end]
+        assert array.read is not None
+        assert views is not None
+        return array.read(views)
 
     def _aim(self, table: Table, page: int, slot: int, work: Stream) -> None:
         """Make the row of a page point to a slot."""
@@ -290,6 +349,7 @@ class Topology:
         Rows of cached pages point to device memory, the others to host memory. After this call every sweep updates
         them. Use them only if `readable`.
         """
+        self._fill()
         self._shown.add(name)
         self._refresh(stream)
         return self._tables[name].address
@@ -323,7 +383,7 @@ class Topology:
     def edge_bytes(self, name: str) -> int:
         """Bytes per edge that a use reads from the host."""
         arrays = [self._arrays[key] for key in self._tables[name].keys]
-        return sum(array.itemsize for array in arrays if array.source is not None)
+        return sum(array.itemsize for array in arrays if array.copied)
 
     def choose(self, name: str, marks: Marks, directly: bool = True) -> Transfer:
         """The cheapest transfer for each page with edges of marked vertices.

@@ -74,7 +74,7 @@ class FullPasses:
         if any(way.measured for way, _ in self._taken()):
             self.rates = rates_of(device, machine.plan.text, machine.graph.m)
         uses = _uses(machine)
-        sides = {kind: machine.graph.adjacency(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
+        sides = {kind: machine.side(kind, tuple({name for use in needs.values() for name, _ in use.columns}))
                  for kind, needs in uses.items()}
         for spec in machine.plan.arrays:
             of, _, kind = spec.length.partition(":")
@@ -89,9 +89,9 @@ class FullPasses:
                     kept.append(device.allocate(Arena.bytes(sizes), "the frontiers of loops"))
             taken = device.allocated()
             shares = share_memory(sides, uses, device.budget() - taken, machine.options.page_size, taken)
-            for kind, adjacency in sides.items():
+            for kind, side in sides.items():
                 self.topologies[kind] = Topology(
-                    device, machine.prepare, adjacency, uses[kind], shares[kind], machine.options.page_size,
+                    device, machine.prepare, side, uses[kind], shares[kind], machine.options.page_size,
                     machine.options.streams, self.rates.link)
         finally:
             for buffer in kept:
@@ -130,7 +130,7 @@ class FullPasses:
             topology, options = self.topologies[stage.domain or "in"], self.machine.options
             # Kernels differ in the last bits of float sums: if those must be reproducible, all pages use one kernel.
             pages = slice(None) if options.deterministic else slice(part.low, part.high + 1)
-            rows = Rows.measured(topology.adjacency.offsets[pages])
+            rows = Rows.measured(topology.side.offsets[pages])
             shared = self.machine.device.info.shared
             if stage.structures:
                 known = self._choices[key] = Choice(
@@ -286,7 +286,7 @@ def _sharding(machine: GpuMachine, stage: StageSpec) -> Sharding | None:
     assert gpu is not None
     if not gpu.cell or options.kernel not in ("auto", "edge"):
         return None
-    offsets = machine.graph.adjacency(stage.domain or "in").offsets
+    offsets = machine.side(stage.domain or "in").offsets
     choice = choose_kernel(gpu, machine.n, int(offsets[-1]), options.kernel, options.deterministic,
                            rows=Rows.measured(offsets))
     if choice.template != "pull_shards":

@@ -16,10 +16,10 @@ from vlang.runtime.gpu.device.device import Stream
 from vlang.runtime.gpu.passes.gpu_frontier import Arena
 from vlang.runtime.gpu.topology.cut import Part
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.topology.topology import Topology
 from vlang.runtime.gpu.ways.way import Key
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS, CopySpec, LoopSpec, Plan, StageSpec
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ class ComponentsWay:
         """No edges beyond those that full passes read."""
         return iter(())
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The trees."""
         yield _sizes(n)
 
@@ -143,7 +143,7 @@ class ConnectLoop:
     def _sample(self) -> None:
         """Build trees from the first edges of every vertex; find the largest, and count the edges outside it."""
         machine, parents, chosen, n = self._machine, self._parents, self._arena["chosen"], self._n
-        row = self._topology.table(self._stage.name).row(0)
+        row = self._topology.rows(self._stage.name)  # of the only page
         self._launch("plant", row, n, parents)
         for rank in range(1, 1 + _SAMPLED):
             self._launch("compress", parents, n)

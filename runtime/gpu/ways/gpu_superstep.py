@@ -11,11 +11,11 @@ from vlang.options import Options
 from vlang.runtime.engine.machine import Done, Loop, Start, Stats
 from vlang.runtime.gpu.topology.cut import long_rows
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.notifying import NotifyPull, notify_sizes, notifying_kernels
 from vlang.runtime.gpu.ways.relay import Relay, relay_kernel, relay_sizes, relays
 from vlang.runtime.gpu.ways.way import NOTIFY, Key
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import LoopSpec, ScalarSpec, StageSpec
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ class NotifyWay:
             if stage.domain is not None and stage.notify is not None:
                 yield stage.notify, NOTIFY, Use()
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The lists of each pass, and the tables for several supersteps per launch."""
         for stage in loop.stages:
             if stage.notify is not None:
@@ -88,7 +88,7 @@ class FullWay:
         """No edges beyond those that full passes read."""
         return iter(())
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """No memory."""
         return iter(())
 

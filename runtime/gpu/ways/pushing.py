@@ -25,10 +25,10 @@ from vlang.runtime.gpu.passes.gpu_frontier import Arena, Control, entries_of, ta
 from vlang.runtime.gpu.passes.rates import REFERENCE, Rates
 from vlang.runtime.gpu.passes.sparse import SparseMachine
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.gpu.ways.paged import PagedPush, paged_kernels
 from vlang.runtime.gpu.ways.way import Key, pushed_use
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import THREADS, LoopSpec, StageSpec
 from vlang.types import OPPOSITE
 
@@ -107,7 +107,7 @@ class PushWay:
         if against != stage.domain:
             yield against, pushed_use(stage.name), Use(stage.columns)
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """The frontier."""
         (stage,) = loop.stages
         yield _sizes(stage, n, len(sides[OPPOSITE[stage.domain or "in"]]))

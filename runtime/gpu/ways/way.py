@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Protocol
 from vlang.options import Options
 from vlang.runtime.engine.machine import Loop, Start
 from vlang.runtime.gpu.topology.footprint import Use
+from vlang.runtime.gpu.topology.sides import Side
 from vlang.runtime.graph.graph import Graph
-from vlang.runtime.graph.topology.adjacency import Adjacency
 from vlang.runtime.plan.plan import LoopSpec
 
 if TYPE_CHECKING:
@@ -53,13 +53,13 @@ class Way(Protocol):
     def uses(self, loop: LoopSpec) -> Iterator[tuple[str, str, Use]]:
         """Edges that it reads beyond those of full passes: direction, name of the use, columns."""
 
-    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Adjacency]) -> Iterator[Mapping[str, int]]:
+    def sizes(self, loop: LoopSpec, n: int, sides: Mapping[str, Side]) -> Iterator[Mapping[str, int]]:
         """Device memory that it allocates while the loop runs: for each arena a mapping from name to bytes.
 
         Args:
             loop: the loop.
             n: vertices of the graph.
-            sides: the adjacencies of the run, by direction.
+            sides: the edges of the run, by direction.
         """
 
     def kernels(self, loop: LoopSpec, machine: GpuMachine) -> Iterator[Key]:

@@ -13,6 +13,7 @@ from numba import njit
 EXPORTS = {
     "sum_bytes": "i64(u64*, u8*, i64)",
     "check_page": "i64(u32*, i64, i64, u32*, u32)",
+    "same_offsets": "i64(u32*, i64, u64*, i64, i64)",
     "cut_offsets": "void(u32*, i64, i64, i64, u32*)",
 }
 
@@ -105,6 +106,22 @@ def check_page(offsets: Any, rows: Any, edges: Any, targets: Any, n: Any) -> Any
     for e in range(edges):
         beyond += targets[e] >= n
     return TARGET if beyond != 0 else FINE
+
+
+def same_offsets(local: Any, rows: Any, whole: Any, begin: Any, edges: Any) -> Any:
+    """Whether the offsets of a page are those of the whole direction, cut at its ends.
+
+    Args:
+        local: u32[rows + 1], relative to the page.
+        rows: of the page.
+        whole: u64[rows + 1], from the first row of the page on.
+        begin: the first edge of the page.
+        edges: of the page.
+    """
+    other = np.int64(0)
+    for i in range(rows + 1):
+        other += min(max(np.int64(whole[i]) - begin, np.int64(0)), edges) != np.int64(local[i])
+    return np.int64(other == 0)
 
 
 def cut_offsets(degrees: Any, rows: Any, inside: Any, edges: Any, offsets: Any) -> None:

@@ -96,11 +96,12 @@ def load(graph_type: type[Graph], path: Path, weights: str | None = None, *, thr
     file = PageFile.open(path)
     check_weights(path, weights, list(file.columns), file.left_out)
     ids, rows, left_out = file.ids(), rows_of(file), file.left_out
-    if weights not in (None, "weight"):
+    changes = weights not in (None, "weight")
+    if changes:
         rows, left_out = replace(rows, columns=as_weight(rows.columns, str(weights))), without_weight(left_out)
     return graph_type.from_rows(
         "in", rows, ids, directed=file.directed, name=path.name, notes=file.description.notes, left_out=left_out,
-        threads=threads, order=order_of(file),
+        threads=threads, order=order_of(file), seal="" if changes else file.fingerprint.hex(),
     )  # fmt: skip
 
 

@@ -38,6 +38,7 @@ class FileEdges:
         self._read = DirectFiles(file.stripes)
         self.name, self.path = file.path.name, os.path.abspath(file.path)
         self.n, self.m, self.directed = file.n, file.m, file.directed
+        self.seal = file.fingerprint.hex()
         self.columns: Mapping[str, Column] = {
             name: Column(info.dtype, info.least, info.greatest) for name, info in file.columns.items()}
 

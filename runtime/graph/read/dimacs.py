@@ -56,8 +56,8 @@ def read_dimacs(
             file.path, f"{plural(len(read.source) + read.dropped, 'edge')} in the file", line=problem_line.number,
             found=problem_line.text, expected=f"{plural(edges, 'edge')}, as this line declares",
         )  # fmt: skip
-    facts = Facts(f"DIMACS, p {kind}", directed=kind == "sp", why=f"as p {kind} says")
-    return finish(file, read, facts, asked, space)
+    facts = Facts(f"DIMACS, p {kind}{file.packed}", directed=kind == "sp", why=f"as p {kind} says")
+    return finish(read, facts, asked, space)
 
 
 def _problem(file: TextFile, line: Line) -> tuple[str, int, int]:

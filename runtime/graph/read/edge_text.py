@@ -78,11 +78,12 @@ def read_edge_text(
         warnings += vertices.warnings
     declared, why = _declared_direction(head)
     facts = Facts(
-        f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns",
+        f"Text edge list{' with a header' if table.header else ''}, {_BETWEEN[table.delimiter]} between columns"
+        f"{file.packed}",
         directed=declared is not False, why=why,
         notes=notes, left_out=left_out, warnings=warnings,
     )  # fmt: skip
-    return finish(file, read, facts, asked, space)
+    return finish(read, facts, asked, space)
 
 
 def _placed(file: TextFile, read: Scanned, vertices: Vertices, space: Space) -> Scanned:

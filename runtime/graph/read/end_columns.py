@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from vlang.runtime.graph.edges.ends import Ends
+from vlang.runtime.graph.edges.ends import Ends, plain_name
 from vlang.runtime.graph.read.text_errors import problem, shortened
 
-__all__ = ["SOURCES", "TARGETS", "EndColumns", "choose_ends", "names_ends", "plain_name"]
+__all__ = ["SOURCES", "TARGETS", "EndColumns", "choose_ends", "names_ends"]
 
 # Names of columns of a header, as `plain_name` writes them; docs/command.md lists them.
 SOURCES = ("source", "sourceid", "src", "srcid", "from", "fromid", "fromnode", "fromnodeid", "tail", "start", "startid",
@@ -29,11 +29,6 @@ class EndColumns:
     warnings: tuple[str, ...] = ()
 
 
-def plain_name(name: str) -> str:
-    """A name of a column in lower case, without underscores, hyphens, spaces and colons."""
-    return "".join(c for c in name.lower() if c not in "_- :")
-
-
 def names_ends(row: Sequence[str], ends: Ends) -> bool:
     """Whether a row is surely a header: it names both ends, or holds the name of a column that was asked for."""
     names = {plain_name(name) for name in row}
@@ -41,13 +36,15 @@ def names_ends(row: Sequence[str], ends: Ends) -> bool:
     return bool(names & set(SOURCES) and names & set(TARGETS)) or bool(asked & set(row))
 
 
-def choose_ends(path: Path, header: Sequence[str], line: int, width: int, ends: Ends) -> EndColumns:
+def choose_ends(
+    path: Path | str, header: Sequence[str], line: int | None, width: int, ends: Ends
+) -> EndColumns:
     """The columns of the ends.
 
     Args:
         path: of the file, for messages.
         header: the names of the columns; empty for a file without a header.
-        line: the number of the header's line.
+        line: the number of the header's line; None for a table of Arrow, which has no lines.
         width: columns of every line.
         ends: the choice.
 
@@ -79,7 +76,7 @@ def choose_ends(path: Path, header: Sequence[str], line: int, width: int, ends: 
     return EndColumns(source, target, tuple(warnings))
 
 
-def _asked(path: Path, end: str, asked: str | None, header: Sequence[str], width: int) -> int | None:
+def _asked(path: Path | str, end: str, asked: str | None, header: Sequence[str], width: int) -> int | None:
     """The column that was asked for; None if none was."""
     if asked is None:
         return None
@@ -94,22 +91,27 @@ def _asked(path: Path, end: str, asked: str | None, header: Sequence[str], width
 
 
 def _known(
-    path: Path, end: str, names: Sequence[str], header: Sequence[str], line: int, warnings: list[str], other: int | None
+    path: Path | str, end: str, names: Sequence[str], header: Sequence[str], line: int | None, warnings: list[str],
+    other: int | None,
 ) -> int | None:
     """The first column with a well-known name; a warning if there are several."""
     found = [i for i, name in enumerate(header) if plain_name(name) in names and i != other]
     if len(found) > 1:
         shown = " and ".join(_label(header, i) for i in found)
-        warnings.append(f"{path}, line {line}: {shown} are both called like a {end}; the first is taken; {_HOW}")
+        warnings.append(f"{_at(path, line)}: {shown} are both called like a {end}; the first is taken; {_HOW}")
     return found[0] if found else None
 
 
-def _guess(path: Path, header: Sequence[str], line: int, why: str) -> str:
-    return (f"{path}, line {line}: {why}, so {_label(header, 0)} is the source and {_label(header, 1)} the target; "
+def _at(path: Path | str, line: int | None) -> str:
+    return f"{path}" if line is None else f"{path}, line {line}"
+
+
+def _guess(path: Path | str, header: Sequence[str], line: int | None, why: str) -> str:
+    return (f"{_at(path, line)}: {why}, so {_label(header, 0)} is the source and {_label(header, 1)} the target; "
             f"{_HOW}")
 
 
-def _half(path: Path, end: str, header: Sequence[str], line: int) -> Exception:
+def _half(path: Path | str, end: str, header: Sequence[str], line: int | None) -> Exception:
     if not header:
         return problem(path, f"without a header, the column of the {end} must be chosen, too",
                        expected=f"--{end}-column NUMBER ({end}_column=NUMBER), from 1")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from vlang.runtime.graph.edges.edge_list import EdgeList, LeftOut
@@ -9,10 +10,9 @@ from vlang.runtime.graph.edges.space import IN_MEMORY, Space
 from vlang.runtime.graph.read.asked import Asked
 from vlang.runtime.graph.read.direction import as_undirected
 from vlang.runtime.graph.read.scan import Scanned
-from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.text_errors import plural
 
-__all__ = ["Facts", "finish"]
+__all__ = ["Facts", "column_notes", "finish"]
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class Facts:
     """The findings of a reader.
 
     Attributes:
-        format: its name, for the notes.
+        format: its name, for the notes, and how it is compressed.
         directed: the direction according to the format.
         why: the reason, for the notes.
         notes: further sentences.
@@ -36,12 +36,11 @@ class Facts:
     warnings: list[str] = field(default_factory=list)
 
 
-def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
+def finish(read: Scanned, facts: Facts, asked: Asked, space: Space = IN_MEMORY) -> EdgeList:
     """The edge list; asked.directed, unless None, overrides the direction of the format.
 
     Args:
-        file: the file.
-        read: its edges.
+        read: the edges of a file.
         facts: the findings of the reader.
         asked: the options.
         space: where edges are kept.
@@ -55,20 +54,26 @@ def finish(file: TextFile, read: Scanned, facts: Facts, asked: Asked, space: Spa
         read, arcs, clause = as_undirected(read, space)
         detail = f"; {clause}"
     notes = [
-        f"{facts.format}{', gzip' if file.gzip else ''}.",
+        f"{facts.format}.",
         f"{'Directed' if wanted else 'Undirected'}, {why}{detail}.",
         f"{plural(len(read.ids), 'vertex', 'vertices')}, {plural(len(read.source), 'edge')}"
         f"{f' of {listed:,} listed' if listed != len(read.source) else ''}.",
-        _columns(read, facts),
-        *_missing(read, listed, asked),
+        *column_notes(read, facts.left_out, listed, asked),
         *facts.notes,
     ]
     return EdgeList(read.source, read.target, read.ids, read.columns, arcs, notes, facts.left_out, facts.warnings)
 
 
-def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:
-    """Notes on rows that were dropped and on cells that were filled."""
-    notes = []
+def column_notes(read: Scanned, left_out: Mapping[str, LeftOut], listed: int, asked: Asked) -> list[str]:
+    """Notes on the edge columns, on rows that were dropped and on cells that were filled.
+
+    Args:
+        read: the edges.
+        left_out: columns that could not be read.
+        listed: edges of the file.
+        asked: the options.
+    """
+    notes = [_columns(read, left_out)]
     if read.dropped:
         notes.append(f"Missing cells: {plural(read.dropped, 'row')} of {listed + read.dropped:,} dropped.")
     if read.filled:
@@ -76,8 +81,8 @@ def _missing(read: Scanned, listed: int, asked: Asked) -> list[str]:
     return notes
 
 
-def _columns(read: Scanned, facts: Facts) -> str:
-    if not read.columns and any(why.numbers for why in facts.left_out.values()):
+def _columns(read: Scanned, left_out: Mapping[str, LeftOut]) -> str:
+    if not read.columns and any(why.numbers for why in left_out.values()):
         return "No edge columns."
     if not read.columns:
         return "No weights: edge fields take their defaults."

@@ -80,10 +80,11 @@ def read_matrix_market(
         read = _mirrored(read, 1, space)
         notes.append("Each entry of a symmetric matrix gives both directions.")
     facts = Facts(
-        f"MatrixMarket, {banner.field}, {banner.symmetry}", directed=banner.symmetry != "symmetric",
+        f"MatrixMarket, {banner.field}, {banner.symmetry}{file.packed}",
+        directed=banner.symmetry != "symmetric",
         why=f"as the matrix is {banner.symmetry}", notes=notes,
     )  # fmt: skip
-    return finish(file, read, facts, asked, space)
+    return finish(read, facts, asked, space)
 
 
 def _banner(file: TextFile, line: Line) -> _Banner:

@@ -28,6 +28,7 @@ READ_AHEAD = 8
 
 _NEWLINE, _RETURN = 10, 13
 _INSIDE = re.compile(rb"\r[^\r\n]")
+_RETURNS = re.compile(rb"\r")
 _BLOCK = 1 << 16
 _PIECE = 1 << 18
 
@@ -120,6 +121,11 @@ class TextFile:
         self.size = kind.st_size
         self._returns = False  # whether lines end in CR, as `head` finds
 
+    @property
+    def packed(self) -> str:
+        """How it is compressed, for notes: ", gzip" or nothing."""
+        return ", gzip" if self.gzip else ""
+
     def _open(self) -> FileIO:
         return FileIO(self.path, "r")
 
@@ -139,19 +145,18 @@ class TextFile:
         if self._returns:
             text = text.replace(b"\r", b"\n")
         elif found := _INSIDE.search(text):
-            raise problem(self.path, "a carriage return inside of a line", line=1 + text.count(b"\n", 0, found.start()),
-                          expected="line ends of one kind: LF, CR LF, or CR in the whole file")
+            raise _return_inside(self.path, 1 + text.count(b"\n", 0, found.start()))
         return text, have < size
 
     def windows(self, size: int) -> Iterator[Window]:
         """The text in windows of at most `size` bytes; the last line gets a line end if it has none.
 
-        Raises GraphError for a line longer than a window, DiskError if the disk fails.
+        Raises GraphError for a line that is longer than a window or holds CR, DiskError if the disk fails.
         """
         # One byte more, for a missing line end.
         room = size + 1 + READ_AHEAD
         buffers = (passing(room, np.uint8), passing(room, np.uint8))
-        turn, kept = 0, buffers[0][:0]
+        turn, kept, before = 0, buffers[0][:0], 0
         with self._open() as file:
             source: _Bytes = _Gzip(file) if self.gzip else file
             while True:
@@ -163,13 +168,38 @@ class TextFile:
                 have += len(kept)
                 fraction = min(1.0, max(file.tell(), 1) / max(self.size, 1))
                 if have < size:
-                    yield self._final(text, have, damage)
+                    last = self._final(text, have, damage)
+                    self._refuse_returns(last, before)
+                    yield last
                     return
                 end = last_line_end(text, size)
                 if end == 0:
                     raise GraphError(f"{self.path}: a line is longer than {size:,} bytes; this is no list of edges")
-                yield Window(text, end, fraction)
-                kept, turn = text[end:size], 1 - turn
+                window = Window(text, end, fraction)
+                self._refuse_returns(window, before)
+                yield window
+                kept, turn, before = text[end:size], 1 - turn, before + end
+
+    def _refuse_returns(self, window: Window, before: int) -> None:
+        """Raise GraphError for a carriage return inside of a line. before: the bytes of the text before the window."""
+        text = window.text[: window.size]
+        first = _RETURNS.search(text.data)
+        for start in range(window.size if first is None else first.start(), window.size - 1, _PIECE):  # in the cache
+            here, after = text[start : start + _PIECE], text[start + 1 : start + _PIECE + 1]
+            inside = (here[: len(after)] == _RETURN) & (after != _NEWLINE) & (after != _RETURN)
+            if inside.any():
+                line = 1 + self._line_ends(before) + int(np.count_nonzero(text[: start + inside.argmax()] == _NEWLINE))
+                raise _return_inside(self.path, line)
+
+    def _line_ends(self, size: int) -> int:
+        """The line ends in the first `size` bytes of the text."""
+        piece, count = passing(_PIECE, np.uint8), 0
+        with self._open() as file:
+            source: _Bytes = _Gzip(file) if self.gzip else file
+            while size > 0 and (have := self._fill(source, piece.data[: min(size, _PIECE)])[0]):
+                count += int(np.count_nonzero(piece[:have] == _NEWLINE))
+                size -= have
+        return count
 
     def _fill(self, source: _Bytes, target: memoryview) -> tuple[int, str | None]:
         """(bytes read into `target`, the damage that ended the text). The read is short only at the end of the text."""
@@ -190,6 +220,11 @@ class TextFile:
             text[have] = _NEWLINE
             have += 1
         return Window(text, have, 1.0)
+
+
+def _return_inside(path: Path, line: int) -> GraphError:
+    return problem(path, "a carriage return inside of a line", line=line,
+                   expected="line ends of one kind: LF, CR LF, or CR in the whole file")
 
 
 def last_line_end(text: NDArray[np.uint8], end: int) -> int:

@@ -19,7 +19,7 @@ def default_name(index: int) -> str:
 
 
 def choose_weight(
-    path: Path, fields: Sequence[Field], asked: Asked, sure: bool = True
+    path: Path | str, fields: Sequence[Field], asked: Asked, sure: bool = True
 ) -> tuple[Field, ...]:
     """Give all columns unique names, mark the needed ones, and rename the chosen weight to "weight".
 
@@ -51,7 +51,7 @@ def choose_weight(
     return tuple(named)
 
 
-def _find(path: Path, fields: Sequence[Field], weights: str) -> int:
+def _find(path: Path | str, fields: Sequence[Field], weights: str) -> int:
     names = [field.name for field in fields]
     if weights in names:
         index = names.index(weights)

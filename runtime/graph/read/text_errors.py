@@ -25,7 +25,7 @@ def shortened(text: str) -> str:
 
 
 def problem(
-    path: Path, what: str, *, line: int | None = None, found: str | None = None, expected: str | None = None
+    path: Path | str, what: str, *, line: int | None = None, found: str | None = None, expected: str | None = None
 ) -> GraphError:
     """The error for a file.
 

@@ -11,24 +11,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import FileTable, seekable_parts, table_files
+from vlang.runtime.graph.arrow.vertex_table import VertexTable
 from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.ends import VERTEX_NAMES, plain_name, vertex_column
 from vlang.runtime.graph.edges.from_arrays import ends_of, vertex_ids
 from vlang.runtime.graph.edges.naming import located
 from vlang.runtime.graph.edges.pool import Workers
 from vlang.runtime.graph.edges.space import IN_MEMORY, Space
-from vlang.runtime.graph.read.end_columns import plain_name
 from vlang.runtime.graph.read.head import Format, read_head
 from vlang.runtime.graph.read.layout import Field, Layout, Role, cut_line
-from vlang.runtime.graph.read.scan import TextIdFound, scan_edges
+from vlang.runtime.graph.read.scan import Scanned, TextIdFound, scan_edges
 from vlang.runtime.graph.read.source import TextFile
 from vlang.runtime.graph.read.table import INTEGER, Table, delimiter_of, first_text_id
 from vlang.runtime.graph.read.text_errors import plural, problem, shortened
-from vlang.runtime.storage.spool import seekable
 
-__all__ = ["NAMES", "Vertices", "parse_vertices", "within"]
-
-NAMES = ("id", "vertex", "vertexid", "node", "nodeid", "key", "name", "label")
-"""Names of the column of ids, the best first, as `plain_name` writes them; docs/command.md lists them."""
+__all__ = ["Vertices", "column_of", "header_of", "parse_vertices", "within"]
 
 _MOST = (1 << 32) - 2
 _BLOCK = 1 << 18
@@ -52,19 +50,24 @@ class Vertices:
     warnings: tuple[str, ...] = ()
 
 
-def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY) -> Vertices:
+def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY, column: object = None) -> Vertices:
     """The vertices that were asked for.
 
     Args:
-        given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; or an array
-            of distinct ids.
+        given: a count N for 0..N-1; a text: a count, "LO..HI", or the path of a file with a column of ids; an array
+            of distinct ids; or a table that was read.
         workers: the threads to use.
         space: where the ids of a file are kept.
+        column: the column of ids of a Parquet or Arrow file; None for the one with a well-known name.
 
     Raises:
         GraphError: it is none of these, or the file is wrong.
         DiskError: the file cannot be read.
     """
+    if isinstance(given, VertexTable):
+        return _of_table(given)
+    if column is not None and not isinstance(given, (str, os.PathLike)):
+        raise GraphError(f"id={column!r} names a column of a table, and `vertices` is {type(given).__name__}")
     if isinstance(given, (int, np.integer)) and not isinstance(given, bool):
         return _between(0, int(given) - 1)
     if isinstance(given, (str, os.PathLike)):
@@ -74,11 +77,17 @@ def parse_vertices(given: object, workers: Workers, space: Space = IN_MEMORY) ->
                 return _between(0, int(text) - 1)
             if ends := _RANGE.fullmatch(text):
                 return _between(int(ends[1]), int(ends[2]))
-        with seekable(given, "a file of vertices") as path:
-            return _of_file(TextFile(path), workers, space)
+        with seekable_parts(given, "a file of vertices") as path:
+            files = table_files(path)
+            return _of_file(TextFile(path), workers, space) if files is None else \
+                _of_table(VertexTable.of(FileTable.open(path, files), column, ()))
     if given is None or isinstance(given, (bool, float, complex)):
         raise GraphError(f"vertices={given!r}: write a count, \"LO..HI\", the name of a file, or an array of ids")
     return _of_array(given)
+
+
+def _of_table(table: VertexTable) -> Vertices:
+    return Vertices(_distinct(table.ids, table.name), table.name)
 
 
 def _between(low: int, high: int) -> Vertices:
@@ -89,15 +98,54 @@ def _between(low: int, high: int) -> Vertices:
 
 
 def _of_array(given: Any) -> Vertices:
-    values = np.sort(ends_of("vertices", given))
+    return Vertices(_distinct(ends_of("vertices", given), "the array `vertices`"), "the array `vertices`")
+
+
+def _distinct(given: Array, source: str) -> VertexIds:
+    """Ids in increasing order. Raises GraphError for one that is given twice."""
+    values = np.sort(given)
     same = np.flatnonzero(values[1:] == values[:-1])
     if len(same):
-        raise GraphError(f"the vertex {values[same].tolist()[0]!r} is given twice")
-    return Vertices(vertex_ids(values.copy()), "the array `vertices`")
+        raise GraphError(f"{source}: the vertex {values[same].tolist()[0]!r} is given twice")
+    return vertex_ids(values)
 
 
 def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
     """The distinct ids of a column of a text: the one with a well-known name, else the first."""
+    table, column = _table(file)
+    read = _scan(file, table, column, None, workers, space)
+    return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
+
+
+def header_of(file: TextFile) -> tuple[str, ...]:
+    """The names of the columns of a text of vertices, but that of the ids; () without a header."""
+    table, column = _table(file)
+    return tuple(name for i, name in enumerate(table.header) if i != column)
+
+
+def column_of(file: TextFile, name: str, workers: Workers) -> tuple[VertexIds, Array, Array]:
+    """A column of numbers of a text of vertices.
+
+    Returns:
+        The distinct ids, the place of each row's id among them, uint32[rows], and the values, shape [rows].
+
+    Raises:
+        GraphError: there is no such column, or a cell is not a number.
+    """
+    table, column = _table(file)
+    if name not in table.header or table.header.index(name) == column:
+        there = ", ".join(header_of(file))
+        raise problem(file.path, f"there is no column {name!r} of values",
+                      expected=f"one of: {there}" if there else "a header with names of columns beside the ids")
+    try:
+        read = _scan(file, table, column, table.header.index(name), workers, IN_MEMORY)
+    except GraphError as error:
+        raise GraphError(str(error).partition("; or --missing")[0]) from None
+    return read.ids, read.source, read.columns[name]
+
+
+def _table(file: TextFile) -> tuple[Table, int]:
+    """The first lines of a text of vertices, and the column of ids."""
     head = read_head(file)
     if head.format != Format.EDGE_TEXT:
         raise problem(file.path, f"this is {head.format.value}, a list of edges",
@@ -107,36 +155,40 @@ def _of_file(file: TextFile, workers: Workers, space: Space) -> Vertices:
     delimiter = delimiter_of(head.data)
     rows = tuple(cut_line(line.text, delimiter) for line in head.data)
     column, header = _column(rows)
-    table = Table(delimiter, rows[0] if header else (), rows[header:], head.data[header:], head.data[0])
-    fields = tuple(Field("", Role.SOURCE if i == column else Role.SKIP, table.header[i] if header else "")
-                   for i in range(table.width))
+    return Table(delimiter, rows[0] if header else (), rows[header:], head.data[header:], head.data[0]), column
+
+
+def _scan(file: TextFile, table: Table, column: int, values: int | None, workers: Workers, space: Space) -> Scanned:
+    """The ids of all lines as the sources of edges, and a column of numbers; values: its place, None for none."""
+    roles = [Role.SOURCE if i == column else Role.INTEGER if i == values else Role.SKIP for i in range(table.width)]
+    fields = tuple(Field(table.header[i] if i == values else "", role, table.header[i] if table.header else "")
+                   for i, role in enumerate(roles))
     start, line = table.start
     layout = Layout(
-        fields, start=start, line=line, delimiter=ord(delimiter) if delimiter else 0,
+        fields, start=start, line=line, delimiter=ord(table.delimiter) if table.delimiter else 0,
         shape=f"{plural(table.width, 'column')}, as on line {table.first.number}",
         text_ids=first_text_id(table, [column]) is not None,
     )  # fmt: skip
     try:
-        read = scan_edges(file, layout, workers, space)
+        return scan_edges(file, layout, workers, space)
     except TextIdFound:
-        read = scan_edges(file, replace(layout, text_ids=True), workers, space)
-    return Vertices(read.ids, str(file.path), tuple(_doubts(file, table, column, len(read.source) - len(read.ids))))
+        return scan_edges(file, replace(layout, text_ids=True), workers, space)
 
 
 def _column(rows: tuple[tuple[str, ...], ...]) -> tuple[int, bool]:
     """(the column of ids, whether the first line is a header)."""
-    names = [plain_name(cell) for cell in rows[0]]
-    if found := next((name for name in NAMES if name in names), None):
-        return names.index(found), True
+    found = vertex_column(rows[0])
+    if found is not None:
+        return found, True
     rest = [row[0] for row in rows[1:] if row]
     return 0, bool(rest) and not INTEGER.fullmatch(rows[0][0]) and all(map(INTEGER.fullmatch, rest))
 
 
 def _doubts(file: TextFile, table: Table, column: int, twice: int) -> list[str]:
     doubts = []
-    if table.header and table.width > 1 and plain_name(table.header[column]) not in NAMES:
+    if table.header and table.width > 1 and plain_name(table.header[column]) not in VERTEX_NAMES:
         doubts.append(f"{file.path}, line {table.first.number}: no column is called like ids of vertices, so column 1 "
-                      f"({shortened(table.header[0])}) is taken; such names are {', '.join(NAMES)}")
+                      f"({shortened(table.header[0])}) is taken; such names are {', '.join(VERTEX_NAMES)}")
     if twice:
         doubts.append(f"{file.path}: {plural(twice, 'line')} of vertices that are listed before")
     return doubts

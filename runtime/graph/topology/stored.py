@@ -28,6 +28,7 @@ class StoredEdges(PageReader, Protocol):
         directed: False if every edge is stored in both directions; then all kinds are the one kind "in".
         columns: dtype and range of every edge column.
         note: how pages are read, if not as they should be; "" otherwise.
+        seal: identifies the content, edges, columns and ids; known without reading pages.
     """
 
     @property
@@ -44,6 +45,8 @@ class StoredEdges(PageReader, Protocol):
     def columns(self) -> Mapping[str, Column]: ...
     @property
     def note(self) -> str: ...
+    @property
+    def seal(self) -> str: ...
 
     def cuts(self, kind: str) -> PageCuts:
         """How the adjacency of a kind is cut into pages."""

@@ -18,7 +18,7 @@ from vlang.options import OPTIONS
 from vlang.runtime.engine.checkpoint import Restorable, Saved, loaded
 from vlang.runtime.engine.keeper import Keeper
 from vlang.runtime.engine.position import describe
-from vlang.runtime.graph.fingerprint import fingerprint
+from vlang.runtime.graph.fingerprint import SEAL, fingerprint
 from vlang.runtime.plan.plan import Plan, every_step
 from vlang.runtime.storage.state_file import Damaged, StateFile, digest
 from vlang.runtime.storage.state_folder import Generation, StateFolder, reason
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from vlang.runtime.engine.machine import Machine
     from vlang.runtime.graph.graph import Graph
 
-__all__ = ["Notes", "keeping"]
+__all__ = ["Notes", "keeping", "opened_folder"]
 
 Key = Mapping[str, Mapping[str, str]]
 
@@ -58,8 +58,22 @@ class Notes:
 
 
 @contextmanager
+def opened_folder(path: str) -> Iterator[StateFolder]:
+    """A context with the folder of checkpoints of a run, locked. It is opened before the edges of the graph are read.
+
+    Raises CheckpointError where the folder or a file in it is no run's, DiskError.
+    """
+    folder = StateFolder(path)
+    try:
+        folder.generations()
+        yield folder
+    finally:
+        folder.close()
+
+
+@contextmanager
 def keeping(
-    plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, notes: Notes,
+    plan: Plan, machine: Machine, call: Call, source: str, derive: str | None, folder: StateFolder | None, notes: Notes,
 ) -> Iterator[Keeper]:
     """A context with what saves the run of a call, and ends it at an interrupt, as its options say.
 
@@ -69,6 +83,7 @@ def keeping(
         call: the call.
         source: the text of the program.
         derive: the form in which it was compiled.
+        folder: of its checkpoints; None for none.
         notes: filled.
 
     Raises CheckpointError where the run cannot go on from the checkpoint that there is, DiskError, BindError.
@@ -76,27 +91,21 @@ def keeping(
     options = call.options
     if not isinstance(machine, Restorable):
         raise BindError("checkpoint and on_interrupt are for runs on the CPU; leave out the device, or these")
-    keeper = None
-    folder = None if options.checkpoint is None else StateFolder(options.checkpoint)
-    try:
-        key = {} if folder is None else _key(plan, call, source, derive)
-        saved = None if folder is None else _begin(folder, plan, call.graph, key, notes)
-        with Interrupts() as interrupts:
-            keeper = Keeper(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
-                            options.threads or available_threads(), notes.say, saved, notes.problems)
-            try:
-                yield keeper
-                keeper.finish()
-            except KeyboardInterrupt:
-                keeper.abandon()
-                raise
-            finally:
-                keeper.close()
-            if interrupts.asked and not keeper.returns:
-                interrupts.raise_noted()
-    finally:
-        if folder is not None:
-            folder.close()
+    key = {} if folder is None else _key(plan, call, source, derive)
+    saved = None if folder is None else _begin(folder, plan, call.graph, key, notes)
+    with Interrupts() as interrupts:
+        keeper = Keeper(plan, machine, interrupts, folder, key, options.every, options.on_interrupt == "write",
+                        options.threads or available_threads(), notes.say, saved, notes.problems)
+        try:
+            yield keeper
+            keeper.finish()
+        except KeyboardInterrupt:
+            keeper.abandon()
+            raise
+        finally:
+            keeper.close()
+        if interrupts.asked and not keeper.returns:
+            interrupts.raise_noted()
 
 
 # ------------------------------------------------------------------------------------------------------------ keys
@@ -153,6 +162,10 @@ def _difference(kind: str, name: str, there: str | None, here: str | None) -> st
                    "edges": f"its graph has {there} edges, and this one {here}",
                    "directed": "its graph is directed, and this one is not" if there == "True" else
                    "its graph is undirected, and this one is not"}
+        if name == SEAL:
+            return "its graph is that of another page file" if there and here else \
+                "its graph was not read from a page file, and this one was: run it on the same file" if here else \
+                "its graph was read from a page file, and this one was not: run it on the same file"
         return numbers.get(name, f"its graph has other {'vertex ids' if name == 'ids' else f'values ({name})'}"
                            if name == "ids" or name.startswith("column") else
                            "its graph has another order of rows" if name == "order" else "its graph has other edges")
@@ -175,7 +188,8 @@ def _other(there: object, here: Key) -> str:
         other = there.get(kind)
         if not isinstance(other, dict):
             return "it does not say what it belongs to"
-        for item in dict.fromkeys([*values, *other]):
+        first = ("vertices", "edges", "directed", SEAL) if kind == "graph" else ()
+        for item in dict.fromkeys([*first, *values, *other]):
             if values.get(item) != other.get(item):
                 return _difference(kind, item, other.get(item), values.get(item))
     return ""

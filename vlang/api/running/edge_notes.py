@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from vlang.ir.forms import forms as f
@@ -17,11 +17,24 @@ __all__ = ["edge_notes"]
 
 
 def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
-    """A sentence for each edge field that takes a default beside unused columns, or is NaN on some edges."""
+    """A sentence for each edge field with a default beside unused columns, or with a NaN or an infinity."""
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
     defaults = {name: source[item.init.span.start : item.init.span.end]
                 for item in edges if item.init is not None for name in item.names}
-    return (*_hidden_columns(stages.program, graph, defaults), *_columns_with_nan(stages.program, graph))
+    return (*_hidden_columns(stages.program, graph, defaults), *_columns_with_nan(stages.program, graph),
+            *_infinite_columns(stages.program, graph))
+
+
+def _infinite_columns(program: f.Program, graph: Graph) -> Iterator[str]:
+    """A sentence for each edge field of signed integers that holds a number which is an infinity in its type."""
+    for edge in program.edges:
+        if edge.type.kind == "int" and edge.name in graph.columns:
+            low, high = graph.column_range(edge.name)
+            ends = [(edge.type.highest, "inf")] * (high == edge.type.highest) + \
+                [(edge.type.lowest, "-inf")] * (low == edge.type.lowest)
+            for number, name in ends:
+                yield (f"edge field `{edge.name}` holds {number} on some edges, which is `{name}` in {edge.type}; "
+                       "declare a wider type if it is a number")
 
 
 def _columns_with_nan(program: f.Program, graph: Graph) -> tuple[str, ...]:

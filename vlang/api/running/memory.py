@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from vlang.errors import BindError, OutOfMemory
 from vlang.options import Options, parse_size
 from vlang.runtime.graph.edges.shape import Shape
-from vlang.runtime.storage.available import default_budget, in_bytes, size_option
+from vlang.runtime.storage.available import default_budget, in_bytes, most_bytes, size_option
 from vlang.runtime.storage.ledger import budget
 from vlang.runtime.threads.processors import available_threads
 
@@ -67,11 +67,15 @@ def check_need(need: Need, limit: int | None, name: str, graph: str, exact: bool
         The sentence; "" if there is no budget and plenty of memory.
 
     Raises:
-        OutOfMemory: the need is known, and exceeds the budget.
+        OutOfMemory: the need is known, and exceeds the budget or, without one, all memory.
     """
     text = f"{name} on {graph} needs {'' if exact else 'about '}{in_bytes(need.peak)} of memory ({need})"
     if limit is None:
-        free = default_budget()
+        most, free = most_bytes(), default_budget()
+        if exact and most is not None and need.peak > most:
+            raise OutOfMemory(f"{text}, and there are {in_bytes(most)}, swap space included: end other programs, or "
+                              "use a machine with more memory; a page file is streamed under a budget: vlang convert "
+                              f"{graph} GRAPH.vg")
         return "" if free is None or need.peak <= free else \
             f"warning: {text}, and {in_bytes(free)} should not be exceeded here: that is 80 % of what is free"
     if need.peak <= limit:

@@ -11,6 +11,8 @@ from vlang.syntax.expression_tree import Call
 from vlang.syntax.rewrite import inside
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from vlang.api.program import Program
     from vlang.options import Options
     from vlang.runtime.cpu.placement import Placement
@@ -26,12 +28,12 @@ def whole_lists(program: Program) -> int | None:
     return min((call.span.line for call in calls), default=None)
 
 
-def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Placement | None:
-    """Where the edges of a run on the CPU are; None for a graph in memory.
+def placed(program: Program, plan_for: Callable[[str], Plan], graph: Graph, options: Options) -> Placement | None:
+    """Where the edges of a run are; None for a graph in memory.
 
     Args:
         program: the program.
-        plan: its plan for the CPU.
+        plan_for: compiles its plan for "numba" or "cuda".
         graph: the graph, in memory or on disk.
         options: of the run.
 
@@ -39,11 +41,14 @@ def placed(program: Program, plan: Plan, graph: Graph, options: Options) -> Plac
         OutOfMemory: not even a stream of pages fits.
         BindError: the program can only run in memory; the message has the line and the need.
     """
-    found = placement_of(plan, graph, options)
+    found = placement_of(plan_for, graph, options)
     for name, given in (("page_size", options.page_size), ("blocking", options.blocking == "always")):
         if found is not None and found.streams and given:
             raise BindError(f"{name} cuts adjacency lists in memory, and the pages of {graph.name} are streamed as "
                             "they are; leave it out")
+    if found is not None and found.streams and options.transfer == "direct":
+        raise BindError(f"transfer=\"direct\" reads edges where they lie in host memory, and those of {graph.name} are "
+                        f"on disk: leave it out, or give memory={size_option(found.needed)}")
     line = whole_lists(program)
     if found is None or not found.streams or line is None:
         return found

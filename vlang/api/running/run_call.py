@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from vlang.api.running.edge_notes import edge_notes
 from vlang.api.running.memory import within_budget
 from vlang.api.running.planned import planned
-from vlang.errors import BindError
 from vlang.ir.facts import analyse
 from vlang.ir.forms import forms as f
 from vlang.ir.forms.ranges import sizes_of
@@ -24,14 +25,16 @@ from vlang.runtime.results.outcomes import result_of
 if TYPE_CHECKING:
     from vlang.api.calls import Call
     from vlang.api.program import Program
+    from vlang.options import Options
     from vlang.runtime.cpu.placement import Placement
     from vlang.runtime.engine.draws import Draws
     from vlang.runtime.engine.keeper import Keeper
     from vlang.runtime.machines import Opened
     from vlang.runtime.plan.plan import Plan, Watch
     from vlang.runtime.results.result import Result
+    from vlang.runtime.storage.state_folder import StateFolder
 
-__all__ = ["run_call"]
+__all__ = ["check_call", "run_call"]
 
 
 def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result:
@@ -47,10 +50,10 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
         return program.plan(columns, given, precision, target, call.options.without, graph.order is not None, sizes)
 
     watch = NO_WATCH if draws is not None else stages.watch
-    with within_budget(plan_for, graph, call.options) as short, \
+    with _folder_of(call.options) as folder, within_budget(plan_for, graph, call.options) as short, \
             open_machine(plan_for, graph, call.options, draws, _placed(program, plan_for, call)) as opened:
         slots = [slot for names in keep.values() for slot in names.values() if slot in opened.plan.slots]
-        outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch)
+        outcome, resumed, problems = _run_on(program, opened, call, arrays, slots, watch, folder)
     warnings = _overflows(program, call, outcome) if outcome.infinite else ()
     if draws is None and not warnings:
         warnings = _integers(program, call, outcome)
@@ -68,17 +71,27 @@ def run_call(program: Program, call: Call, draws: Draws | None = None) -> Result
     return result
 
 
+def _folder_of(options: Options) -> AbstractContextManager[StateFolder | None]:
+    """A context with the folder of the checkpoints of a run, locked; None for a run without any."""
+    if options.checkpoint is None:
+        return nullcontext()
+    from vlang.api.running.checkpoints import opened_folder  # start-up
+
+    return opened_folder(options.checkpoint)
+
+
 def _placed(program: Program, plan_for: Callable[[str], Plan], call: Call) -> Placement | None:
-    """Where the edges of a graph on disk are in a run on the CPU; None for other runs."""
-    if call.graph.stored is None or call.options.device != "cpu":
+    """Where the edges of a graph on disk are; None for a graph in memory."""
+    if call.graph.stored is None:
         return None
     from vlang.api.running.on_disk import placed  # start-up
 
-    return placed(program, plan_for("numba"), call.graph, call.options)
+    return placed(program, plan_for, call.graph, call.options)
 
 
 def _run_on(
-    program: Program, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch
+    program: Program, opened: Opened, call: Call, arrays: Mapping[str, Any], slots: list[str], watch: Watch,
+    folder: StateFolder | None,
 ) -> tuple[Outcome, str, Sequence[str]]:
     """Run a bound call on a machine, with checkpoints if it asks for them.
 
@@ -89,6 +102,7 @@ def _run_on(
         arrays: fields that replace initializers.
         slots: arrays to keep.
         watch: the values tested for infinities.
+        folder: of its checkpoints; None for none.
 
     Returns:
         The outcome; the sentence that says where the run went on; and problems with checkpoints.
@@ -101,11 +115,8 @@ def _run_on(
         return run(None), "", ()
     from vlang.api.running.checkpoints import Notes, keeping  # start-up
 
-    if opened.reading is not None:
-        raise BindError("checkpoint and on_interrupt are not there yet for runs that stream their graph from disk: "
-                        "leave them out, or give memory for all edges")
     notes = Notes(call.options.notices)
-    with keeping(opened.plan, opened.machine, call, program.source, program.derive, notes) as keeper:
+    with keeping(opened.plan, opened.machine, call, program.source, program.derive, folder, notes) as keeper:
         outcome = run(keeper)
     return outcome, notes.resumed, notes.problems
 
@@ -121,15 +132,29 @@ def _overflows(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...
     return reported(outcome, places, lambda: _noted(call, watched), call.graph)
 
 
+def check_call(program: Program, call: Call) -> None:
+    """Run a bound call in check mode. Raises CheckError."""
+    from vlang.api.running.check_run import check_run  # start-up
+
+    check_run(program.stages(call.precision).program, frozenset(call.fields), call.graph,
+              lambda made: _again(call, made.program, made.watch))
+
+
 def _noted(call: Call, program: f.Program) -> Mapping[str, Any]:
     """The fields after a run of the program with notes."""
+    return _again(call, program, NO_WATCH).values.fields
+
+
+def _again(call: Call, program: f.Program, watch: Watch) -> Outcome:
+    """The outcome of another program on the same call, in plain supersteps, within the budget."""
     graph, arrays, facts = call.graph, {**call.fields, **call.old}, analyse(program)
     columns, given, sizes = frozenset(graph.columns), frozenset(arrays), sizes_of(graph.n, graph.m)
     options = replace(call.options, target=None, progress=None, schedule="auto", asynchronous=False, chaos=None,
                       device_arrays=False, checkpoint=None, every=None, on_interrupt="stop")
-    with open_machine(lambda target: planned(program, facts, columns, given, target, options.without,
-                                             graph.order is not None, sizes), graph, options) as opened:
-        return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts).values.fields
+    plan_for = cache(lambda target: planned(program, facts, columns, given, target, options.without,
+                                            graph.order is not None, sizes))
+    with within_budget(plan_for, graph, options), open_machine(plan_for, graph, options) as opened:
+        return run_plan(opened.plan, graph, opened.machine, call.scalars, arrays, options, call.starts, watch=watch)
 
 
 def _integers(program: Program, call: Call, outcome: Outcome) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from vlang.check.tables.checking import Run
 from vlang.check.tables.typing import concrete
 from vlang.syntax import tree as t
-from vlang.types import BOOL, Scalar, Tuple, Type
+from vlang.types import BOOL, U64, Scalar, Tuple, Type, common
 
 __all__ = ["Array", "Evaluator", "Operand", "Unsupported", "converted", "dtype_of", "stored"]
 
@@ -62,7 +62,11 @@ def stored(values: Sequence[Any], type_: Scalar) -> Array:
 
 
 def converted(value: Operand, type_: Type) -> Operand:
-    """The value as one of `type_`; infinite floats become infinite integers."""
+    """The value as one of `type_`; infinite floats become infinite integers.
+
+    The largest unsigned integer of 64 bits is the largest here, where integers have a sign; any other one above 63 bits
+    is smaller.
+    """
     if isinstance(type_, Tuple):
         if not isinstance(value, tuple):
             raise Unsupported
@@ -70,6 +74,8 @@ def converted(value: Operand, type_: Type) -> Operand:
     if isinstance(value, tuple) or not isinstance(type_, Scalar):
         raise Unsupported
     dtype = dtype_of(type_)
+    if value.dtype.kind == "u" and dtype.kind == "i":  # a literal of more than 63 bits
+        value = np.where(value == np.uint64(U64.highest), _HIGH, _HIGH - 1)
     if value.dtype.kind == "f" and dtype.kind == "i":
         finite = np.where(np.isfinite(value), value, 0).astype(dtype)
         most = _HIGH if type_.kind == "int" else min(type_.highest, _HIGH)
@@ -143,7 +149,8 @@ class Evaluator:
         if isinstance(node, t.Call):
             return self._call(node, env)
         if isinstance(node, t.Conditional):
-            return self._choice(self._scalar(node.test, env), self.value(node.yes, env), self.value(node.no, env))
+            yes, no = (self._alike(self.run.types[node], self.value(part, env)) for part in (node.yes, node.no))
+            return self._choice(self._scalar(node.test, env), yes, no)
         return self._operator(node, env)
 
     def _name(self, node: t.Name, env: dict[str, Operand]) -> Operand:
@@ -165,6 +172,13 @@ class Evaluator:
             raise Unsupported
         return type_
 
+    def _alike(self, type_: Type | None, value: Operand) -> Operand:
+        """An operand as a number of the type in which it is compared; `inf` of integers is an integer."""
+        scalar = None if type_ is None else concrete(type_, self.run.precision)
+        if not isinstance(scalar, Scalar) or not scalar.numeric or isinstance(value, tuple):
+            return value
+        return _real(value) if scalar.floating else converted(value, scalar)
+
     def _operator(self, node: t.Expr, env: dict[str, Operand]) -> Operand:
         if isinstance(node, t.Unary):
             value = self._scalar(node.value, env)
@@ -173,7 +187,9 @@ class Evaluator:
             left, right = self._scalar(node.left, env), self._scalar(node.right, env)
             return np.logical_and(left, right) if node.op == "and" else np.logical_or(left, right)
         if isinstance(node, t.Compare):
-            return self._compare(node.op, self.value(node.left, env), self.value(node.right, env))
+            type_ = common(self.run.types[node.left], self.run.types[node.right])
+            sides = (self._alike(type_, self.value(side, env)) for side in (node.left, node.right))
+            return self._compare(node.op, *sides)
         if isinstance(node, t.Binary):
             return self._binary(node, self._scalar(node.left, env), self._scalar(node.right, env))
         raise Unsupported
@@ -224,8 +240,8 @@ class Evaluator:
         if symbol is not None and isinstance(symbol.decl, t.Function):
             return self._function(symbol.decl, args)
         if node.name in ("min", "max") and len(args) > 1:
-            best = args[0]
-            for other in args[1:]:
+            best, *others = (self._alike(self.run.types[node], arg) for arg in args)
+            for other in others:
                 best = self._extreme(node.name, best, other)
             return best
         if len(args) != 1 or isinstance(args[0], tuple):

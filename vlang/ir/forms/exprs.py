@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
+from vlang.syntax.tree import Span
 from vlang.types import Type
 
 __all__ = [
@@ -15,9 +16,14 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Expr:
-    """An expression; `type` is the type of its value."""
+    """An expression; `type` is the type of its value.
+
+    `span` is its place in the text, for messages; None for what is written nowhere. Expressions that differ only in
+    their places are equal.
+    """
 
     type: Type
+    span: Span | None = field(default=None, compare=False, repr=False, kw_only=True)
 
 
 @dataclass(frozen=True)

@@ -87,7 +87,11 @@ template <class T> __device__ __forceinline__ void shared_add(T* place, T value)
 template <> __device__ __forceinline__ void shared_add(i64* place, i64 value) { atomicAdd(bits_at(place), u64(value)); }
 
 template <class T> __device__ __forceinline__ T product(T a, T b) { return a * b; }
-template <> __device__ __forceinline__ i64 product(i64 a, i64 b) { return saturated_mul<i64>(a, b); }
+// A factor of a reduction `prod`, where every size from 2^63 - 1 on is infinite: so is -(2^63 - 1), as inf * -1.
+template <> __device__ __forceinline__ i64 product(i64 a, i64 b) {
+  const i64 value = saturated_mul<i64>(a, b);
+  return value == -highest<i64>() ? lowest<i64>() : value;
+}
 template <> __device__ __forceinline__ u64 product(u64 a, u64 b) { return saturated_mul<u64>(a, b); }
 
 template <class T> __device__ __forceinline__ void shared_mul(T* place, T value) {

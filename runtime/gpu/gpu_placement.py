@@ -1,0 +1,117 @@
+"""Where the edges of a run on a GPU are: in host memory if they fit into its budget, else on disk in their page file.
+
+On disk, the host holds the offsets of each direction, from which the tables of the device are made, the degrees that
+the program reads, its results, and a ring of page-locked buffers. The device holds state, tables and some pages.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from vlang.errors import OutOfMemory
+from vlang.options import Options
+from vlang.runtime.cpu.placement import Placement
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.gpu.device.staging import staging_bytes
+from vlang.runtime.gpu.ways.ways import WAYS, candidates
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.topology.build import bytes_in_flight
+from vlang.runtime.plan.plan import Plan
+from vlang.runtime.storage.available import default_budget, in_bytes, size_option
+from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.ring import LEAST_BUFFERS
+
+__all__ = ["place_on_gpu"]
+
+_PLENTY = 1 << 62  # bytes, on a system that does not say what it has free
+_SPARE = 64 << 10  # bytes of small arrays of a run
+_MADE = 9  # bytes a vertex, while the offsets and tables of a direction are made
+_MERGED = 18  # the same for both directions merged
+_WHOLE = 26  # bytes a vertex, while the scratch memory for whole rows is laid out
+
+
+def place_on_gpu(plan: Plan, graph: Graph, options: Options) -> Placement:
+    """Decide where the edges of a run on a GPU are, from the header of the page file alone.
+
+    Args:
+        plan: the program, for a GPU.
+        graph: a graph on disk.
+        options: of the run; without `memory` and another budget in force, 80 % of what is free may be taken.
+
+    Raises OutOfMemory if not even a stream of pages fits into host memory, with the least that would do.
+    """
+    stored = graph.stored
+    assert stored is not None
+    limit = min((limit for limit in (options.memory, ledger.limit) if limit is not None), default=None)
+    limit = limit or default_budget() or _PLENTY
+    n, kinds = graph.n, _kinds(plan, graph, options)
+    sizes = [0, *(stored.nbytes(kind, page) for kind in kinds for page in range(stored.cuts(kind).count))]
+    largest, held = max(sizes), graph.shape()
+    kept, results = _kept(plan, graph), _results(plan, graph)
+    staged = staging_bytes(limit)
+    whole = held.ids + kept + staged + _in_memory(plan, graph, kinds) + max(results, largest)
+    free = _free(limit, graph)
+    if whole <= free:
+        return Placement(False, 0, largest, limit, whole, f"edges in memory: {in_bytes(whole)} are needed")
+    offsets = len(kinds) * 8 * (n + 1)
+    spare = max((stored.spare(kind) for kind in kinds), default=0)
+    state = held.ids + offsets + kept + results + spare + staged + _SPARE
+    made = (_WHOLE if any(stage.structures for stage in plan.stages) else _MERGED if "both" in kinds else _MADE) * n
+    least = max(state + LEAST_BUFFERS * largest, state - results + made)
+    asked = f"{plan.name} on {stored.name} needs {in_bytes(whole)} of memory with its edges, "
+    graph.unload()
+    if _free(limit, graph) < limit:
+        gc.collect()  # adjacency lists refer to each other, and would stay for a while
+    free = _free(limit, graph)
+    if free < least:
+        others = limit - free
+        taken = f", of which other arrays take {in_bytes(others)}" if others else ""
+        for _ in range(4):  # a larger budget has larger buffers for uploads
+            least, staged = least - staged + staging_bytes(least + others), staging_bytes(least + others)
+        vertices = in_bytes(least - LEAST_BUFFERS * largest)
+        raise OutOfMemory(f"{asked}{in_bytes(least)} to stream them to a GPU ({vertices} for vertices), and the budget "
+                          f"is {in_bytes(limit)}{taken}: give memory={size_option(min(least, whole) + others)}")
+    pages = min(free - state, sum(sizes) + LEAST_BUFFERS * largest)
+    text = (f"edges streamed from {stored.name} to the GPU: {in_bytes(whole)} would be needed in memory, and the "
+            f"budget is {in_bytes(limit)}; {in_bytes(pages)} for pages in page-locked memory")
+    return Placement(True, pages, largest, limit, whole, text + (f"; {stored.note}" if stored.note else ""))
+
+
+def _kinds(plan: Plan, graph: Graph, options: Options) -> list[str]:
+    """The directions that a plan may read, as they are stored."""
+    kinds = {stage.domain for stage in plan.stages if stage.domain is not None}
+    for loop in plan.loops:
+        for way in candidates(WAYS, loop, graph, options):
+            kinds |= {kind for kind, _, _ in way.uses(loop)}
+    return sorted(kinds if graph.directed or not kinds else {"in"})
+
+
+def _kept(plan: Plan, graph: Graph) -> int:
+    """Bytes of the degrees that a program reads, which stay with the graph."""
+    kinds = {slot.partition(":")[2] for slot in plan.slots if slot.startswith("degree:")}
+    each = {"in", "out"} | kinds if "all" in kinds and graph.directed else kinds
+    return 4 * graph.n * (len(each) if graph.directed else min(1, len(each)))
+
+
+def _results(plan: Plan, graph: Graph) -> int:
+    """Bytes of the results in host memory, once more in the order of the ids, and of a field that is looked at."""
+    outputs = sum(DTYPES[spec.dtype].itemsize * spec.width for spec in plan.fields if spec.output)
+    return graph.n * (outputs * (1 if graph.order is None else 2) + 8)
+
+
+def _in_memory(plan: Plan, graph: Graph, kinds: list[str]) -> int:
+    """Bytes of adjacency lists in host memory, and while the last of them is built."""
+    shape, n = graph.shape(), graph.n
+    columns = {column for stage in plan.stages for column in stage.columns}
+    cast = sum(DTYPES[dtype].itemsize for name, dtype in columns
+               if name in shape.columns and DTYPES[dtype] != shape.columns[name])
+    there = {"in", *kinds, *(("out",) if "both" in kinds else ())}
+    lists = sum(shape.entries(kind) * (4 + shape.width) + 8 * (n + 1) for kind in there)
+    lists += sum(shape.entries(kind) * cast for kind in kinds)
+    return lists + (bytes_in_flight(n, graph.m, bool(shape.width)) if len(there) > 1 else 0)
+
+
+def _free(limit: int, graph: Graph) -> int:
+    """Bytes of a budget that a run may take, with what its graph holds."""
+    held = graph.in_memory.shape().held
+    return limit if ledger.left is None else min(limit, ledger.left + held)

@@ -1,0 +1,186 @@
+"""The edges of one direction for a topology: adjacency lists in memory, or pages that come from disk.
+
+Pages from disk pass through a ring of buffers in page-locked memory. Every page is checked after it was read, before it
+is copied to the device: its sum, offsets and vertex numbers (`StoredEdges.read`), and that its rows have the lengths
+by which the tables on the device were made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Hashable, Sequence
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.engine.state import DTYPES
+from vlang.runtime.gpu.device.device import Device
+from vlang.runtime.graph.edges.columns import cast
+from vlang.runtime.graph.graph import Graph
+from vlang.runtime.graph.kernels import kernels
+from vlang.runtime.graph.topology.adjacency import Adjacency
+from vlang.runtime.graph.topology.pages import cut_segments
+from vlang.runtime.graph.topology.stored import StoredEdges
+from vlang.runtime.plan.plan import SEGMENT
+from vlang.runtime.storage.page_reader import PageReader, PageViews
+from vlang.runtime.storage.ring import Reading, Ring
+
+__all__ = ["DiskPages", "DiskSide", "Side", "side_of"]
+
+Int64s = NDArray[np.int64]
+Values = Callable[[PageViews], NDArray[Any]]
+"""The values of one array over edges in a page that was read."""
+
+
+class DiskPages:
+    """The pages of a graph on disk, for one run on a device; a `vlang.runtime.storage.ring.PageReader`.
+
+    Args:
+        device: gets the pages.
+        stored: the edges.
+        ring: makes the ring, with this object as its reader.
+    """
+
+    def __init__(self, device: Device, stored: StoredEdges, ring: Callable[[PageReader], Ring]) -> None:
+        self.stored, self._device = stored, device
+        self._sides: dict[str, DiskSide] = {}
+        self._ring = ring(self)
+        self._locked: NDArray[np.uint8] | None = None
+
+    @property
+    def reading(self) -> Reading:
+        """What has been read so far."""
+        return self._ring.reading
+
+    def side(self, kind: str) -> DiskSide:
+        """The edges of a direction; its offsets are computed once, from the degrees. Raises DiskError, GraphError."""
+        kind = kind if self.stored.directed else "in"
+        if kind not in self._sides:
+            self._sides[kind] = DiskSide(self, kind)
+        return self._sides[kind]
+
+    def nbytes(self, kind: str, page: int) -> int:
+        """Bytes of a page."""
+        return self.stored.nbytes(kind, page)
+
+    def read(self, kind: str, page: int, buffer: NDArray[np.uint8]) -> tuple[PageViews, int]:
+        """Read a page into a buffer of the ring, and check it, in a reading thread. Raises DiskError, GraphError."""
+        views, nbytes = self.stored.read(kind, page, buffer)
+        side = self._sides[kind]
+        first, low, high = (int(array[page]) for array in (side.firsts, side.starts, side.starts[1:]))
+        rows = len(views.offsets) - 1
+        if first + rows > side.n or not kernels("page_file")["same_offsets"](
+                views.offsets, rows, side.offsets[first : first + rows + 1], low, high - low):
+            raise GraphError(f"{self.stored.name}: damaged: page {page:,} of the {kind}-edges: its rows have other "
+                             "lengths than the table of degrees; convert the graph again")
+        return views, nbytes
+
+    def stream(self, kind: str, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
+        """Deliver pages in batches, in any order; those of a batch are valid until the next one is asked for.
+
+        Raises DiskError or GraphError of the first page that cannot be read.
+        """
+        if self._locked is None:
+            self._locked = self._ring.memory()
+            self._device.register(self._locked)
+        return self._ring.stream(kind, [(page,) for page in pages])
+
+    def close(self) -> None:
+        """End the reads, and unlock the memory after all work of the device."""
+        self._ring.close()
+        if self._locked is not None:
+            self._device.unregister(self._locked)
+            self._locked = None
+
+
+class DiskSide:
+    """The edges of one direction on disk. It has the offsets of an `Adjacency`, and pages in place of its edges.
+
+    Attributes:
+        kind: the direction as stored.
+        n: vertices.
+        offsets: uint64[n + 1].
+        starts: int64[P + 1], the first edge of each page, and the end.
+        firsts: int64[P], the first vertex of each page.
+    """
+
+    def __init__(self, pages: DiskPages, kind: str) -> None:
+        stored, cuts = pages.stored, pages.stored.cuts(kind)
+        self.kind, self.n = kind, stored.n
+        self.starts, self.firsts = cuts.starts, cuts.firsts
+        self.offsets = np.zeros(stored.n + 1, np.uint64)
+        np.cumsum(_degrees(stored, kind), out=self.offsets[1:])
+        self.offsets.flags.writeable = False
+        self._pages = pages
+        self._derived: dict[Hashable, Any] = {}
+        self._check(stored)
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def derived(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """An object derived from the offsets; made on first use."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def values(self, name: str, dtype: str) -> Values:
+        """The values of an edge column in a page, in the type in which kernels read them."""
+        return partial(_column, name, self._pages.stored, dtype)
+
+    def batches(self, pages: Sequence[int]) -> Generator[list[tuple[int, PageViews]]]:
+        """The pages as they arrive; see `DiskPages.stream`."""
+        with closing(self._pages.stream(self.kind, pages)) as stream:
+            yield from stream
+
+    def _check(self, stored: StoredEdges) -> None:
+        """Whether each page has all edges of its short vertices, and whole segments: kernels read no others.
+
+        Raises GraphError.
+        """
+        offsets, starts, firsts = self.offsets.view(np.int64), self.starts, self.firsts
+        lasts = np.append(firsts[1:], self.n)  # behind the vertices of each page
+        some = lasts > firsts
+        first, last = firsts[some], lasts[some] - 1
+        low, high = starts[:-1][some], starts[1:][some]
+        long_first, long_last = (offsets[v + 1] - offsets[v] > SEGMENT for v in (first, last))
+        begin = np.where(long_first, low, offsets[first])
+        end = np.where(long_last, high, offsets[last + 1])
+        _, segments = cut_segments(offsets, np.diff(offsets))
+        page = np.searchsorted(starts, segments[:, 1], side="right") - 1
+        fine = int(offsets[-1]) == int(starts[-1]) and bool((begin >= low).all()) and bool((end <= high).all()) and \
+            bool((segments[:, 2] <= starts[page + 1]).all())
+        if not fine:
+            raise GraphError(f"{stored.name}: damaged: the directory of the {self.kind}-edges does not fit the "
+                             "table of degrees; convert the graph again")
+
+
+Side = Adjacency | DiskSide
+"""The edges of one direction, in memory or on disk."""
+
+
+def side_of(graph: Graph, disk: DiskPages | None, kind: str, columns: tuple[str, ...] = ()) -> Side:
+    """The edges of a direction.
+
+    Args:
+        graph: the graph.
+        disk: its pages, if they are streamed from disk; None for edges in memory.
+        kind: the direction.
+        columns: the edge columns that are needed.
+    """
+    return graph.adjacency(kind, columns) if disk is None else disk.side(kind)
+
+
+def _degrees(stored: StoredEdges, kind: str) -> NDArray[np.uint32]:
+    if kind != "both":
+        return stored.degrees(kind)
+    total = stored.degrees("in")
+    total += stored.degrees("out")
+    return total
+
+
+def _column(name: str, stored: StoredEdges, dtype: str, views: PageViews) -> NDArray[Any]:
+    return np.ascontiguousarray(cast(name, views.columns[name], stored.columns[name], DTYPES[dtype]))

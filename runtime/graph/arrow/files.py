@@ -1,0 +1,233 @@
+"""Parquet and Arrow files, alone, in a folder or by a glob: recognised by their first bytes, read in batches."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from vlang.errors import DiskError, GraphError
+from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.graph.arrow.tables import check_names
+from vlang.runtime.storage.ledger import ledger
+from vlang.runtime.storage.spool import seekable
+
+__all__ = ["FileTable", "seekable_parts", "table_files"]
+
+PARQUET, FILE, STREAM, OLD = "Parquet", "Arrow file", "Arrow stream", "Feather 1"
+_MAGIC = ((b"PAR1", PARQUET), (b"ARROW1\0\0", FILE), (b"\xff\xff\xff\xff", STREAM), (b"FEA1", OLD))
+_ROWS = 1 << 18  # of a batch of Parquet
+
+
+def table_files(path: str | os.PathLike[str]) -> tuple[Path, ...] | None:
+    """The files of a table: one Parquet or Arrow file, those of a folder and of its folders, or those of a glob.
+
+    None for a path that is none of these. Names that begin with a dot or an underscore are passed over in folders.
+    Raises GraphError for a folder or a glob in which only some files are tables.
+    """
+    text = os.fspath(path)
+    try:
+        if os.path.isdir(text):
+            found = sorted(file for file in Path(text).rglob("*")
+                           if file.is_file() and not any(part[0] in "._" for part in file.relative_to(text).parts))
+        elif os.path.exists(text):
+            return (path if isinstance(path, Path) else Path(path),) if _kind(Path(text)) else None
+        else:
+            found = [Path(one) for one in sorted(glob.glob(text, recursive=True)) if os.path.isfile(one)]
+    except (OSError, ValueError):
+        return None
+    other = [file for file in found if _kind(file) is None]
+    if not found or len(other) == len(found):
+        return None
+    if other:
+        raise GraphError(f"{text}: {other[0].name} is neither Parquet nor Arrow, as {found[0].name} is\n  expected: "
+                         "files of one format; a glob such as '*.parquet' chooses some")  # fmt: skip
+    return tuple(found)
+
+
+def seekable_parts(path: str | os.PathLike[str], needed: str) -> AbstractContextManager[Path]:
+    """As `seekable`, but a folder or a glob of tables stays as it is."""
+    if os.fspath(path) != "-" and not os.path.isfile(path) and table_files(path) is not None:
+        return nullcontext(Path(path))
+    return seekable(path, needed)
+
+
+def _kind(path: Path) -> str | None:
+    """The format of a file by its first bytes; None if it is no table."""
+    if not os.path.isfile(path):  # opening a pipe would wait
+        return None
+    try:
+        with open(path, "rb") as file:
+            head = file.read(8)
+    except OSError:
+        return None
+    return next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
+
+
+@dataclass(frozen=True)
+class FileTable:
+    """The table in one or several files of one format.
+
+    Attributes:
+        name: the path as it was given.
+        files: the files in order.
+        kind: their format.
+        schema: of the first file; the others have its columns, in any order.
+        rows: how many there are; None for Arrow files.
+        groups: of Parquet, the number of row groups.
+        notes: what is not read.
+    """
+
+    name: str
+    files: tuple[Path, ...]
+    kind: str
+    schema: Any
+    rows: int | None
+    groups: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+    @staticmethod
+    def open(path: str | Path, files: tuple[Path, ...]) -> FileTable:
+        """Read the schema and the counts. Raises GraphError, DiskError."""
+        pa = pyarrow(f"{path}, a file of Parquet or Arrow,")
+        kinds = {_kind(file) or "" for file in files}
+        if len(kinds) > 1:
+            raise GraphError(f"{path}: the files are of {len(kinds)} formats: {', '.join(sorted(kinds))}; a glob such "
+                             "as '*.parquet' chooses some")
+        kind = kinds.pop()
+        if kind == OLD:
+            raise GraphError(f"{path}: a file of Feather version 1, which is not read; write it as version 2, which is "
+                             "the default since 2020, or as Parquet")
+        with _named(pa, files[0], path), _opened(pa, files[0], kind) as first:
+            schema = first.schema_arrow if kind == PARQUET else first.schema
+        check_names(str(path), schema)
+        rows = groups = 0
+        for file in files if kind == PARQUET else ():
+            with _named(pa, file, path), _opened(pa, file, kind) as found:
+                rows += found.metadata.num_rows
+                groups += found.metadata.num_row_groups
+        folders = sorted({part for file in files for part in file.parts[:-1] if "=" in part}) if len(files) > 1 else []
+        notes = (f"Not read: the values in names of folders, such as {folders[0]}.",) if folders else ()
+        return FileTable(str(path), files, kind, schema, rows if kind == PARQUET else None, groups, notes)
+
+    @property
+    def format(self) -> str:
+        """For notes: Parquet, 3 files."""
+        return self.kind if len(self.files) == 1 else f"{self.kind}, {len(self.files):,} files"
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """See ArrowTable; a batch of Parquet has at most 2^18 rows."""
+        pa = pyarrow(self.name)
+        for path in self.files:
+            with _named(pa, path, self.name), _opened(pa, path, self.kind, columns) as file:
+                self._check(path, file.schema_arrow if self.kind == PARQUET else file.schema, columns)
+                yield from _of_parquet(file, columns, path) if self.kind == PARQUET else _of_arrow(file, columns)
+
+    def _check(self, path: Path, schema: Any, columns: Sequence[str]) -> None:
+        """Raise GraphError unless a file has the columns of the first one."""
+        for name in columns:
+            here = schema.field(name).type if name in schema.names else None
+            if here != self.schema.field(name).type:
+                what = "is not there" if here is None else f"holds {here}"
+                raise GraphError(f"{path}: column {name!r} {what}, and in {self.files[0].name} it holds "
+                                 f"{self.schema.field(name).type}; all files of a table have the same columns")
+
+    def bounds(self, column: str) -> tuple[int, int] | None:
+        """The least and the largest value of a column of integers by the statistics of Parquet; None if unknown."""
+        pa = pyarrow(self.name)
+        low, high = [], []
+        for path in self.files:
+            with _opened(pa, path, self.kind) as file:
+                place = file.schema_arrow.names.index(column)
+                for group in range(file.metadata.num_row_groups):
+                    found = file.metadata.row_group(group).column(place).statistics
+                    if found is None or not found.has_min_max or not isinstance(found.min, int):
+                        return None
+                    low.append(found.min)
+                    high.append(found.max)
+        return (min(low), max(high)) if low else None
+
+    def largest_group(self) -> int:
+        """Bytes of the largest row group of Parquet, unpacked."""
+        pa = pyarrow(self.name)
+        most = 0
+        for path in self.files:
+            with _opened(pa, path, self.kind) as file:
+                most = max([most, *(file.metadata.row_group(i).total_byte_size
+                                    for i in range(file.metadata.num_row_groups))])
+        return most
+
+
+@contextmanager
+def _opened(pa: Any, path: Path, kind: str, columns: Sequence[str] | None = None) -> Iterator[Any]:
+    """An open reader of pyarrow. columns: of an Arrow file, the columns to unpack; None for all."""
+    if kind == PARQUET:
+        import pyarrow.parquet as parquet  # optional
+
+        # Under a budget a column is read page by page, and not all of a row group ahead.
+        ahead = ledger.limit is None
+        with parquet.ParquetFile(os.fspath(path), pre_buffer=ahead, buffer_size=0 if ahead else 1 << 18) as file:
+            yield file
+        return
+    with pa.OSFile(os.fspath(path)) as source:
+        if kind == STREAM:
+            yield pa.ipc.open_stream(source)
+            return
+        file = pa.ipc.open_file(source)
+        if columns is not None:
+            there = [i for i, name in enumerate(file.schema.names) if name in columns]
+            file = pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=there))
+        yield file
+
+
+def _of_parquet(file: Any, columns: Sequence[str], path: Path) -> Iterator[Any]:
+    places = {file.metadata.schema.column(i).path: i for i in range(file.metadata.num_columns)}
+    for group in range(file.metadata.num_row_groups):
+        about = file.metadata.row_group(group)
+        size = sum(about.column(places[name]).total_uncompressed_size for name in columns if name in places)
+        held = _held(size, f"{path}: a row group of {about.num_rows:,} rows")
+        for batch in file.iter_batches(_ROWS, row_groups=[group], columns=list(columns)):
+            yield batch.select(list(columns))
+        del held
+
+
+def _of_arrow(file: Any, columns: Sequence[str]) -> Iterator[Any]:
+    batches = (file.get_batch(i) for i in range(file.num_record_batches)) if hasattr(file, "get_batch") else file
+    for batch in batches:
+        held = _held(batch.nbytes, "a batch")
+        yield batch.select(list(columns))
+        del held
+
+
+def _held(size: int, what: str) -> Any:
+    """Count memory of pyarrow towards the budget, as an array that is never touched. Raises OutOfMemory."""
+    if ledger.limit is None:
+        return None
+    try:
+        return np.empty(size, np.uint8)
+    except MemoryError:
+        error = ledger.refusal()
+        raise type(error)(f"{what} takes {size >> 20:,} MiB: {error}") from None
+
+
+@contextmanager
+def _named(pa: Any, path: Path, given: str | Path) -> Iterator[None]:
+    """Errors of pyarrow as those of vlang."""
+    name = path if os.fspath(path) != os.fspath(given) else given
+    try:
+        yield
+    except (DiskError, GraphError):
+        raise
+    except (pa.ArrowException, OSError, ValueError, KeyError) as error:
+        if isinstance(error, MemoryError):
+            raise
+        if isinstance(error, OSError) and error.errno is not None:
+            raise DiskError(f"{name}: cannot be read: {error.strerror or error}") from None
+        raise GraphError(f"{name}: this file is damaged, or its content is not supported: "
+                         f"{str(error).splitlines()[0]}") from None

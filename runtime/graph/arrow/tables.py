@@ -1,0 +1,82 @@
+"""A table that gives its columns in batches, whatever holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Protocol
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.library import pyarrow
+
+__all__ = ["ArrowTable", "Frame", "check_names"]
+
+
+class ArrowTable(Protocol):
+    """A table.
+
+    Attributes:
+        name: for messages.
+        format: what it is, for notes.
+        schema: of pyarrow.
+        rows: how many there are; None if this is unknown until they are read.
+        notes: what is not read.
+    """
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def schema(self) -> Any: ...
+    @property
+    def rows(self) -> int | None: ...
+    @property
+    def notes(self) -> tuple[str, ...]: ...
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """The rows in order, as record batches of these columns in this order. It can be called once."""
+
+
+class Frame:
+    """An object with `__arrow_c_stream__` or `__arrow_c_array__`; its memory is read where it is."""
+
+    def __init__(self, given: object, what: str) -> None:
+        """given: of which `is_table` holds. what: the object, for messages. Raises GraphError if it gives no table."""
+        pa = pyarrow(f"{what}, a {type(given).__name__},")
+        self.name = what
+        self.format = f"Table ({type(given).__module__.partition('.')[0]}.{type(given).__name__})"
+        try:
+            self._reader = _reader(pa, given)
+        except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
+            raise GraphError(f"{what}: its columns cannot be had as Arrow: {str(error).splitlines()[0]}") from None
+        self.schema = self._reader.schema
+        self.rows = getattr(given, "num_rows", None) if isinstance(given, (pa.Table, pa.RecordBatch)) else None
+        self.notes: tuple[str, ...] = ()
+        check_names(self.name, self.schema)
+
+    def batches(self, columns: Sequence[str]) -> Iterator[Any]:
+        """See ArrowTable."""
+        pa = pyarrow(self.name)
+        try:
+            for batch in self._reader:
+                yield batch.select(list(columns))
+        except (pa.ArrowException, OSError) as error:
+            raise GraphError(f"{self.name}: cannot be read: {str(error).splitlines()[0]}") from None
+
+
+def _reader(pa: Any, given: Any) -> Any:
+    if not hasattr(given, "__arrow_c_stream__"):
+        batch = pa.record_batch(given)
+        return pa.RecordBatchReader.from_batches(batch.schema, [batch])
+    opened = getattr(pa.RecordBatchReader, "from_stream", None)
+    found = opened(given) if opened is not None else pa.table(given).to_reader()
+    if not isinstance(found.schema, pa.Schema):
+        raise TypeError("it is no table")
+    return found
+
+
+def check_names(name: str, schema: Any) -> None:
+    """Raise GraphError if two columns of a table have one name."""
+    twice = sorted({one for one in schema.names if schema.names.count(one) > 1})
+    if twice:
+        raise GraphError(f"{name}: two columns are called {twice[0]!r}; rename one")

@@ -1,0 +1,141 @@
+"""The columns of a table of vertices, joined by their ids to the vertices of a graph."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.files import FileTable, table_files
+from vlang.runtime.graph.arrow.library import is_table
+from vlang.runtime.graph.arrow.tables import Frame
+from vlang.runtime.graph.arrow.vertex_table import VertexTable
+from vlang.runtime.graph.edges.edge_list import VertexIds
+from vlang.runtime.graph.edges.naming import located
+from vlang.runtime.graph.edges.pool import Workers
+from vlang.runtime.graph.read.source import TextFile
+from vlang.runtime.graph.read.text_errors import plural
+from vlang.runtime.graph.read.vertices import column_of, header_of
+from vlang.runtime.threads.processors import available_threads
+
+__all__ = ["VertexColumns", "columns_of_file", "columns_of_vertices", "opened_vertices"]
+
+Array = NDArray[Any]
+
+
+class VertexColumns(Protocol):
+    """Columns of values by vertex id.
+
+    Attributes:
+        source: for messages.
+        names: of the columns, without that of the ids.
+    """
+
+    @property
+    def source(self) -> str: ...
+    @property
+    def names(self) -> Sequence[str]: ...
+
+    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+        """A column in the order of `ids`, shape [vertices], and how many rows are of other vertices.
+
+        Raises GraphError if there is no such column, and unless each vertex has one row.
+        """
+
+
+@dataclass(frozen=True)
+class _OfTable:
+    """A table of Arrow in memory."""
+
+    table: VertexTable
+
+    @property
+    def source(self) -> str:
+        return self.table.name
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self.table.names
+
+    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+        """See VertexColumns."""
+        if name not in self.names:
+            raise GraphError(f"{self.source}: there is no column {name!r}; there are {', '.join(self.names) or 'none'}")
+        return _joined(self.source, self.table.ids, self.table.values(name), ids)
+
+
+@dataclass(frozen=True)
+class _OfFile:
+    """A file, which is read again for each column. stamp: its size and the time of its last change."""
+
+    path: Path
+    names: tuple[str, ...]
+    stamp: tuple[int, int]
+
+    @property
+    def source(self) -> str:
+        return str(self.path)
+
+    def joined(self, name: str, ids: VertexIds) -> tuple[Array, int]:
+        """See VertexColumns. Raises GraphError if the file has changed since the graph was read."""
+        if _stamp(self.path) != self.stamp:
+            raise GraphError(f"{self.path}: the file has changed since the graph was read; read it again")
+        files = table_files(self.path)
+        if files is not None:
+            return _OfTable(VertexTable.of(FileTable.open(self.path, files), None, {name})).joined(name, ids)
+        with Workers(available_threads()) as workers:
+            found, places, values = column_of(TextFile(self.path), name, workers)
+        return _joined(self.source, found.values[places], values, ids)
+
+
+def columns_of_file(path: str | Path) -> VertexColumns:
+    """The columns of a text, a Parquet or an Arrow file of vertices. Raises GraphError, DiskError."""
+    file = Path(path)
+    files = table_files(file)
+    names = header_of(TextFile(file)) if files is None else \
+        VertexTable.of(FileTable.open(file, files), None, ()).names
+    return _OfFile(file, names, _stamp(file))
+
+
+def opened_vertices(vertices: object, column: object = None) -> object:
+    """What was given as `vertices`; a table is read, as it may be a stream. column: of its ids."""
+    return VertexTable.of(Frame(vertices, "the table `vertices`"), column) if is_table(vertices) else vertices
+
+
+def columns_of_vertices(vertices: object) -> VertexColumns | None:
+    """The columns beside the ids of opened vertices; None for a count, a range, an array or a pipe."""
+    if isinstance(vertices, VertexTable):
+        return _OfTable(vertices)
+    return columns_of_file(vertices) if isinstance(vertices, (str, Path)) and os.path.isfile(vertices) else None
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = os.stat(path)
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
+
+
+def _joined(source: str, rows: Array, values: Array, ids: VertexIds) -> tuple[Array, int]:
+    """The value of each vertex. rows: the ids of the rows; values: theirs."""
+    if len(rows) and len(ids) and (rows.dtype.kind == "O") != ids.text:
+        kinds = ("texts", "integers") if ids.text else ("integers", "texts")
+        raise GraphError(f"{source}: the ids are {kinds[1]}, such as {rows.tolist()[0]!r}, and those of the graph "
+                         f"{kinds[0]}, such as {ids.label(0)!r}")
+    ranks, there = located(ids, rows)
+    counts = np.bincount(ranks[there], minlength=len(ids))
+    for wrong, what in ((counts > 1, "has more than one row"), (counts == 0, "has no row")):
+        if wrong.any():
+            first = ids.label(int(np.flatnonzero(wrong)[0]))
+            count = plural(int(wrong.sum()), "vertex", "vertices")
+            raise GraphError(f"{source}: {what} for {count} of the graph, such as {first!r}")
+    found = np.empty(len(ids), values.dtype)
+    found[ranks[there]] = values[there]
+    return found, int((~there).sum())

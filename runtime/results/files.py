@@ -1,0 +1,95 @@
+"""Results as files, in the format that the name of the file says."""
+
+from __future__ import annotations
+
+import gzip
+import os
+from collections.abc import Callable
+from typing import IO, TYPE_CHECKING, Any
+
+from vlang.errors import GraphError
+from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.storage.output import whole_file
+
+if TYPE_CHECKING:
+    from vlang.runtime.results.exported import Exported
+
+__all__ = ["FORMATS", "check_output", "save"]
+
+Writer = Callable[[Any, Any], None]
+
+
+def _parquet(result: Exported, file: Any) -> None:
+    import pyarrow.parquet as parquet  # optional
+
+    parquet.write_table(result.to_arrow(), file)
+
+
+def _arrow(result: Exported, file: Any) -> None:
+    pa, table = pyarrow("an Arrow file"), result.to_arrow()
+    with pa.ipc.new_file(file, table.schema) as out:
+        out.write_table(table)
+
+
+_WRITERS: dict[str, Writer] = {
+    ".csv": lambda result, file: result.to_csv(file),
+    ".tsv": lambda result, file: result.to_csv(file, "\t"),
+    ".json": lambda result, file: result.to_json(file),
+    ".npz": lambda result, file: result.to_npz(file),
+    ".parquet": _parquet,
+    ".arrow": _arrow,
+    ".feather": _arrow,
+}
+_TEXTS = (".csv", ".tsv", ".json")
+_PACKED = (".gz", ".zst")
+_LIBRARY = (".parquet", ".arrow", ".feather", ".zst")
+
+FORMATS = tuple(_WRITERS)
+"""The ends of names that say a format."""
+
+
+def check_output(path: str | os.PathLike[str]) -> tuple[str, str]:
+    """(the format, the compression or "") that the name of a file says; one of `_WRITERS` and of `_PACKED`.
+
+    Raises GraphError for other names, and if a library is missing.
+    """
+    name = os.fspath(path)
+    packed = next((one for one in _PACKED if name.endswith(one)), "")
+    form = next((one for one in FORMATS if name.removesuffix(packed).endswith(one)), "")
+    if not form or (packed and form not in _TEXTS):
+        raise GraphError(f"unknown format of `{name}`; end it in {', '.join(FORMATS)}, or "
+                         f"{', '.join(f'{text}.gz' for text in _TEXTS)} (or .zst)")
+    if form in _LIBRARY or packed in _LIBRARY:
+        pyarrow(f"writing {name}")
+    return form, packed
+
+
+def save(result: Exported, path: str | os.PathLike[str]) -> None:
+    """Write a result to a file, atomically; see `Result.save`."""
+    form, packed = check_output(path)
+    with whole_file(path) as file:
+        if packed == ".gz":
+            with gzip.GzipFile("", "wb", fileobj=file, mtime=0) as out:
+                _WRITERS[form](result, out)
+        elif packed:
+            with _zstd(file) as out:
+                _WRITERS[form](result, out)
+        else:
+            _WRITERS[form](result, file)
+
+
+class _Open:
+    """A file that the stream of pyarrow above it does not close."""
+
+    closed = False
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write, self.flush = file.write, file.flush
+
+    def close(self) -> None:
+        """Nothing: `whole_file` closes it."""
+
+
+def _zstd(file: IO[bytes]) -> Any:
+    pa = pyarrow("a .zst file")
+    return pa.CompressedOutputStream(pa.PythonFile(_Open(file), "w"), "zstd")

@@ -1,0 +1,74 @@
+"""The columns of a result as tables of other libraries."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from vlang.errors import VlangError
+from vlang.runtime.graph.arrow.library import pyarrow
+from vlang.runtime.results.listing import Column
+
+__all__ = ["arrow_table", "pandas_frame", "polars_frame"]
+
+
+def arrow_table(summary: Mapping[str, Any], columns: Iterable[Column]) -> Any:
+    """A table of pyarrow. summary: entries of its metadata; columns: all, ids first."""
+    pa = pyarrow("a table of a result")
+    arrays = {column.name: _arrow(pa, column) for column in columns}
+    kept = {name: value for name, value in summary.items() if name != "history"}
+    schema = pa.schema([pa.field(name, array.type) for name, array in arrays.items()],
+                       metadata={"vlang": json.dumps(kept)})
+    return pa.Table.from_arrays(list(arrays.values()), schema=schema)
+
+
+def _arrow(pa: Any, column: Column) -> Any:
+    """A column as an array of pyarrow."""
+    values, missing = column.values, _nulls(column)
+    if values.dtype == object:
+        texts = any(isinstance(value, str) for value in values[:1000].tolist()) or not len(values)
+        texts = texts or any(isinstance(value, str) for value in values.tolist())
+        return pa.array(values.reshape(-1), pa.large_string() if texts else pa.uint64(),
+                        mask=None if missing is None else missing.reshape(-1))
+    flat = np.ascontiguousarray(values).reshape(-1)
+    array = pa.array(flat, mask=None if missing is None else np.ascontiguousarray(missing).reshape(-1))
+    return array if values.ndim == 1 else pa.FixedSizeListArray.from_arrays(array, values.shape[1])
+
+
+def _nulls(column: Column) -> NDArray[np.bool_] | None:
+    """Where a value is null; None if nowhere. Infinite floats are values."""
+    if column.missing is None or column.values.dtype.kind == "f" or not column.missing.any():
+        return None
+    return column.missing
+
+
+def polars_frame(table: Any) -> Any:
+    """A table of pyarrow as a frame of polars."""
+    try:
+        import polars  # optional
+    except ImportError:
+        raise VlangError("to_polars needs polars: pip install polars") from None
+    return polars.from_arrow(table)
+
+
+def pandas_frame(columns: Iterable[Column]) -> Any:
+    """A frame of pandas. columns: all, ids first."""
+    try:
+        import pandas  # optional
+    except ImportError:
+        raise VlangError("to_pandas needs pandas: pip install pandas") from None
+    data: dict[str, Any] = {}
+    for whole in columns:
+        for number, column in enumerate(whole.components()):
+            name = whole.name if whole.values.ndim == 1 else f"{whole.name}.{number}"
+            missing = _nulls(column)
+            values = np.array(column.values)  # a frame may be changed, a result may not
+            if missing is not None and values.dtype != object:
+                data[name] = pandas.arrays.IntegerArray(values, np.array(missing))
+            else:
+                data[name] = values
+    return pandas.DataFrame(data)

@@ -1,0 +1,232 @@
+"""Check mode: the first operation of a run that fails, in the engine and in the reference interpreter."""
+
+from __future__ import annotations
+
+import os
+import random
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import vlang
+from tests.fuzz.cases import Fuzzed, drawn, variants
+from tests.reference.cases import MORE, STDLIB, case
+from tests.reference.checking import Failed, run_checked
+from tests.reference.graph import ref_graph
+from tests.reference.graphs import random_graph, to_graph
+from vlang import BindError, CheckError, Error, Graph, Program, RangeError
+from vlang.check import parse
+from vlang.cli import main
+from vlang.ir.checks.check_mode import checked
+from vlang.ir.checks.failing import KINDS
+from vlang.ir.forms import forms as f
+from vlang.syntax.tree import Span
+from vlang.types import I32
+
+NIGHTLY = "VLANG_FUZZ" in os.environ
+COUNT = int(os.environ.get("VLANG_FUZZ", "50")) // 10
+SEED = int(os.environ.get("VLANG_FUZZ_SEED", random.randrange(1 << 20) if NIGHTLY else 20261123))
+
+# Every operation that fails is in a branch of its own, chosen by `at`: column and kind are those of the branch.
+FLOATS = """program floats(nr: int, zero: float = 0.0, far: float = inf, big: float = 3e38, lost: float = inf)
+fn ratio(a: float, b: float = 2.0) = a / b
+vertex x: float = 1.0
+vertex c: float[2] = [1.0, 2.0]
+vertex h: f16 = 0.0
+repeat 2 times:
+    gather s = sum(u.x * big if nr == 1 else u.x for u -> self if nr != 2 or u.x / zero > 0.0)
+    gather t = sum(big if nr == 3 else 1.0 for u -> self)
+    gather m = min(lost - lost if nr == 4 else u.x for u -> self)
+    apply h = big if nr == 5 else 1.0
+    apply x = sqrt(-x) if nr == 6 else log(0) if nr == 7 else ratio(x, zero) if nr == 8 else x % zero if nr == 9 else 1
+    apply c = c * big if nr == 10 else c / [1.0, zero] if nr == 11 else c
+    apply x = dot(c, [1, big]) if nr == 12 else c[floor(x) + 1] if nr == 13 else exp(99 * x) if nr == 14 else 1
+    let total = sum(v.x - big * v.x * 9.0 if nr == 15 else v.x for v in vertices)
+    apply x = far - far if nr == 16 else far + x if nr == 17 else x
+    apply x = 1.0 if nr != 18 and (nr != 19 or max(far * zero, x) > 0.0) else x / zero
+"""
+FLOAT_KINDS = {
+    1: ("infinite", 7, "sum(u.x * big"), 2: ("division by zero", 7, "u.x / zero"), 3: ("infinite", 8, "sum(big"),
+    4: ("nan", 9, "lost - lost"), 5: ("infinite", 10, "big if nr == 5 else 1.0"), 6: ("nan", 11, "sqrt(-x)"),
+    7: ("infinite", 11, "log(0)"), 8: ("division by zero", 2, "a / b"), 9: ("division by zero", 11, "x % zero"),
+    10: ("infinite", 12, "c * big"), 11: ("division by zero", 12, "c / [1.0, zero]"), 12: ("infinite", 13, "dot("),
+    13: ("index", 13, "c[floor(x) + 1]"), 14: ("infinite", 13, "exp(99 * x)"),
+    15: ("infinite", 14, "big * v.x * 9.0"),
+    16: ("nan", 15, "far - far"), 17: None, 18: ("division by zero", 16, "x / zero"), 19: ("nan", 16, "far * zero"),
+}
+
+WHOLE = """program whole(nr: int, zero: int = 0, far: int = inf, big: int = 2000000000, by: int = 40, byte: u8 = 200)
+vertex x: int = 1
+vertex b: u8 = 100
+vertex near: vertex = none
+vertex depth: int = far
+repeat 2 times:
+    gather d = min(u.depth + 1 for u -> self)
+    gather s = sum(u.depth for u -> self if nr == 1)
+    gather t = sum(big if nr == 2 else 1 for u -> self)
+    apply depth = min(depth, d + 1, 2 * d)
+    apply x = big + big if nr == 3 else far + 1 if nr == 4 else far - far if nr == 5 else 7 // zero if nr == 6 else 1
+    apply x = min(x, far - far) if nr == 7 else min(x, far + 1) if nr == 8 else x << by if nr == 9 else x
+    apply x = wrap(big * big) if nr == 10 else inf if nr == 11 else -far if nr == 12 else x % far if nr == 13 else x
+    apply b = byte + b if nr == 14 else b - byte if nr == 15 else byte * byte if nr == 16 else b
+    apply x = near.x if nr == 17 else 1 if nr == 18 and near < self else big ** 2 if nr == 19 else x
+    let total = sum(10 // (v.x - 1) if nr == 20 else 1 for v in vertices)
+    apply x = 3 if nr == 21 and x > depth * zero else x
+"""
+WHOLE_KINDS = {
+    1: ("infinite operand", 8, "sum(u.depth"), 2: ("infinite", 9, "sum(big"), 3: ("infinite", 11, "big + big"),
+    4: ("infinite operand", 11, "far + 1"), 5: ("infinite operand", 11, "far - far"),
+    6: ("division by zero", 11, "7 // zero"), 7: ("infinite operand", 12, "far - far"), 8: None,
+    9: ("shift", 12, "x << by"), 10: None, 11: None, 12: ("infinite operand", 13, "-far"),
+    13: ("infinite operand", 13, "x % far"), 14: ("infinite", 14, "byte + b"), 15: ("infinite", 14, "b - byte"),
+    16: ("infinite", 14, "byte * byte"), 17: ("none", 15, "near.x"), 18: ("none", 15, "near < self"),
+    19: ("infinite", 15, "big ** 2"), 20: ("division by zero", 16, "10 // (v.x - 1)"),
+    21: ("infinite operand", 17, "depth * zero"),
+}
+STAR = ref_graph(4, [(1, 2), (2, 3), (3, 2), (3, 1), (1, 1)])
+
+
+@cache
+def _program(text: str) -> Program:
+    return vlang.compile(text, "p.vp")
+
+
+def _engine(program: Program, run: Fuzzed, **options: Any) -> CheckError | None:
+    try:
+        program(to_graph(run.graph), options or None, check=True, **run.params, **run.fields)
+    except CheckError as error:
+        return error
+    return None
+
+
+def _interpreter(program: Program, run: Fuzzed) -> Failed | None:
+    try:
+        run_checked(parse(program.source, "p.vp"), run.graph, run.params, run.fields)
+    except Failed as failed:
+        return failed
+    return None
+
+
+def _same(got: CheckError | None, want: Failed | None) -> bool:
+    if got is None or want is None:
+        return got is None and want is None
+    return (got.kind, got.line, got.column, got.vertex) == (want.kind, want.line, want.column, want.vertex)
+
+
+@pytest.mark.parametrize(("text", "at"), [(FLOATS, at) for at in FLOAT_KINDS] + [(WHOLE, at) for at in WHOLE_KINDS])
+def test_each_operation(text: str, at: int) -> None:
+    want = (FLOAT_KINDS if text is FLOATS else WHOLE_KINDS)[at]
+    run = Fuzzed(text, STAR, {"nr": at}, {})
+    got = _engine(_program(text), run, threads=1 + at % 3)
+    assert _same(got, _interpreter(_program(text), run)), (got, _interpreter(_program(text), run))
+    if want is None:
+        assert got is None
+    else:
+        assert got is not None
+        assert (got.kind, got.line) == want[:2]
+        assert text.splitlines()[got.line - 1][got.column - 1 :].startswith(want[2]), got
+
+
+def test_every_kind_is_tested() -> None:
+    found = {kind[0] for kind in (*FLOAT_KINDS.values(), *WHOLE_KINDS.values()) if kind is not None}
+    assert {*found, "nan operand"} == set(KINDS)
+
+
+def test_a_nan_that_is_passed_is_found_where_it_is_compared() -> None:
+    text = "program p\nvertex x: float\nvertex y: float = min(u.x for u -> self)\n"
+    run = Fuzzed(text, STAR, {}, {"x": [0.0, float("nan"), 0.0, 0.0]})
+    got = _engine(_program(text), run)
+    assert got is not None
+    assert (got.kind, got.line, got.vertex) == ("nan operand", 3, 1)
+    assert _same(got, _interpreter(_program(text), run))
+
+
+def test_the_message_names_operation_vertex_and_superstep() -> None:
+    text = "program p\nvertex x: float = 3.0\nvertex y: float = 0.0\nrepeat 9 times:\n    apply x = x - 1.0\n" \
+           "    apply y = 1.0 / x\n"
+    graph = Graph.from_edges(["a", "b"], ["b", "c"])
+    with pytest.raises(CheckError) as caught:
+        _program(text)(graph, check=True)
+    error = caught.value
+    assert str(error) == "p.vp:6:15: `1.0 / x` divides by zero for vertex a, in superstep 3"
+    assert (error.kind, error.line, error.column, error.vertex, error.superstep) == ("division by zero", 6, 15, "a", 3)
+    assert isinstance(error, (ArithmeticError, Error))
+
+
+def test_the_first_superstep_the_first_statement_the_least_vertex() -> None:
+    text = "program p\nvertex x: int = 1\nvertex y: int = 1\nrepeat 50 times:\n    apply x = x * (9 if indegree == 2 " \
+           "else 3)\n    apply y = y * 9\n"
+    graph = Graph.from_edges([5, 6, 7, 8], [7, 7, 9, 9])
+    for threads in (1, 2):
+        with pytest.raises(CheckError) as caught:
+            _program(text)(graph, check=True, threads=threads)
+        error = caught.value
+        assert (error.vertex, error.line, error.superstep) == (7, 5, 10)  # 9^10 is too large, 3^10 is not
+
+
+def test_the_command_ends_with_one_message(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "shares.vp"
+    path.write_text("program shares\nvertex part: float = 1.0 / (outdegree - 1)\n")
+    assert main(["run", str(path), "karate", "--quiet"]) == 0
+    capsys.readouterr()
+    assert main(["run", str(path), "karate", "--check"]) == 1
+    found = capsys.readouterr()
+    assert found.err.splitlines()[-1] == f"error: {path}:2:22: `1.0 / (outdegree - 1)` divides by zero for vertex 12"
+    assert found.out == ""
+
+
+def test_results_are_those_of_an_ordinary_run() -> None:
+    karate = Graph.read("karate")
+    program = vlang.load("pagerank")
+    assert program(karate, check=True)["rank"].tobytes() == program(karate)["rank"].tobytes()
+
+
+def test_an_order_of_its_own() -> None:
+    text = "program p\nvertex x: float = 1.0\nvertex y: float = 1.0 / (indegree - 2)\n"
+    graph = Graph.from_edges([5, 6, 7, 8, 9], [7, 7, 9, 9, 5])
+    for one in (graph, graph.ordered(np.array([3, 1, 4, 0, 2], np.uint32))):
+        with pytest.raises(CheckError) as caught:
+            _program(text)(one, check=True)
+        assert caught.value.vertex == 7
+
+
+def test_what_is_refused() -> None:
+    karate, program = Graph.read("karate"), vlang.load("bfs")
+    result = program(karate, source=1)
+    with pytest.raises(BindError, match="check is for runs of a whole program"):
+        program.resume(result, added=([1], [34]), check=True)
+    with pytest.raises(BindError, match="check is"):
+        program(karate, source=1, check="yes")
+
+
+@pytest.mark.parametrize("name", (*STDLIB, *MORE) if NIGHTLY else ("bfs", "pagerank"))
+def test_programs_of_the_library_have_no_failure(name: str) -> None:
+    for seed in range(3):
+        made = case(name, random_graph(seed, seed % 2 == 0))
+        if made is not None:
+            vlang.load(name)(to_graph(made.graph), check=True, **made.params, **made.fields)
+
+
+def test_random_programs() -> None:
+    print(f"VLANG_FUZZ_SEED={SEED}")
+    found: list[str] = []
+    for number, made in enumerate(drawn(SEED, COUNT)):
+        program = vlang.compile(made.text, "p.vp")
+        for cut, one in enumerate(variants(made, 3)):
+            try:
+                want, got = _interpreter(program, one), _engine(program, one, threads=1 + cut % 3)
+            except (OverflowError, RangeError):  # a declared reduction that leaves its type
+                continue
+            assert _same(got, want), (number, cut, got, want, made.text)
+            found.append("" if want is None else want.kind)
+    assert len(set(found)) > 2, found
+
+
+def test_places_make_no_difference_to_expressions() -> None:
+    here = f.GraphValue(I32, "k", "parameter", span=Span(3, 4, 1, 4))
+    assert here == f.GraphValue(I32, "k", "parameter")
+    assert hash(here) == hash(f.GraphValue(I32, "k", "parameter"))
+    assert checked(_program(FLOATS).stages().program, frozenset()).sites

@@ -1,0 +1,50 @@
+"""Plant mutations and report which survive: `python -m tests.mutation [--results FILE]`.
+
+Each mutation is planted alone in a copy of the tree, and the tests that ought to see it run until one fails. That test
+must pass in the tree without the mutation, or the kill does not count. A mutation after which the tests do not end
+counts as killed only if the test that hangs takes less than a tenth of the time without it. Results are lines of FILE,
+so that a run that was ended goes on.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from tests.mutation.judged import JUDGED
+from tests.mutation.plan import SEED, drawn
+from tests.mutation.trial import Trials, Verdict, copied
+
+ROOT = Path(__file__).parents[2]
+MOST_SURVIVORS = 2
+
+
+@click.command(help=__doc__)
+@click.option("--results", type=click.Path(path_type=Path), default=Path("build/mutation/results.jsonl"),
+              show_default=True)
+@click.option("--seed", default=SEED, show_default=True)
+@click.option("--limit", default=1800.0, show_default=True, help="Seconds for the tests of one mutation.")
+@click.option("--only", default="", help="Run the mutations of paths that begin so.")
+def main(results: Path, seed: int, limit: float, only: str) -> None:
+    results.parent.mkdir(parents=True, exist_ok=True)
+    text = results.read_text(encoding="utf-8") if results.exists() else ""
+    done = {one["site"]: Verdict(**one) for one in map(json.loads, text.splitlines())}
+    trials = Trials(copied(ROOT, results.parent / "tree"), results.parent / "cache", limit)
+    for site in drawn(ROOT, seed):
+        name = f"{site.path}:{site.line} {site.operator} {site.start}"
+        if name in done or not site.path.startswith(only):
+            continue
+        done[name] = trials.judge(name, site)
+        with results.open("a", encoding="utf-8") as file:
+            file.write(json.dumps(vars(done[name])) + "\n")
+        click.echo(f"{name}: {done[name].said()}")
+    left = [one for one in done.values() if not one.killed and one.changed not in JUDGED]
+    killed = sum(one.killed for one in done.values())
+    click.echo(f"{len(done)} mutations, {killed} killed, {len(left)} survived unjudged")
+    raise SystemExit(len(left) > MOST_SURVIVORS)
+
+
+if __name__ == "__main__":
+    main()

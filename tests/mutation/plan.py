@@ -1,0 +1,117 @@
+"""Which mutations are planted, and which tests ought to see each: fixed before anything was run.
+
+For every mutation an operator is drawn first, then a site among all where it applies, so that frequent operators do not
+crowd out the others. The tests of a file are those of the first row of TESTS that its path begins with, in this order;
+the run of a mutation ends with the first test that fails.
+"""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.mutation.operators import LOGIC, RACES, SITES, Site
+
+__all__ = ["AREAS", "SEED", "TESTS", "Area", "drawn", "covering"]
+
+SEED = 20261123
+
+
+@dataclass(frozen=True)
+class Area:
+    """A part of the tree. count: of mutations. kind: a key of SITES. operators: those drawn. files: patterns."""
+
+    name: str
+    count: int
+    kind: str
+    operators: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+AREAS = (
+    Area("compiler", 10, "logic", LOGIC, (
+        "vlang/check/**/*.py", "vlang/ir/**/*.py", "vlang/emit/*.py", "vlang/emit/shared/*.py",
+        "vlang/emit/cpu/**/*.py", "vlang/emit/cuda/**/*.py")),
+    Area("races", 10, "races", RACES, (
+        "vlang/emit/cpu/skeletons/*.py", "vlang/emit/cpu/ways/push_text.py", "vlang/emit/cuda/skeletons/*.cuh",
+        "runtime/kernels/*.py")),
+    Area("engine", 4, "logic", LOGIC, ("runtime/engine/*.py", "runtime/cpu/**/*.py", "runtime/gpu/**/*.py")),
+    Area("readers", 10, "logic", LOGIC, ("runtime/graph/read/*.py", "runtime/graph/npz.py", "runtime/graph/archive.py",
+                                         "runtime/convert/*.py", "runtime/storage/page_file/*.py")),
+)
+"""34 mutations: ten in the compiler, 14 in the engine with its kernels, of which ten are races, ten in the readers."""
+
+_LANGUAGE = ("tests/cpu/test_language_statements.py", "tests/cpu/test_language_reductions.py",
+             "tests/cpu/test_language_loops.py", "tests/cpu/test_language_arguments.py", "tests/cpu/test_stdlib.py",
+             "tests/cpu/test_integers.py", "tests/cpu/test_vectors.py", "tests/cpu/test_user_reductions.py",
+             "tests/cpu/test_nesting.py", "tests/fuzz")
+_WAYS = ("tests/cpu/test_push.py", "tests/cpu/test_reach.py", "tests/cpu/test_priority.py", "tests/cpu/test_sums.py")
+_CPU = (*_WAYS, "tests/cpu/test_stdlib.py", "tests/cpu/test_engine_cuts.py", "tests/cpu/test_contended.py",
+        "tests/paged/test_streamed.py", "tests/cpu")
+_GPU = ("tests/emit/test_layouts.py", "tests/cuda/test_atomics.py", "tests/cuda/test_operators.py",
+        "tests/cuda/test_pull_kernels.py", "tests/cuda/test_sparse_kernels.py", "tests/cuda/test_engine_emulated.py",
+        "tests/cuda/test_sanitizers.py", "tests/cuda")
+_PAGES = ("tests/page_file/test_form.py", "tests/page_file/test_damage.py", "tests/page_file/test_convert.py",
+          "tests/page_file", "tests/paged", "tests/cli/test_streams.py")
+
+TESTS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("vlang/check/laws", ("tests/check/test_laws.py", "tests/check", "tests/cpu/test_user_reductions.py")),
+    ("vlang/check", ("tests/check/test_mistakes.py", "tests/check/test_correct.py", "tests/check", "tests/ir",
+                     "tests/docs/test_diagnostics.py", "tests/tools", *_LANGUAGE)),
+    ("vlang/ir", ("tests/ir", "tests/emit", *_LANGUAGE, "tests/cpu/test_chaos.py", "tests/cpu/test_infinite_sums.py",
+                  "tests/cpu", "tests/api", "tests/cuda/test_kernel_choice.py")),
+    ("vlang/emit/cpu/skeletons/paged", ("tests/paged", *_CPU)),
+    ("vlang/emit/cpu/ways", ("tests/emit/test_push.py", *_CPU)),
+    ("vlang/emit/cpu/skeletons", _CPU),
+    ("vlang/emit/cuda/skeletons", _GPU),
+    ("vlang/emit/cuda", ("tests/emit", *_GPU)),
+    ("vlang/emit", ("tests/emit", *_LANGUAGE, "tests/cuda/test_operators.py", "tests/cpu", "tests/cuda")),
+    ("runtime/kernels/crew.py", ("tests/devices/test_crew.py", *_CPU, "tests/faults")),
+    ("runtime/kernels/paged", ("tests/paged", *_CPU)),
+    ("runtime/kernels", ("tests/cpu/test_copied.py", *_CPU)),
+    ("runtime/cpu/paged", ("tests/paged", *_CPU)),
+    ("runtime/cpu", (*_CPU, "tests/api", "tests/faults")),
+    ("runtime/gpu", ("tests/cuda/test_kernel_choice.py", "tests/cuda/test_topology.py", *_GPU, "tests/devices")),
+    ("runtime/engine", ("tests/cpu/test_language_loops.py", "tests/cpu/test_nesting.py", "tests/checkpoints", *_CPU,
+                        "tests/api")),
+    ("runtime/convert", ("tests/page_file/test_convert.py", *_PAGES)),
+    ("runtime/storage/page_file", _PAGES),
+    ("runtime/graph/npz.py", ("tests/graph/test_graph_npz.py", "tests/graph/test_npz_damaged.py", "tests/graph",
+                              "tests/page_file")),
+    ("runtime/graph", ("tests/graph/test_read_formats.py", "tests/graph/test_read_errors.py",
+                       "tests/graph/test_read_columns.py", "tests/graph", "tests/cli/test_reading.py",
+                       "tests/cli/test_columns.py", "tests/cli/test_streams.py", "tests/api/test_edge_columns.py",
+                       *_PAGES)),
+)
+
+
+def drawn(root: Path, seed: int = SEED) -> list[Site]:
+    """The mutations of a tree: as many different ones from each area as AREAS says."""
+    chance, found = random.Random(seed), []
+    for area in AREAS:
+        by_operator = _sites(root, area)
+        chosen: list[Site] = []
+        while len(chosen) < area.count:
+            site = chance.choice(by_operator[chance.choice([name for name in area.operators if by_operator[name]])])
+            if site not in chosen:
+                chosen.append(site)
+        found += chosen
+    return found
+
+
+def _sites(root: Path, area: Area) -> dict[str, list[Site]]:
+    """The sites of an area by operator, in the order of paths."""
+    found: dict[str, list[Site]] = {name: [] for name in area.operators}
+    paths = sorted({path for pattern in area.files for path in root.glob(pattern)})
+    for path in paths:
+        logic_in_kernels = area.kind == "logic" and "skeletons" in path.parts
+        if not logic_in_kernels:
+            for site in SITES[area.kind](path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")):
+                found[site.operator].append(site)
+    return found
+
+
+def covering(path: str) -> tuple[str, ...]:
+    """The tests that ought to see a mutation of a file, in order."""
+    return next(tests for start, tests in TESTS if path.startswith(start))

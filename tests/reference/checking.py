@@ -1,0 +1,531 @@
+"""Check mode of the reference interpreter: the first operation that fails (language.md 6.1).
+
+Operations are tested where they are evaluated, with masks for the rows at which they are. An argument of a `fn` is
+evaluated where the body names it. Shares nothing with vlang.ir.checks.check_mode but the names of the kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tests.reference import operators as ops
+from tests.reference.checking_rules import failures_of, infinite, operand_of
+from tests.reference.evaluate import Evaluator, _keep, reads_change
+from tests.reference.graph import RefGraph
+from tests.reference.interpreter import _Machine
+from tests.reference.outcome import Outcome
+from tests.reference.reductions import put, with_default
+from tests.reference.state import Binding, Env, Frame, Rows, Store, read
+from tests.reference.values import (
+    Array,
+    Value,
+    _Weak,
+    convert,
+    declared,
+    definite,
+    elements,
+    item,
+    literal_number,
+    meet,
+    spread,
+    take,
+)
+from vlang.syntax import tree as t
+from vlang.types import BOOL, F16, INTEGER, VERTEX, Scalar, Tuple, Type, Vector
+
+__all__ = ["Failed", "run_checked"]
+
+
+@dataclass(frozen=True)
+class Failed(Exception):
+    """The first failure. vertex: its dense number, None for a value of the graph."""
+
+    kind: str
+    line: int
+    column: int
+    vertex: int | None
+
+
+def run_checked(file: t.File, graph: RefGraph, params: Mapping[str, Any], fields: Mapping[str, Any] | None = None,
+                max_rounds: int | None = None, precision: int = 32) -> Outcome:
+    """Run a program in check mode. Raises Failed."""
+    with np.errstate(all="ignore"):
+        machine = _Checking(file, graph, precision, max_rounds, dict(fields or {}))
+        machine.bind(params, dict(graph.columns))
+        machine.watcher.on = True
+        return machine.run()
+
+
+@dataclass(frozen=True, eq=False)
+class _Later(Value):
+    """An argument of a `fn`: what computes it."""
+
+    compute: Callable[[], Value] | None = None
+
+
+class _Watcher(Evaluator):
+    """Evaluates, and notes what fails."""
+
+    def __init__(self, file: t.File, graph: RefGraph, precision: int) -> None:
+        super().__init__(file, graph, precision)
+        self.on = False
+        self._found: list[tuple[tuple[int, int, int], t.Span, str, int | None]] = []
+        self._at: Array | None = None  # the vertex of each row
+        self._guard: Array = np.array(True)
+        self._compared = False
+        self._inside = False  # of an expression
+        self._reducing = 0
+        self._tickets = 0
+
+    def at(self, selected: Array) -> None:
+        """What follows is computed for these vertices."""
+        self._at, self._guard = selected, np.array(True)
+
+    def stop(self) -> None:
+        """Raise the first failure of the statement."""
+        if self._found:
+            _, span, kind, vertex = min(self._found, key=lambda one: one[0])
+            raise Failed(kind, span.line, span.column, vertex)
+
+    # ------------------------------------------------------------------------------------------------------- notes
+    def _ticket(self) -> tuple[int, int]:
+        self._tickets += 1
+        return (0 if self._reducing else 1, self._tickets)
+
+    def note(self, span: t.Span, kind: str, fails: Array, ticket: tuple[int, int] | None = None,
+             guard: Array | None = None, at: Array | None = None, whole: bool = False) -> None:
+        """Note a failure at the first row where it happens. whole: of a value of the graph."""
+        if not self.on:
+            return
+        ticket = ticket or self._ticket()
+        at = self._at if at is None and not whole else at
+        fails = np.asarray(fails) & (self._guard if guard is None else guard)
+        if at is None:
+            if fails.any():
+                self._found.append(((self.graph.n, *ticket), span, kind, None))
+            return
+        rows = np.flatnonzero(np.broadcast_to(fails, len(at)))
+        if len(rows):
+            vertex = int(at[rows].min())
+            self._found.append(((vertex, *ticket), span, kind, vertex))
+
+    @contextmanager
+    def _under(self, *tests: Array) -> Iterator[None]:
+        outer = self._guard
+        for test in tests:
+            self._guard = self._guard & test
+        try:
+            yield
+        finally:
+            self._guard = outer
+
+    @contextmanager
+    def _comparing(self, compared: bool) -> Iterator[None]:
+        outer, self._compared = self._compared, compared
+        try:
+            yield
+        finally:
+            self._compared = outer
+
+    # ------------------------------------------------------------------------------------------------- expressions
+    def eval(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
+        """As Evaluator.eval."""
+        if not self.on or self._inside:
+            return self._checked(expr, rows, env)
+        self._inside, self._at, self._guard, self._compared = True, rows.own, np.array(True), False
+        try:
+            return self._checked(expr, rows, env)
+        finally:
+            self._inside = False
+
+    def _checked(self, expr: t.Expr, rows: Rows, env: Env) -> Value:
+        if not self.on:
+            return super().eval(expr, rows, env)
+        compared, self._compared = self._compared, False
+        try:
+            return self._watched(expr, rows, env, compared)
+        finally:
+            self._compared = compared
+
+    def _part(self, expr: t.Expr, rows: Rows, env: Env, compared: bool = False) -> Value:
+        with self._comparing(compared):
+            return self.eval(expr, rows, env)
+
+    def _watched(self, expr: t.Expr, rows: Rows, env: Env, compared: bool) -> Value:
+        match expr:
+            case t.Unary(op="-"):
+                a = self._part(expr.value, rows, env, compared)
+                result = self._within((a,), ops.negate(a, self._mode == "wrap"))
+                return self.arithmetic(expr.span, "neg", (a,), result, compared)
+            case t.Binary(op=op):
+                hands = compared and op in ("+", "-", "*")
+                a, b = (self._part(side, rows, env, hands) for side in (expr.left, expr.right))
+                result = self._within((a, b), ops.binary(op, a, b, self.precision, self._mode == "wrap"))
+                return self.arithmetic(expr.span, op, (a, b), result, compared)
+            case t.Compare(op=op):
+                a, b = (self._part(side, rows, env, True) for side in (expr.left, expr.right))
+                wide = 64 if a.type == b.type == INTEGER else self.precision
+                result = ops.compare(op, a, b, wide)
+                if op not in ("==", "!="):
+                    self._ordered(expr.span, a, b)
+                    if a.type == b.type == VERTEX:
+                        self.note(expr.span, "none", (a.raw < 0) | (b.raw < 0))
+                return result
+            case t.Logical(op=op):
+                left = ops.truth(self._part(expr.left, rows, env))
+                with self._under(left if op == "and" else ~left):
+                    right = ops.truth(self._part(expr.right, rows, env))
+                return Value(BOOL, np.asarray(left & right if op == "and" else left | right))
+            case t.Conditional():
+                test = ops.truth(self._part(expr.test, rows, env))
+                with self._under(test):
+                    yes = self._part(expr.yes, rows, env, compared)
+                with self._under(~test):
+                    no = self._part(expr.no, rows, env, compared)
+                return ops.choose(test, yes, no)
+            case t.TupleExpr() | t.VectorExpr():
+                with self._comparing(compared):
+                    return super().eval(expr, rows, env)
+            case t.Index():
+                return self._indexed(expr, rows, env, compared)
+            case t.Member():
+                index = self._vertex(expr.value, rows, env)
+                if not isinstance(expr.value, t.Name) or expr.value.name not in rows.members:
+                    self.note(expr.span, "none", index < 0)
+                return super().eval(_Fixed.member(expr, index), rows, env)
+            case t.Name():
+                with self._comparing(compared):
+                    return super().eval(expr, rows, env)
+            case t.Call():
+                with self._comparing(compared):
+                    return self._called(expr, rows, env)
+        return super().eval(expr, rows, env)
+
+    def _vertex(self, expr: t.Expr, rows: Rows, env: Env) -> Array:
+        return expr.index if isinstance(expr, _Fixed) else super()._vertex(expr, rows, env)
+
+    def _indexed(self, expr: t.Index, rows: Rows, env: Env, compared: bool) -> Value:
+        value = self._part(expr.value, rows, env, compared)
+        if isinstance(value.type, Tuple):
+            return value.parts[int(definite(self._part(expr.index, rows, env), self.precision).raw)]
+        assert isinstance(value.type, Vector)
+        index = definite(self._part(expr.index, rows, env), self.precision)
+        self.note(expr.span, "index", (index.raw < 0) | (index.raw >= value.type.size))
+        parts = ops.components(value)
+        result = parts[-1]
+        for place in range(len(parts) - 1):
+            result = ops.choose(np.asarray(index.raw == place), parts[place], result)
+        return result
+
+    def _name(self, name: str, rows: Rows, env: Env) -> Value:
+        bound = env.get(name)
+        if isinstance(bound, _Later) and bound.compute is not None:
+            return bound.compute()
+        return super()._name(name, rows, env)
+
+    # ------------------------------------------------------------------------------------------------------- calls
+    def _called(self, expr: t.Call, rows: Rows, env: Env) -> Value:
+        name, compared = expr.name, self._compared
+        if name == "wrap":
+            with self._computing("wrap"):
+                return self.eval(expr.args[0], rows, env)
+        if name in ("old", "change", "changed"):
+            return super()._call(expr, rows, env)
+        if name in self.functions:
+            return self._substituted(self.functions[name], expr, rows, env)
+        least = name in ("min", "max")
+        args = [self._part(a, rows, env, least) for a in expr.args]
+        if name in self.reductions:
+            return self.join(self.reductions[name], args[0], args[1], env)
+        if name in ("min", "max", "sum") and len(args) == 1:
+            return self._folded(expr.span, name, ops.components(args[0]), compared)
+        if least:
+            result = args[0]
+            for other in args[1:]:
+                self._ordered(expr.span, result, other)
+                result = ops.extreme(name, result, other, self.precision)
+            return result
+        if name == "dot":
+            products = []
+            pairs = zip(*(ops.components(convert(a, meet(args[0].type, args[1].type))) for a in args), strict=True)
+            for a, b in pairs:
+                product = ops.binary("*", a, b, self.precision)
+                products.append(self.arithmetic(expr.span, "*", (a, b), product, compared))
+            return self._folded(expr.span, "sum", products, compared)
+        result = self._built_in(name, args)
+        self._function_failed(expr.span, name, args[0], result)
+        return result
+
+    def _folded(self, span: t.Span, name: str, parts: list[Value], compared: bool) -> Value:
+        result = parts[0]
+        for part in parts[1:]:
+            if name == "sum":
+                total = ops.binary("+", result, part, self.precision)
+                result = self.arithmetic(span, "+", (result, part), total, compared)
+            else:
+                self._ordered(span, result, part)
+                result = ops.extreme(name, result, part, self.precision)
+        return result
+
+    def _substituted(self, function: t.Function, expr: t.Call, rows: Rows, env: Env) -> Value:
+        """The body of a `fn`, with arguments evaluated where it names them."""
+        inner: dict[str, Binding] = {}
+        outer_mode = self._mode
+        for place, param in enumerate(function.params):
+            type_ = self._argument_type(param, env)
+            given = expr.args[place] if place < len(expr.args) else param.default
+            mode = outer_mode if place < len(expr.args) else ""
+
+            def compute(given: t.Expr | None = given, type_: Type = type_, mode: str = mode) -> Value:
+                assert given is not None
+                with self._computing(mode):
+                    return read(convert(self.eval(given, rows, env), type_), type_)
+
+            inner[param.name] = _Later(type_, np.array(0), compute)
+        with self._computing(""):
+            result = self.eval(function.value, rows, env.new_child(inner))
+        if function.type is None:
+            return definite(result, self.precision)
+        type_ = declared(function.type, self.precision)
+        return read(convert(result, type_), type_)
+
+    def _function_failed(self, span: t.Span, name: str, a: Value, result: Value) -> None:
+        if name == "floor" and item(a.type).floating:
+            x, r = definite(a, self.precision).raw, definite(result, self.precision)
+            self._somewhere(span, "nan operand", np.isnan(x), r.type)
+            self._somewhere(span, "infinite", infinite(r.raw, item(r.type)) & ~np.isinf(x), r.type)
+        elif name in ("sqrt", "exp", "log", "log1p"):
+            r = definite(result, self.precision)
+            x = elements(a, item(r.type))
+            if name != "sqrt":
+                self._somewhere(span, "infinite", np.isinf(r.raw) & ~np.isinf(x), r.type)
+            self._somewhere(span, "nan", np.isnan(r.raw) & ~np.isnan(x), r.type)
+
+    # -------------------------------------------------------------------------------------------------- operations
+    def _somewhere(self, span: t.Span, kind: str, fails: Array, type_: Type) -> None:
+        """Note a failure in some component of a value."""
+        self.note(span, kind, np.asarray(fails.any(axis=-1) if isinstance(type_, Vector) else fails))
+
+    def _ordered(self, span: t.Span, a: Value, b: Value) -> None:
+        """The operands of a minimum, maximum or ordering comparison."""
+        fails: Array = np.array(False)
+        pairs = list(zip(a.parts, b.parts, strict=True)) if isinstance(a.type, Tuple) else [(a, b)]
+        for x, y in pairs:
+            for one in (x, y):
+                if item(one.type).floating:
+                    data = definite(one, self.precision).raw
+                    bad: Array = np.isnan(data)
+                    fails = np.asarray(fails | (bad.any(axis=-1) if isinstance(one.type, Vector) else bad))
+        self.note(span, "nan operand", fails)
+
+    def arithmetic(self, span: t.Span, op: str, args: tuple[Value, ...], result: Value, compared: bool) -> Value:
+        """The result of an operation, tested now, or when a weak one gets its type."""
+        if literal_number(result) is not None or not self.on:
+            return result
+        ticket, guard, at, mode = self._ticket(), self._guard, self._at, self._mode
+        meant = tuple(literal_number(a) is not None for a in args)
+
+        def test(made: Array, type_: Type) -> None:
+            scalar = item(type_)
+            sides = tuple(operand_of(a, type_, scalar, k, op) for k, a in enumerate(args))
+            for kind, fails in failures_of(op, sides, made, scalar, compared, meant, mode):
+                if isinstance(type_, Vector):
+                    fails = np.asarray(np.broadcast_to(fails, np.shape(made)).any(axis=-1))
+                self.note(span, kind, fails, ticket, guard, at, at is None)
+
+        if not callable(result.data):
+            test(result.raw, result.type)
+            return result
+        data, type_ = result.data, result.type
+
+        def make(scalar: Scalar) -> Array:
+            inner = data.make if isinstance(data, _Weak) else data
+            made = inner(scalar)
+            place: Type = Vector(scalar, type_.size) if isinstance(type_, Vector) else scalar
+            if scalar.floating and item(type_) == INTEGER:
+                return made
+            test(made, place)
+            return made
+
+        weak = data if isinstance(data, _Weak) else _Weak(data)
+        return Value(type_, replace(weak, make=make))
+
+    def stored(self, span: t.Span, value: Value, type_: Type) -> None:
+        """A value before it is stored: it may be too large for an f16."""
+        if self.on and not isinstance(type_, Tuple) and item(type_) == F16 and value.type != type_:
+            before, after = definite(value, self.precision), convert(value, type_)
+            fails = np.isinf(after.raw) & ~infinite(before.raw, item(before.type))
+            self._somewhere(span, "infinite", fails, type_)
+
+    # -------------------------------------------------------------------------------------------------- reductions
+    def reduce(self, expr: t.Reduce, rows: Rows, env: Env) -> Value:
+        """As Evaluator.reduce."""
+        if not self.on:
+            return super().reduce(expr, rows, env)
+        outer = self._at, self._guard
+        self._reducing += 1
+        try:
+            return self._reduced(expr, rows, env, outer[0])
+        finally:
+            self._at, self._guard = outer
+            self._reducing -= 1
+
+    def _reduced(self, expr: t.Reduce, rows: Rows, env: Env, outside: Array | None) -> Value:
+        over_vertices = expr.domain.kind in ("vertices", "set")
+        groups = 1 if over_vertices else rows.count or 0
+        inner, group = self._members(expr.domain, env) if over_vertices else self._edges(expr.domain, rows)
+        if not over_vertices and reads_change(expr, expr.domain.name):
+            inner, group = _keep(inner, group, self.frames[-1].active[inner.members[expr.domain.name]])
+
+        def here(rows: Rows) -> None:
+            self._at = rows.members[expr.domain.name] if over_vertices else rows.own
+            self._guard = np.array(True)
+
+        here(inner)
+        if expr.cond is not None:
+            holds = definite(self._part(expr.cond, inner, env), self.precision)
+            inner, group = _keep(inner, group, np.broadcast_to(ops.truth(holds), len(group)))
+            here(inner)
+        user = expr.name in self.reductions
+        body = self._part(expr.body, inner, env, expr.name in ("min", "max") and not user)
+        result, counts = self._fold(expr, body, group, groups, env, over_vertices)
+        self._at, self._guard = None if over_vertices else outside, np.array(True)
+        default = None if expr.default is None else self._part(expr.default, rows, env)
+        self._result(expr, definite(body, self.precision), group, groups, result, over_vertices)
+        if default is not None:
+            result = with_default(result, counts, default)
+        return take(result, np.array(0)) if over_vertices else result
+
+    def _result(self, expr: t.Reduce, body: Value, group: Array, groups: int, result: Value,
+                over_vertices: bool) -> None:
+        def some(fails: Array) -> Array:
+            fails = _any(fails)
+            return np.bincount(group[fails], minlength=groups).astype(bool)
+
+        def noted(kind: str, fails: Array) -> None:
+            fails = _any(fails)
+            self.note(expr.span, kind, np.asarray(fails.any()) if over_vertices else fails, whole=over_vertices)
+
+        user, name = expr.name in self.reductions, expr.name
+        terms = [b for b in (body.parts if isinstance(body.type, Tuple) else (body,)) if item(b.type).floating]
+        nans = np.zeros(groups, bool)
+        for term in terms:
+            nans |= some(_spread(np.isnan(term.raw), len(group), term))
+        if not user and name in ("min", "max", "median"):
+            if terms:
+                noted("nan operand", nans)
+            return
+        values = [r for r in (result.parts if isinstance(result.type, Tuple) else (result,)) if item(r.type).floating]
+        if ((user or name in ("sum", "prod")) and terms) or (name == "mean" and not user):
+            for value in values:
+                noted("nan", _any(np.isnan(value.raw)) & ~nans)
+            if not user:
+                far = np.zeros(groups, bool)
+                for term in terms:
+                    far |= some(_spread(np.isinf(term.raw), len(group), term))
+                if name == "mean" and not terms:  # of integers, which become floats
+                    far |= some(_spread(infinite(body.raw, item(body.type)), len(group), body))
+                for value in values:
+                    noted("infinite", _any(np.isinf(value.raw)) & ~far)
+        elif not user and name in ("sum", "prod"):
+            scalar = item(result.type)
+            bad = _any(infinite(result.raw, scalar) if scalar.kind == "int" else
+                       np.asarray(result.raw == scalar.highest))
+            far = some(_spread(infinite(body.raw, item(body.type)), len(group), body))
+            noted("infinite operand", far)
+            noted("infinite", bad & ~far)
+
+
+def _any(fails: Array) -> Array:
+    """Whether a component of each value fails."""
+    return np.asarray(fails.any(axis=-1) if fails.ndim > 1 else fails)
+
+
+def _spread(fails: Array, rows: int, value: Value) -> Array:
+    if isinstance(value.type, Vector):
+        return np.broadcast_to(fails, (rows, value.type.size))
+    return np.broadcast_to(fails, rows)
+
+
+class _Fixed(t.Expr):
+    """A vertex that is already known."""
+
+    index: Array
+
+    @staticmethod
+    def member(expr: t.Member, index: Array) -> t.Member:
+        """The member of a known vertex."""
+        fixed = _Fixed(expr.value.span)
+        object.__setattr__(fixed, "index", index)
+        return replace(expr, value=fixed)
+
+
+class _Checking(_Machine):
+    """Executes statements; the first that fails raises Failed."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.watcher = _Watcher(self.file, self.graph, self.precision)
+        self.evaluator = self.watcher
+
+    def execute(self, statement: t.Statement, selected: Array, env: Env) -> None:
+        super().execute(statement, selected, env)
+        self.watcher.stop()
+
+    def _truth(self, cond: t.Expr, selected: Array, env: Env) -> Array:
+        found = super()._truth(cond, selected, env)
+        self.watcher.stop()
+        return found
+
+    def _holds(self, cond: t.Expr, env: Env) -> bool:
+        on = self.watcher.on
+        self.watcher.on = on and not reads_change(cond)
+        try:
+            found = super()._holds(cond, env)
+        finally:
+            self.watcher.on = on
+        self.watcher.stop()
+        return found
+
+    def _integer(self, expr: t.Expr, env: Env) -> int:
+        found = super()._integer(expr, env)
+        self.watcher.stop()
+        return found
+
+    def _activity(self, loop: t.Repeat, frame: Frame, stores: list[Store], selected: Array, env: Env) -> Array:
+        if loop.until is not None:
+            self._holds(loop.until, env)
+        return super()._activity(loop, frame, stores, selected, env)
+
+    def _field(self, statement: t.VertexField, env: Env) -> None:
+        type_ = declared(statement.type, self.precision)
+        if self.watcher.on and statement.init is not None and item(type_) == F16:
+            value = self.watcher.eval(statement.init, self._rows(self.all), env)
+            self.watcher.at(self.all)
+            self.watcher.stored(statement.init.span, value, type_)
+        super()._field(statement, env)
+
+    def _apply(self, statement: t.Apply, selected: Array, env: Env) -> None:
+        """As _Machine._apply; an update is an operation, too."""
+        rows, watcher, span = self._rows(selected), self.watcher, statement.value.span
+        stores = [env[name] for name in statement.target.names]
+        value = watcher.eval(statement.value, rows, env)
+        watcher.at(selected)
+        if statement.op != "=":
+            span, op = statement.span, statement.op[:-1]
+            before = watcher.eval(t.Name(span, statement.target.names[0]), rows, env)
+            made = ops.binary(op, before, value, self.precision)
+            watcher.at(selected)
+            value = watcher.arithmetic(span, op, (before, value), made, False)
+        many = statement.target.many
+        items = statement.value.items if many and isinstance(statement.value, t.TupleExpr) else ()
+        for number, store in enumerate(stores):
+            assert isinstance(store, Store)
+            part = value.parts[number] if many else value
+            watcher.stored(items[number].span if items else span, part, store.type)
+            store.value = put(store.value, selected, spread(convert(part, store.type), len(selected)))

@@ -1,0 +1,52 @@
+"""Runs in check mode: the program with tests runs up to the first operation that fails, which is an error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from vlang.errors import CheckError
+from vlang.ir.checks.check_mode import Checked, Site, checked
+from vlang.ir.checks.failing import KINDS
+from vlang.ir.forms import forms as f
+
+if TYPE_CHECKING:
+    from vlang.runtime.engine.run_outcome import Outcome
+    from vlang.runtime.graph.graph import Graph
+
+__all__ = ["check_run"]
+
+_WIDEST = 60  # characters of an operation that are shown
+
+
+def check_run(program: f.Program, given: frozenset[str], graph: Graph, run: Callable[[Checked], Outcome]) -> None:
+    """Run a program in check mode.
+
+    Args:
+        program: The program.
+        given: The fields that the caller passes.
+        graph: The graph.
+        run: Runs the program with tests.
+
+    Raises CheckError for the first operation that fails: of the first statement, and there at the first vertex.
+    """
+    made = checked(program, given)
+    outcome = run(made)
+    if outcome.failures:
+        number, vertex = min(outcome.failures, key=lambda one: _order(made.sites, *one))
+        raise _error(program, made.sites[number - 1], None if vertex < 0 else graph.label(vertex), outcome.superstep)
+
+
+def _order(sites: tuple[Site, ...], number: int, vertex: int) -> tuple[int, bool, int, int]:
+    """Statements in order, and in each its vertices before the value of the graph."""
+    return sites[number - 1].statement, vertex < 0, vertex, number
+
+
+def _error(program: f.Program, site: Site, vertex: int | str | None, superstep: int) -> CheckError:
+    span = site.span
+    text = " ".join(program.source[span.start : span.end].split())
+    text = text if len(text) <= _WIDEST else text[: _WIDEST - 3] + "..."
+    where = "" if vertex is None else f" for vertex {vertex}"
+    when = f", in superstep {superstep}" if superstep else ""
+    return CheckError(f"{program.filename}:{span.line}:{span.column}: `{text}` {KINDS[site.kind]}{where}{when}",
+                      site.kind, span.line, span.column, vertex, superstep)

@@ -1,0 +1,327 @@
+"""Check mode: the program with a test after every operation that can fail, and where each test stands in the text.
+
+Each statement is preceded (a gather also followed) by statements that compute the number of its first operation that
+fails, 0 for none. Numbers grow in the order of evaluation, so the least one is the first. At vertices they are kept in
+a field; those of graph-level values and of reductions over vertices in `let`s. The engine looks at them after every
+step and superstep, and ends the run at the first that is not 0 (language.md 6.1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from vlang.ir.checks import build as b
+from vlang.ir.checks.failing import failures, reduction_failures, scalars
+from vlang.ir.forms import forms as f
+from vlang.runtime.plan.plan import Watch
+from vlang.syntax.tree import Span
+from vlang.types import BOOL, U32, VERTEX
+
+__all__ = ["Checked", "Site", "checked"]
+
+_NONE = f.Const(U32, U32.highest)
+_ZERO = f.Const(U32, 0)
+_SELF = f.Vertex(VERTEX, "self")
+
+
+@dataclass(frozen=True)
+class Site:
+    """An operation that can fail.
+
+    Attributes:
+        kind: Of the failure, one of vlang.ir.checks.failing.KINDS.
+        span: The operation in the text.
+        statement: The number of the statement, in the order of the text.
+    """
+
+    kind: str
+    span: Span
+    statement: int
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A program in check mode.
+
+    Attributes:
+        program: It, with tests.
+        sites: What the numbers mean: number k is sites[k - 1].
+        watch: Where the engine finds the numbers.
+    """
+
+    program: f.Program
+    sites: tuple[Site, ...]
+    watch: Watch
+
+
+def checked(program: f.Program, given: frozenset[str]) -> Checked:
+    """The program in check mode. given: fields that the caller passes, whose initializers do not run."""
+    tests = _Tests(program, given)
+    body = tests.block(program.body)
+    start = f.InitField(_nowhere(program), tests.note, _ZERO)
+    decl = f.FieldDecl(tests.note, U32, True, False, start.span)
+    names = program.names | {name: name for name in tests.made}
+    whole = replace(program, body=(start, *body), fields=(*program.fields, decl), names=names)
+    return Checked(whole, tuple(tests.sites), Watch(note=tests.note, numbers=tuple(tests.numbers)))
+
+
+def _nowhere(program: f.Program) -> Span:
+    return program.body[0].span if program.body else Span(0, 0, 1, 1)
+
+
+@dataclass(frozen=True)
+class _Failure:
+    """A test: whether the operation fails, where all of `guards` hold."""
+
+    kind: str
+    span: Span
+    test: f.Expr
+    guards: tuple[f.Expr, ...]
+
+
+def _failing(expr: f.Expr, span: Span, guards: tuple[f.Expr, ...] = (), compared: bool = False) -> Iterator[_Failure]:
+    """The operations inside an expression that can fail, in the order of evaluation.
+
+    Args:
+        expr: The expression, without reductions.
+        span: The place of what has none of its own: that of the expression around it.
+        guards: What holds where the expression is evaluated.
+        compared: See `failures`.
+    """
+    span = expr.span or span
+    if isinstance(expr, (f.Field, f.Degree)) and isinstance(expr.of, f.Expr):
+        yield from _failing(expr.of, span, guards)
+        yield _Failure("none", span, b.is_none(expr.of), guards)
+    if not isinstance(expr, f.Op):
+        return
+    for k, arg in enumerate(expr.args):
+        yield from _failing(arg, span, (*guards, *_guards(expr, k)), _hands_on(expr, k, compared))
+    span = _own(expr, span)
+    for op in scalars(expr):
+        for kind, test in failures(op, compared):
+            yield _Failure(kind, span, test, guards)
+
+
+def _own(expr: f.Op, span: Span) -> Span:
+    """The place of an operation; a conversion stands nowhere, so it has that of what is converted."""
+    if expr.span is None and expr.op == "cast" and expr.args[0].span is not None:
+        return expr.args[0].span
+    return span
+
+
+def _guards(expr: f.Op, number: int) -> tuple[f.Expr, ...]:
+    """What holds where an operand is evaluated."""
+    if expr.op == "select" and number:
+        return (expr.args[0] if number == 1 else b.no(expr.args[0]),)
+    if expr.op in ("and", "or"):
+        return tuple(arg if expr.op == "and" else b.no(arg) for arg in expr.args[:number])
+    return ()
+
+
+_COMPARED = frozenset({"min", "max", "vmin", "vmax", "eq", "ne", "lt", "le", "gt", "ge", "differs"})
+_HANDED_ON = frozenset({"add", "sub", "mul", "neg", "cast", "tuple", "item", "vector", "broadcast", "select"})
+
+
+def _hands_on(expr: f.Op, number: int, compared: bool) -> bool:
+    """Whether an operand only decides a minimum, a maximum or a comparison."""
+    if expr.op == "select" and number == 0:
+        return False
+    return expr.op in _COMPARED or (compared and expr.op in _HANDED_ON)
+
+
+class _Tests:
+    """Inserts tests into a program."""
+
+    def __init__(self, program: f.Program, given: frozenset[str]) -> None:
+        self._program, self._given = program, given
+        self.sites: list[Site] = []
+        self.numbers: list[tuple[str, str]] = []
+        self.made: set[str] = set()
+        self._statement = 0
+        self.note = self._fresh("note")
+
+    def block(self, body: tuple[f.Statement, ...]) -> tuple[f.Statement, ...]:
+        """A block with tests; `activate when` stays the last statement."""
+        return tuple(part for one in body for part in self._tested(one))
+
+    def _tested(self, one: f.Statement) -> Iterator[f.Statement]:
+        self._statement += 1
+        if isinstance(one, f.Gather):
+            yield from self._terms(one.reduce, one.span)
+            yield one
+            yield from self._result(one.reduce, f.Accumulator(one.reduce.type, one.name), one.span)
+        elif isinstance(one, f.Apply):
+            yield from self._at_vertices(one.value, one.span)
+            yield one
+        elif isinstance(one, f.Activate):
+            yield from self._at_vertices(one.cond, one.span)
+            yield one
+        elif isinstance(one, f.InitField):
+            if one.name not in self._given:
+                yield from self._at_vertices(one.value, one.span)
+            yield one
+        elif isinstance(one, (f.Let, f.InitGlobal)):
+            yield from self._at_graph((one.value,), one.span)
+            yield one
+        else:
+            yield from self._block(one)
+
+    def _block(self, one: f.Statement) -> Iterator[f.Statement]:
+        """A statement with a block; `until` is tested at the end of the block, before `activate`."""
+        if isinstance(one, f.Where):
+            yield from self._at_vertices(one.cond, one.span)
+            yield replace(one, body=self.block(one.body))
+        elif isinstance(one, (f.Repeat, f.ForRange)):
+            before = (one.limit,) if isinstance(one, f.Repeat) else (one.low, one.high)
+            yield from self._at_graph([e for e in before if e is not None], one.span)
+            last = len(one.body) - (bool(one.body) and isinstance(one.body[-1], f.Activate))
+            body = self.block(one.body[:last])
+            self._statement += 1
+            tested = () if one.until is None or _reads_change(one.until) else (one.until,)
+            yield replace(one, body=(*body, *self._at_graph(tested, one.span), *self.block(one.body[last:])))
+        elif isinstance(one, (f.Sweep, f.ForVertices)):
+            yield replace(one, body=self.block(one.body))
+        else:
+            yield one
+
+    # -------------------------------------------------------------------------------------------------- statements
+    def _at_vertices(self, value: f.Expr, span: Span) -> Iterator[f.Statement]:
+        """Tests of an expression that is evaluated for each vertex."""
+        value = yield from self._named(value, span)
+        yield from self._noted(self._number(_failing(value, span)), span)
+
+    def _at_graph(self, values: Iterable[f.Expr], span: Span) -> Iterator[f.Statement]:
+        """Tests of expressions that are evaluated once."""
+        for value in values:
+            value = yield from self._named(value, span)
+            number = self._number(_failing(value, span))
+            if number is not None:
+                yield self._let(span, "number", number, "")
+
+    def _named(self, value: f.Expr, span: Span) -> Generator[f.Statement, None, f.Expr]:
+        """Tests of the reductions inside an expression; returns the expression with names in their places."""
+        if isinstance(value, f.Reduce):
+            span = value.span or span
+            if value.domain.edges:
+                yield from self._terms(value, span)
+                gather = f.Gather(span, self._fresh("gathered"), value)
+                yield gather
+                accumulator = f.Accumulator(value.type, gather.name)
+                yield from self._result(value, accumulator, span)
+                return accumulator
+            return (yield from self._over_vertices(value, span))
+        children = []
+        for child in f.children(value):
+            children.append((yield from self._named(child, span)))
+        return f.rebuild(value, tuple(children)) if children else value
+
+    def _terms(self, reduce: f.Reduce, span: Span) -> Iterator[f.Statement]:
+        """Tests of the terms and the default of a reduction over edges."""
+        span = reduce.span or span
+        number = self._number(_in_terms(reduce, span))
+        if number is not None:
+            name = self._fresh("terms")
+            yield f.Gather(span, name, f.Reduce(U32, "min", number, reduce.domain, _active(reduce), None))
+            yield from self._noted(f.Accumulator(U32, name), span)
+        if reduce.default is not None:
+            yield from self._at_vertices(reduce.default, span)
+
+    def _result(self, reduce: f.Reduce, value: f.Expr, span: Span) -> Iterator[f.Statement]:
+        """Tests of the result of a reduction over edges."""
+        span = reduce.span or span
+        asked: list[tuple[str, f.Expr]] = []
+
+        def some(test: f.Expr) -> f.Expr:
+            asked.append((self._fresh("some"), test))
+            return f.Accumulator(BOOL, asked[-1][0])
+
+        found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, value, some)]
+        for name, test in asked:
+            yield f.Gather(span, name, f.Reduce(BOOL, "any", test, reduce.domain, _active(reduce, reduce.cond), None))
+        yield from self._noted(self._number(found), span)
+
+    def _over_vertices(self, reduce: f.Reduce, span: Span) -> Generator[f.Statement, None, f.Expr]:
+        """Tests of a reduction over vertices; returns its value, with a name."""
+        number = self._number(_in_terms(reduce, span))
+        if number is not None:
+            fails = b.compare("ne", number, _NONE)
+            who = f.Let(span, self._fresh("who"), f.Reduce(VERTEX, "min", _SELF, reduce.domain, fails, None))
+            yield who
+            here = b.compare("eq", _SELF, f.GraphValue(VERTEX, who.name, "let"))
+            yield self._let(span, "number", f.Reduce(U32, "min", number, reduce.domain, here, None), who.name)
+        if reduce.default is not None:
+            yield from self._at_graph((reduce.default,), span)
+        value = f.Let(span, self._fresh("reduced"), reduce)
+        yield value
+        name = f.GraphValue(reduce.type, value.name, "let")
+        tests: list[f.Let] = []
+
+        def some(test: f.Expr) -> f.Expr:
+            any_ = f.Reduce(BOOL, "any", test, reduce.domain, reduce.cond, None)
+            tests.append(f.Let(span, self._fresh("some"), any_))
+            return f.GraphValue(BOOL, tests[-1].name, "let")
+
+        found = [_Failure(kind, span, test, ()) for kind, test in reduction_failures(reduce, name, some)]
+        yield from tests
+        result = self._number(found)
+        if result is not None:
+            yield self._let(span, "number", result, "")
+        return name
+
+    # ------------------------------------------------------------------------------------------------------ numbers
+    def _number(self, found: Iterable[_Failure]) -> f.Expr | None:
+        """The number of the first operation that fails, else the largest u32; None if none can."""
+        listed: list[tuple[f.Const, f.Expr]] = []
+        for failure in found:
+            if failure.test != f.Const(BOOL, False):
+                self.sites.append(Site(failure.kind, failure.span, self._statement))
+                listed.append((f.Const(U32, len(self.sites)), b.both(*failure.guards, failure.test)))
+        number: f.Expr = _NONE
+        for place, test in reversed(listed):
+            number = f.Op(U32, "select", (test, place, number))
+        return number if listed else None
+
+    def _noted(self, number: f.Expr | None, span: Span) -> Iterator[f.Statement]:
+        """Keep a number at its vertex, unless there is one already."""
+        if number is not None:
+            before = f.Field(U32, self.note, "self")
+            keep = b.some(b.no(b.equal(before, 0)), b.compare("eq", number, _NONE))
+            yield f.Apply(span, (self.note,), f.Op(U32, "select", (keep, before, number)))
+
+    def _let(self, span: Span, wish: str, number: f.Expr, who: str) -> f.Let:
+        let = f.Let(span, self._fresh(wish), number)
+        self.numbers.append((let.name, who))
+        return let
+
+    def _fresh(self, wish: str) -> str:
+        """A name that neither the program nor another test has."""
+        name = f"{wish}_{len(self.made)}"
+        while name in self._program.names or name in self.made:
+            name += "_"
+        self.made.add(name)
+        return name
+
+
+def _in_terms(reduce: f.Reduce, span: Span) -> Iterator[_Failure]:
+    """The operations in the condition and the body of a reduction that can fail."""
+    guards: tuple[f.Expr, ...] = ()
+    if reduce.cond is not None:
+        yield from _failing(reduce.cond, span)
+        guards = (reduce.cond,)
+    compared = not reduce.user and reduce.name in ("min", "max")
+    yield from _failing(reduce.body, span, guards, compared)
+
+
+def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
+    """A condition that reads what neighbours sent where `reduce` does, so that the same edges are read."""
+    sent = next((e for e in f.walk(reduce) if isinstance(e, f.Field) and e.time == "change" and e.of != "self"), None)
+    if sent is None:
+        return cond
+    read = b.some(b.compare("eq", sent, sent), f.Const(BOOL, True))
+    return read if cond is None else b.both(read, cond)
+
+
+def _reads_change(expr: f.Expr) -> bool:
+    """Whether an expression reads a change, which has another value at the end of a superstep than in it."""
+    return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))
