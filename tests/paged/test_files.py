@@ -128,7 +128,7 @@ def test_a_pass_over_merged_pages_reads_each_page_once(graph: Graph, path: Path)
     found = program(Graph.open(path), memory="700K")
     assert_same(program(graph), found)
     pages = sum(file.extent(kind, page).nbytes for kind in file.kinds for page in range(file.directory(kind).count))
-    assert pages <= found.read_bytes <= 1.15 * pages
+    assert pages <= found.read_bytes <= 1.25 * pages, "two threads read, and the last few pages are kept"
 
 
 def test_what_a_graph_on_disk_knows_without_its_edges(graph: Graph, path: Path) -> None:
