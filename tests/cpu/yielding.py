@@ -32,7 +32,7 @@ from vlang.runtime.graph.topology import pages
 __all__ = ["PLANTED", "WAYS", "yielding_text"]
 
 WORKERS = 4
-ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program, as the switches are random; many of those that take little time
+ROUNDS, MANY_ROUNDS = 4, 30  # runs of each program, as the switches are random; many of short ones
 MOST_PLANTED = 60  # runs with a bug, until one differs
 
 WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {

@@ -1,4 +1,4 @@
-"""The planting itself: operators do what they say, the draw repeats, and kills, survivors and hangs are told apart."""
+"""The planting itself: operators do what they say, the draw repeats, and verdicts are right."""
 
 from __future__ import annotations
 
