@@ -98,7 +98,7 @@ def _files() -> Path:
 def file_of(case: str) -> Path:
     """A page file with the graph of a case, of small pages."""
     path = _files() / f"{len(list(_files().iterdir()))}.vg"
-    save(graph_of(case), path, page_bytes=4096)
+    save(graph_of(case), path, layout="ids", page_bytes=4096)
     return path
 
 

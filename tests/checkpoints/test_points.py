@@ -79,12 +79,12 @@ def test_what_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: list[str] = []
     program, graph = program_of("nested"), graph_of("nested")
     with pytest.raises(Stopped):
-        program(graph, checkpoint=tmp_path, every=0, progress=stopped_after(4), notices=said.append)
+        program(graph, checkpoint=tmp_path, every=0, progress=stopped_after(7), notices=said.append)
     assert said == []
     result = program(graph, checkpoint=tmp_path, notices=said.append)
     assert said == [result.resumed]
     assert said[0].startswith("goes on before superstep ")
-    assert " of the loop in line 18, in superstep 1 of the loop in line 13, as of 20" in said[0]
+    assert " of the loop in line 26, in superstep 1 of the loop in line 15, as of 20" in said[0]
     assert program(graph, checkpoint=tmp_path, notices=said.append).resumed == ""
     assert said[1] == f"the run that kept its checkpoints in {tmp_path} has finished: this one begins anew"
     assert load("bfs")(graph, source=1, checkpoint=tmp_path).resumed == ""  # nothing can be lost

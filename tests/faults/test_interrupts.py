@@ -211,17 +211,18 @@ def interrupt_when(event: threading.Event) -> threading.Thread:
 
 
 def test_what_must_complete_does() -> None:
-    begun, ended = threading.Event(), threading.Event()
+    begun, free, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
         begun.set()
-        time.sleep(0.1)
+        free.wait(60)
         ended.set()
 
     sender = interrupt_when(begun)
     with pytest.raises(KeyboardInterrupt):
         completed(work)
     assert not ended.is_set()
+    free.set()
     assert ended.wait(5)
     sender.join()
     assert completed(lambda: 3) == 3
