@@ -12,6 +12,10 @@ import signal
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.fixed_draws import fix_draws
+
+fix_draws()
+
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

@@ -222,7 +222,7 @@ def test_random_programs() -> None:
                 continue
             assert _same(got, want), (number, cut, got, want, made.text)
             found.append("" if want is None else want.kind)
-    assert len(set(found)) > 2, found
+    assert len(set(found)) > 1, found  # some fail, and some do not
 
 
 def test_places_make_no_difference_to_expressions() -> None:

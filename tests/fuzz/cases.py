@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from tests.cpu.compare import assert_as_interpreted, engine_run, interpreted
 from tests.cuda.runs import emulated
+from tests.fixed_draws import fix_draws
 from tests.fuzz.wide import wide_programs
 from tests.reference.cases import Case
 from tests.reference.graph import RefGraph, ref_graph
@@ -34,6 +35,8 @@ from vlang.runtime.cpu.crew import launch
 from vlang.runtime.cpu.ways import push, reach
 
 __all__ = ["GRAPHS", "Fuzzed", "drawn", "examples", "judge", "load_case", "save_case", "variants"]
+
+fix_draws()  # also outside of pytest
 
 GRAPHS = 5  # for each program
 CUTS: tuple[dict[str, Any], ...] = (
