@@ -60,7 +60,7 @@ class Slot:
 
 
 def saved_slots(plan: Plan, blocks: Sequence[tuple[Block, Step | None]]) -> dict[str, Slot]:
-    """The vertex arrays that a run needs from a position on (see `walk`)."""
+    """The vertex arrays that a run needs in order to continue at a position (see `walk`)."""
     loops = [step for _, step in blocks if isinstance(step, LoopSpec)]
     level = loops[-1].level if loops else -1
     inside = len(blocks) % 2 == 0  # before a superstep of an innermost loop, which copies its start itself

@@ -123,7 +123,7 @@ class _Run:
         return self.outcome
 
     def _refuse_faults(self) -> None:
-        """End the run where a declared reduction of integers left its type."""
+        """End the run if the result of a declared reduction of integers does not fit its type."""
         for fault in self.plan.faults:
             left = np.asarray(self.machine.array(fault.name) if fault.vertices else self.machine.scalar(fault.name))
             if left.any():

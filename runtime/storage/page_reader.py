@@ -45,7 +45,7 @@ class PageReader(Protocol):
     def read(self, kind: str, page: int, buffer: Buffer) -> tuple[PageViews, int]:
         """Fill an aligned buffer of `nbytes` bytes with a page, and check it.
 
-        Returns views into the buffer, and the bytes that were read from disk. Raises DiskError, GraphError.
+        Returns views into the buffer, and how many bytes were read from disk. Raises DiskError, GraphError.
         """
 
 

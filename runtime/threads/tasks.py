@@ -2,7 +2,7 @@
 
 KeyboardInterrupt is raised in the main thread, between any two bytecodes. So nothing here relies on Python code to
 release a lock, as threading.Condition and all that uses it do, including Thread.start. One built-in call starts a task,
-and one built-in lock is waited for.
+and its caller waits for one built-in lock.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ class Frontiers:
         return self.pages.edges // self.pages.count
 
     def wanted(self, bits: NDArray[np.uint64]) -> NDArray[np.uint8]:
-        """uint8[P]: 1 for the pages with edges of the vertices in a bitmap."""
+        """Which pages hold edges of the vertices whose bits are set: uint8[P], 1 for these pages."""
         pages, kernels = self.pages, paged_frontier_kernels()
         found = np.zeros(pages.count, np.uint8)
         kernels["pages_of"](bits, self._linked, pages.firsts, pages.count, self._n, found)

@@ -101,7 +101,7 @@ def edges_of_entries(row: Array, col: Array, data: Array, n: int, weight: str, d
 
 
 def refuse_nan(row: Array, col: Array, data: Array) -> None:
-    """Raise GraphError if a value of a matrix is NaN; arguments as of `edges_of_entries`."""
+    """Raise GraphError if a value of a matrix is NaN. The arguments are those of `edges_of_entries`."""
     if data.dtype.kind != "f":
         return
     lacking = [first + np.flatnonzero(np.isnan(data[first : first + CHUNK])) for first in range(0, len(data), CHUNK)]

@@ -196,7 +196,7 @@ class Writer:
                b: tuple[str, ...]) -> tuple[tuple[str, ...], list[str]]:
         """Two values of the wide type joined by a declared reduction.
 
-        Returns: The names of the components, and of bools that say whether an integer left 64 bits.
+        Returns: The names of the components, and the names of bools: whether an integer does not fit 64 bits.
         """
         call = next(self._numbers)
         sides: dict[f.Expr, f.Expr] = {

@@ -19,7 +19,7 @@ class Early:
     """Rule X.
 
     kind: "frontier", "absorbing" or "". decided: every gather ends at the absorbing element of its reduction. done:
-    fields, each with a value; a vertex need not gather when all of them have theirs.
+    a value for each of some fields; a vertex where every one of them has its value need not gather.
     """
 
     kind: str = ""

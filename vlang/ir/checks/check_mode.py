@@ -323,5 +323,5 @@ def _active(reduce: f.Reduce, cond: f.Expr | None = None) -> f.Expr | None:
 
 
 def _reads_change(expr: f.Expr) -> bool:
-    """Whether an expression reads a change, which has another value at the end of a superstep than in it."""
+    """Whether an expression reads the change of a field. At the end of a superstep it differs from its value inside."""
     return any(isinstance(e, f.Field) and e.time == "change" for e in f.walk(expr))

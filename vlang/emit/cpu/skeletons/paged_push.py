@@ -1,7 +1,7 @@
 """A pass that pushes along pages on disk: the frontier is a bitmap, so pages may come in any order.
 
 `spread_rows` and `spread_segments` join the contributions of the frontier (see push.py), and set the bits of the
-vertices that change; `gather_up` copies their words to the fields. Layout: PAGED_... in
+vertices that change. `gather_up` copies the joined values of these vertices to their fields. Layout: PAGED_... in
 runtime/plan/layouts/paged_words.py. Tasks over vertices are runs of tasks[0] words of the bitmaps, the others those of
 pages.
 """
