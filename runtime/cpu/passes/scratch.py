@@ -50,7 +50,7 @@ class Scratch:
 
 
 def whole_tasks(pages: PageCuts, longs: NDArray[np.int64], rest: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Tasks of whole vertices: the long ones first, the longest before the others, then `rest`. longs: their indices."""
+    """Tasks of whole vertices: the long ones, the longest first, then `rest`. longs: the indices of the long ones."""
     segments = pages.longs[longs, 2] - pages.longs[longs, 1]
     chosen = longs[np.argsort(-segments, kind="stable")]
     first = np.stack([np.full_like(chosen, -1), chosen, chosen + 1], axis=1)
