@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["LIMIT", "PEAK", "REFUSED", "USED", "WORDS", "capsule_of", "install", "return_at_once"]
+__all__ = ["LEAST", "LIMIT", "PEAK", "REFUSED", "USED", "WORDS", "capsule_of", "install", "return_at_once"]
 
 USED, PEAK, LIMIT, REFUSED = range(4)
 """Indices of the words of a ledger, int64: bytes in use, the most so far, the limit, the last size refused."""

@@ -24,6 +24,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from vlang.runtime.storage.counted import LEAST
 from vlang.runtime.storage.ledger import ledger
 
 __all__ = ["Empty", "Memory", "empty", "memory", "zeros"]
@@ -115,17 +116,23 @@ class Memory:
 
     def empty(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` elements, uninitialised. Raises MemoryError."""
+        kind = np.dtype(dtype)
+        if count * kind.itemsize < LEAST:  # neither kept for reuse nor counted
+            return np.empty(count, kind)
         if ledger.limit is not None:
             self.trim()
-            return np.empty(count, dtype)
-        return self._array(count, np.dtype(dtype))[0]
+            return np.empty(count, kind)
+        return self._array(count, kind)[0]
 
     def zeros(self, count: int, dtype: DTypeLike) -> NDArray[Any]:
         """An array of `count` zeros; new memory is not touched. Raises MemoryError."""
+        kind = np.dtype(dtype)
+        if count * kind.itemsize < LEAST:
+            return np.zeros(count, kind)
         if ledger.limit is not None:
             self.trim()
-            return np.zeros(count, dtype)
-        array, clean = self._array(count, np.dtype(dtype))
+            return np.zeros(count, kind)
+        array, clean = self._array(count, kind)
         if not clean:
             array.fill(0)
         return array

@@ -125,7 +125,7 @@ class VertexIds:
 
     def label(self, vertex: int) -> int | str:
         """The id of a dense vertex. Raises IndexError outside of 0..count-1, GraphError for what is no integer."""
-        if not isinstance(vertex, SupportsIndex) or isinstance(vertex, (bool, np.bool_)):
+        if (type(vertex) is not int and not isinstance(vertex, SupportsIndex)) or isinstance(vertex, (bool, np.bool_)):
             raise GraphError(f"{vertex!r} is not the number of a vertex, from 0 to {self.count - 1}")
         if not 0 <= vertex < self.count:
             raise IndexError(f"vertex {vertex} of {self.count}")
@@ -162,6 +162,8 @@ class VertexIds:
             return str(vertex) if isinstance(vertex, (str, int, np.integer)) else None
         if isinstance(vertex, str):
             return int(vertex) if _PRINTED.fullmatch(vertex) else None
+        if type(vertex) is int:  # a test against a protocol takes 8 us
+            return vertex
         return operator.index(vertex) if isinstance(vertex, SupportsIndex) else None
 
     def _position(self, key: int | str) -> int:

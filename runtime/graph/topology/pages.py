@@ -225,4 +225,7 @@ def segment_tasks(pages: Int64s, per_task: int) -> Int64s:
 def vertex_tasks(n: int, size: int) -> Int64s:
     """Tasks over all vertices, `size` vertices each."""
     low = np.arange(0, n, size, dtype=np.int64)
-    return np.ascontiguousarray(np.stack([np.zeros_like(low), low, np.minimum(low + size, n)], axis=1))
+    tasks = np.zeros((len(low), 3), np.int64)
+    tasks[:, 1] = low
+    np.minimum(low + size, n, out=tasks[:, 2])
+    return tasks

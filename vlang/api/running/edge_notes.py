@@ -18,6 +18,8 @@ __all__ = ["edge_notes"]
 
 def edge_notes(stages: Stages, graph: Graph, source: str) -> tuple[str, ...]:
     """A sentence for each edge field with a default beside unused columns, or with a NaN or an infinity."""
+    if not stages.program.edges:
+        return ()
     edges = [item for item in stages.checked.file.items if isinstance(item, EdgeField)]
     defaults = {name: source[item.init.span.start : item.init.span.end]
                 for item in edges if item.init is not None for name in item.names}
