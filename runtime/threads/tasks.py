@@ -17,6 +17,8 @@ __all__ = ["Task", "completed"]
 
 _T = TypeVar("_T")
 
+_LOOK = 0.05  # seconds
+
 
 class Task(Generic[_T]):
     """A function that is called once, in a thread of its own and in the context (PEP 567) of the thread that makes it.
@@ -30,6 +32,7 @@ class Task(Generic[_T]):
         self._context = copy_context()
         self._done = allocate_lock()
         self._done.acquire()
+        self._over = False
         self._value: _T | None = None
         self._error: BaseException | None = None
 
@@ -45,13 +48,15 @@ class Task(Generic[_T]):
     @property
     def ended(self) -> bool:
         """Whether the function has ended, or was not begun."""
-        return not self.begun or not self._done.locked()
+        return not self.begun or self._over
 
     def wait(self) -> None:
         """Return when the function has ended; at once if it was not begun."""
-        if self.begun:
-            with self._done:
-                pass
+        while not self.ended:
+            # It wakes at the end. The time limit is for interrupts: libraries such as polars handle SIGINT so that the
+            # system restarts a wait, during which Python cannot raise KeyboardInterrupt.
+            if self._done.acquire(timeout=_LOOK):
+                self._done.release()
 
     def result(self) -> _T:
         """The result or the exception of the function, which is called here if it was not begun."""
@@ -69,6 +74,7 @@ class Task(Generic[_T]):
             self._error = error
         finally:
             del self._work, self._context
+            self._over = True
             self._done.release()
 
 

@@ -210,7 +210,9 @@ def interrupt_when(event: threading.Event) -> threading.Thread:
     return sender
 
 
-def test_what_must_complete_does() -> None:
+@pytest.mark.parametrize("restarts", [False, True])
+def test_what_must_complete_does(restarts: bool) -> None:
+    """restarts: the system restarts a wait after SIGINT, as polars asks it to."""
     begun, free, ended = threading.Event(), threading.Event(), threading.Event()
 
     def work() -> None:
@@ -218,9 +220,13 @@ def test_what_must_complete_does() -> None:
         free.wait(60)
         ended.set()
 
+    signal.siginterrupt(signal.SIGINT, not restarts)
     sender = interrupt_when(begun)
-    with pytest.raises(KeyboardInterrupt):
-        completed(work)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            completed(work)
+    finally:
+        signal.siginterrupt(signal.SIGINT, True)
     assert not ended.is_set()
     free.set()
     assert ended.wait(5)
