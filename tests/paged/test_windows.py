@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import re
 import os
 from pathlib import Path
 
@@ -103,7 +104,7 @@ def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, w
     program, options = load(name), {"source": 1} if name == "sssp" else {}
     file = weighted if name == "sssp" else path
     want, disk, least = program(Graph.read(file), **options), Graph.open(file), 2200 << 10
-    for _ in range(3):  # a program that merges both directions says first what that takes
+    for _ in range(5):  # a program that merges both directions says first what that takes
         gc.collect()
         try:
             with budget(least):
@@ -112,7 +113,8 @@ def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, w
                 counted = ledger.peak - before
             break
         except OutOfMemory as refused:
-            least = int(str(refused).rpartition("give memory=")[2].removesuffix("M")) * MB
+            said = re.search(r"give memory=(\d+)M", str(refused))  # not there if two threads merge pages in a rare order
+            least = int(said[1]) * MB if said else least + MB
     assert found.read_bytes > 0
     for field in want.fields:
         assert same_bits(np.asarray(found[field]), np.asarray(want[field])), field
