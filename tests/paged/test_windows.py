@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import gc
-import re
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -113,7 +113,7 @@ def test_the_need_of_a_stream_is_what_the_ledger_counts(name: str, path: Path, w
                 counted = ledger.peak - before
             break
         except OutOfMemory as refused:
-            said = re.search(r"give memory=(\d+)M", str(refused))  # not there if two threads merge pages in a rare order
+            said = re.search(r"give memory=(\d+)M", str(refused))  # not where threads merge pages in a rare order
             least = int(said[1]) * MB if said else least + MB
     assert found.read_bytes > 0
     for field in want.fields:
