@@ -47,8 +47,8 @@ WAYS: Mapping[str, tuple[str, Mapping[str, str]]] = {
 """What runs, by name: a program of test_push, and research options; reductions that join, in words of every width.
 
 Those called copied_ are loops that copy values, which every vertex joins into the root of its component. `offered` goes
-by priority on a random graph, where workers often wait for runs that others offer, and would wait for ever if a count
-of those that wait were lost.
+by priority on a random graph, where workers often wait for runs that others offer. If an update of the count of waiting
+workers were lost, they would wait for ever.
 """
 
 _ACCESS = re.compile(r"^\s+(%\S+ = )?(load|store|cmpxchg|atomicrmw)\b")

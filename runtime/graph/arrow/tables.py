@@ -48,7 +48,7 @@ class Frame:
         try:
             self._reader = _reader(pa, given)
         except (pa.ArrowException, TypeError, ValueError, NotImplementedError) as error:
-            raise GraphError(f"{what}: its columns cannot be had as Arrow: {str(error).splitlines()[0]}") from None
+            raise GraphError(f"{what}: its columns cannot be read as Arrow: {str(error).splitlines()[0]}") from None
         self.schema = self._reader.schema
         self.rows = getattr(given, "num_rows", None) if isinstance(given, (pa.Table, pa.RecordBatch)) else None
         self.notes: tuple[str, ...] = ()
