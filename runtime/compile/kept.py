@@ -66,7 +66,8 @@ def _write(path: Path, body: bytes, key: str) -> None:
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(_seal(body, key) + body)
-        os.replace(temporary, path)
+            file.flush()
+            os.replace(temporary, path)  # before it is closed, which ends its lock
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)

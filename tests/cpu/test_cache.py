@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from vlang.runtime.compile import kept, objects
+from vlang.runtime.storage.leftovers import remove_leftovers
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPILES = """
@@ -211,6 +212,22 @@ def test_cold_processes_side_by_side(tmp_path: Path, count: int) -> None:
     assert [finished(p)[0] for p in processes] == [RIGHT] * count
     assert not hidden(tmp_path / "shared")
     assert run(tmp_path / "shared") == (RIGHT, "False")
+
+
+def test_no_other_process_removes_an_entry_that_is_being_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process, which looks for leftovers just before the rename, finds the temporary file locked."""
+    rename = os.replace
+
+    def interfere(source: Path, target: Path) -> None:
+        remove_leftovers(tmp_path)
+        rename(source, target)
+
+    monkeypatch.setattr(kept, "cache_dir", lambda: tmp_path)
+    monkeypatch.setattr(os, "replace", interfere)
+    kept.write_entry("key", "kernels", b"magic\n", b"code")
+    assert kept.read_entry("key", "kernels", b"magic\n") == b"code"
 
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
