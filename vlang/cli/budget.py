@@ -1,4 +1,4 @@
-"""The memory budget of a command: what a run will need, said before anything large is read."""
+"""The memory budget of a command. The need of a run is reported before anything large is read."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def memory_budget(
 
     Args:
         program: the program.
-        spec: the graph, a file or a generator.
-        reading: the options for reading it.
+        spec: the file or generator of the graph.
+        reading: the options for reading the graph, by name.
         options: the options of the run, by name.
-        quiet: whether only warnings are printed.
+        quiet: whether to print warnings only.
 
     Raises:
-        OutOfMemory: the need is known before the graph is read, and does not fit; or something did not fit later.
+        OutOfMemory: the known need of the run exceeds the budget, or memory runs out inside the context.
     """
     from vlang.api.bind_options import check_options  # start-up
     from vlang.api.running.memory import check_need, chosen_budget, need_on  # start-up
@@ -47,7 +47,7 @@ def memory_budget(
     except BindError as error:
         raise click.UsageError(str(error)) from None
     with budget(limit):
-        if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run says it, and may stream the edges
+        if dict(reading) == dict(AS_IT_IS) and is_page_file(spec):  # the run reports the need itself, and may stream
             yield
             return
         shape = estimate(spec, reading["directed"], reading["symmetrize"], reading["weights"], chosen.threads,
@@ -61,4 +61,4 @@ def memory_budget(
         yield
 
 
-_LARGE = 1 << 24  # vertices and edges from which the need is compared with the free memory before the graph is read
+_LARGE = 1 << 24  # with at least so many vertices and edges, the need is compared with free memory before reading
